@@ -1,0 +1,87 @@
+"""Errors that carry facts: what was wrong, where, what was found and what to do next.
+
+A local fault is the caller's or this machine's; a remote fault names the peer that caused it.
+Anything else that is raised is a bug.
+"""
+
+from __future__ import annotations
+
+
+class SecureFairError(Exception):
+    """Base of every error this package raises on purpose.
+
+    Args:
+        problem: one sentence that says what is wrong.
+        where: file, key, argument or message field that it is about.
+        found: the offending value (never a secret).
+        expected: what would have been accepted.
+        hint: what to do next.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        where: str | None = None,
+        found: object = None,
+        expected: object = None,
+        hint: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.where = where
+        self.found = found
+        self.expected = expected
+        self.hint = hint
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        """One line for a log or a terminal: where, problem, facts, hint."""
+        text = f"{self.where}: {self.problem}" if self.where else self.problem
+        facts = [
+            f"{label} {value!r}" if isinstance(value, str) else f"{label} {value}"
+            for label, value in (("found", self.found), ("expected", self.expected))
+            if value is not None
+        ]
+        if facts:
+            text += f" ({', '.join(facts)})"
+        return f"{text}. {self.hint}" if self.hint else text
+
+
+class ConfigError(SecureFairError):
+    """A configuration file or value cannot be used."""
+
+
+class DataError(SecureFairError):
+    """Samples cannot be used: shape, missing columns, NaN, labels out of range, too few."""
+
+
+class ModelError(SecureFairError):
+    """A model cannot be evaluated under the agreed plan, or its training diverged."""
+
+
+class PlanError(SecureFairError):
+    """No parameters satisfy the wish; the hint names the nearest possible one."""
+
+
+class EncryptionError(SecureFairError):
+    """Ciphertexts were combined in a way that their level, scale, shape or keys forbid."""
+
+
+class LedgerError(SecureFairError):
+    """Answering would disclose more than the participant allows."""
+
+
+class LocalProtocolError(SecureFairError):
+    """This participant used the protocol wrongly (its own fault)."""
+
+
+class RemoteProtocolError(SecureFairError):
+    """A peer violated the protocol; `culprit` names it."""
+
+    def __init__(self, problem: str, *, culprit: str, **facts: object) -> None:
+        self.culprit = culprit
+        super().__init__(f"peer {culprit}: {problem}", **facts)  # type: ignore[arg-type]
+
+
+class BackendUnavailableError(SecureFairError):
+    """An encryption backend cannot run here; the hint says what it needs."""

@@ -1,0 +1,122 @@
+"""What a run leaves behind: the same records for reference algorithms and encrypted runs.
+
+Plain frozen structs of Python scalars, so that they serialise to JSON byte for byte alike for
+equal seeds. Matrices are indexed [student][teacher]; None on the diagonal or where nothing
+happened (a peer that was not asked has no alignment).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+Matrix = list[list[float | None]]
+
+
+class RoundRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One protocol round of one algorithm, over all participants."""
+
+    algorithm: str
+    round: int
+    forced: bool  # every peer asked and answered, and reputations were updated
+    accuracy: list[float]  # test accuracy of each participant after the round, in [0, 1]
+    cross_entropy: list[float]  # training cross-entropy after the round, nats a sample
+    reputation: Matrix  # r_nk after the round, in [0, 1]
+    alignment: Matrix  # cosine of the two gradients, in [-1, 1]; only in forced rounds
+    distillation_loss: Matrix  # approximate KL a sample at the start of the local steps
+    asked: list[list[bool]]
+    answered: list[list[bool]]
+
+
+class ExchangeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Cost of one answered or declined query, as measured; never part of reproducible files."""
+
+    algorithm: str
+    round: int
+    student: str
+    teacher: str
+    answered: bool
+    bytes_up: int
+    bytes_down: int
+    teacher_seconds: float
+    student_seconds: float
+
+
+class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What one teacher has let out to one student, against the two yardsticks."""
+
+    algorithm: str
+    student: str
+    teacher: str
+    release: str
+    answers: int
+    numbers_per_answer: int
+    numbers_total: int
+    teacher_parameters: int
+    student_logits: int  # student's samples times classes
+
+
+class TrafficRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes that crossed the wire from one participant to another, by message type."""
+
+    algorithm: str
+    sender: str
+    receiver: str
+    message: str  # hello, keys, features, query, answer, decline
+    count: int
+    bytes: int
+
+
+class ParticipantResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One participant at the end of a run; accuracies in [0, 1], mean over the run's seeds."""
+
+    name: str
+    samples: int
+    train_samples: int
+    test_samples: int
+    standalone_accuracy: float
+    accuracy: float  # of the collaborative algorithm that the run is about
+    gain: float
+    accuracy_spread: float  # standard deviation over seeds (ddof 1), 0 for a single seed
+    gain_spread: float
+
+
+class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The paper's figures for one algorithm; mean over seeds, spreads with ddof 1."""
+
+    mva: float  # mean accuracy over participants
+    mcg: float  # mean collaboration gain
+    cgs: float  # spread of the gains over participants, ddof 0 as in CYCle's tables
+    cgs_ddof1: float  # the same as CYCle's Eq. 5 prints it
+    accuracy: list[float]  # per participant
+    gain: list[float]
+    mcg_spread: float
+    cgs_spread: float
+
+
+class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What encryption was used and what it cost over the whole run."""
+
+    backend: str
+    ring_degree: int
+    log_qp: float
+    security_bits: int
+    release: str
+    flooding_bits: int
+    max_abs_error: float  # released values against the clear backend
+    error_over_range: float
+    bytes_up: int  # student to teacher
+    bytes_down: int  # teacher to student
+    answers: int
+    declines: int
+    seconds: float
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """metrics.json: everything that a run concludes."""
+
+    format: int
+    name: str
+    seeds: list[int]
+    participants: list[ParticipantResult]
+    algorithms: dict[str, AlgorithmResult]
+    encryption: EncryptionResult | None
