@@ -1,0 +1,49 @@
+"""What a collaboration was worth, to everyone and to each.
+
+Place in the flow: optimizer step -> **metrics** -> report. Accuracies are fractions in [0, 1]
+or percent; gains come in the same unit as the accuracies they are made of.
+"""
+
+from securefair.metrics.classification import (
+    ClassificationMetrics,
+    ClassificationScores,
+    accuracy,
+    balanced_accuracy,
+    confusion,
+    mcc,
+)
+from securefair.metrics.correlation import (
+    Correlation,
+    collaborative_fairness,
+    gain_correlation,
+    pearson,
+)
+from securefair.metrics.gain import (
+    DDOF_EQUATION_5,
+    DDOF_TABLES,
+    cgs,
+    gains,
+    mcg,
+    mva,
+    no_gain_bound,
+)
+
+__all__ = [
+    "DDOF_EQUATION_5",
+    "DDOF_TABLES",
+    "ClassificationMetrics",
+    "ClassificationScores",
+    "Correlation",
+    "accuracy",
+    "balanced_accuracy",
+    "cgs",
+    "collaborative_fairness",
+    "confusion",
+    "gain_correlation",
+    "gains",
+    "mcc",
+    "mcg",
+    "mva",
+    "no_gain_bound",
+    "pearson",
+]
