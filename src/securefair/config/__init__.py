@@ -1,0 +1,50 @@
+"""What a run is asked to do: one TOML file, checked whole before anything starts.
+
+`sections` says which keys exist and what they mean, `loading` turns text into a `RunConfig` or
+a `ConfigError` that names file, key, found and expected, `writing` turns it back into TOML.
+"""
+
+from securefair.config.loading import demo_config, load_config, override, parse_config
+from securefair.config.sections import (
+    AlgorithmName,
+    DataSection,
+    DirichletPartition,
+    DisclosureSection,
+    DistillationSection,
+    EncryptionSection,
+    FairnessSection,
+    HomogeneousPartition,
+    ImbalancedPartition,
+    ModelSection,
+    Partition,
+    PathologicalPartition,
+    ReportSection,
+    RunConfig,
+    RunSection,
+    TrainingSection,
+)
+from securefair.config.writing import to_toml
+
+__all__ = [
+    "AlgorithmName",
+    "DataSection",
+    "DirichletPartition",
+    "DisclosureSection",
+    "DistillationSection",
+    "EncryptionSection",
+    "FairnessSection",
+    "HomogeneousPartition",
+    "ImbalancedPartition",
+    "ModelSection",
+    "Partition",
+    "PathologicalPartition",
+    "ReportSection",
+    "RunConfig",
+    "RunSection",
+    "TrainingSection",
+    "demo_config",
+    "load_config",
+    "override",
+    "parse_config",
+    "to_toml",
+]

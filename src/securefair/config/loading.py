@@ -1,0 +1,180 @@
+"""TOML text to a checked `RunConfig`; every mistake becomes a `ConfigError` with its facts."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from securefair.config.describing import (
+    Location,
+    expectation,
+    file_path,
+    key_names,
+    sections_with,
+)
+from securefair.config.sections import RunConfig
+from securefair.errors import ConfigError
+
+_PROBLEMS = {  # pydantic's error types, in the words of whoever wrote the file
+    "missing": "a key is missing",
+    "extra_forbidden": "there is no such key",
+    "union_tag_invalid": "a value is not one of those allowed",
+    "union_tag_not_found": "a key is missing",
+    "literal_error": "a value is not one of those allowed",
+    "model_type": "a section is expected here",
+    "model_attributes_type": "a section is expected here",
+}
+
+
+def load_config(path: Path | str) -> RunConfig:
+    """Read and check one TOML file.
+
+    Raises:
+        ConfigError: the file cannot be read, is not TOML, or a key is unknown, missing, of the
+            wrong type or out of range; names file, key, found and expected.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            "the configuration file cannot be read",
+            where=str(path),
+            found=error.strerror,
+            hint="Give the path of a TOML file",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            "the configuration file is not UTF-8 text", where=str(path), found=error.reason
+        ) from error
+    return parse_config(text, source=str(path))
+
+
+def demo_config() -> RunConfig:
+    """The packaged demonstration: four heart hospitals, standalone, VPDL and CYCle."""
+    text = resources.files("securefair").joinpath("demo.toml").read_text(encoding="utf-8")
+    return parse_config(text, source="demo.toml")
+
+
+def parse_config(text: str, *, source: str) -> RunConfig:
+    """Check TOML text; `source` names it in errors.
+
+    Raises:
+        ConfigError: as in `load_config`.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError("this is not valid TOML", where=source, found=str(error)) from error
+    return _checked(table, source)
+
+
+def override(
+    config: RunConfig, settings: Mapping[str, object], *, source: str = "override"
+) -> RunConfig:
+    """The same configuration with some keys changed, checked again as a whole.
+
+    Args:
+        config: stays as it is.
+        settings: dotted keys such as "training.rounds" and their new values.
+        source: names the settings in errors, for instance "command line".
+
+    Raises:
+        ConfigError: as in `load_config`.
+    """
+    table = config.model_dump(mode="json", exclude_none=True)
+    for dotted, value in settings.items():
+        *sections, key = dotted.split(".")
+        inner: Any = table
+        for name in sections:
+            inner = inner.setdefault(name, {})
+            if not isinstance(inner, dict):
+                raise ConfigError(
+                    "there is no such key", where=f"{source}: {dotted}", found=f"{name} is a value"
+                )
+        inner[key] = value
+    return _checked(table, source)
+
+
+def _checked(table: Mapping[str, object], source: str) -> RunConfig:
+    try:
+        return RunConfig.model_validate(table)
+    except ValidationError as error:
+        # Unknown keys first: a misspelt key is also reported as a missing one.
+        mistakes = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        raise _config_error(mistakes, source) from None
+
+
+def _config_error(mistakes: list[ErrorDetails], source: str) -> ConfigError:
+    """The first mistake in full, the others in the hint so that one run shows them all."""
+    first, *others = [_facts(mistake) for mistake in mistakes]
+    hints = [first.hint] if first.hint else []
+    hints += [f"Also: {other}" for other in others]
+    return ConfigError(
+        first.problem,
+        where=f"{source}: {first.where}",
+        found=first.found,
+        expected=first.expected,
+        hint="; ".join(hints) or None,
+    )
+
+
+def _facts(mistake: ErrorDetails) -> ConfigError:
+    kind, location, facts = mistake["type"], mistake["loc"], mistake.get("ctx", {})
+    if kind == "contradiction":
+        return ConfigError(
+            facts["problem"],
+            where=_dotted((*file_path(location), *facts["key"].split("."))),
+            found=facts["found"],
+            expected=facts["expected"],
+        )
+    if kind == "extra_forbidden":
+        return ConfigError(
+            _PROBLEMS[kind],
+            where=_dotted(file_path(location)),
+            found=_short(mistake["input"]),
+            hint=_suggestion(location),
+        )
+    expected = expectation(location)
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        location += ("kind",)
+    found = None if kind in ("missing", "union_tag_not_found") else mistake["input"]
+    return ConfigError(
+        _PROBLEMS.get(kind, "a value cannot be used"),
+        where=_dotted(file_path(location)),
+        found=_short(facts["tag"] if kind == "union_tag_invalid" else found),
+        expected=expected,
+    )
+
+
+def _suggestion(location: Location) -> str:
+    """What the writer of an unknown key may have meant."""
+    *parents, key = location
+    here = key_names(tuple(parents))
+    close = difflib.get_close_matches(str(key), here, n=1)
+    if close:
+        return f"Did you mean {close[0]}"
+    elsewhere = sections_with(str(key))
+    if elsewhere:
+        return f"{key} belongs in [{elsewhere[0]}]"
+    return f"Known here: {', '.join(here)}"
+
+
+def _dotted(path: Location) -> str:
+    """`run.seeds[2]` for ("run", "seeds", 2)."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _short(value: object) -> object:
+    """The value itself, or its beginning where it would fill the screen."""
+    text = repr(value)
+    return value if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,342 @@
+"""The sections of a configuration file, their keys, meanings, ranges and defaults.
+
+Every model is frozen, strict (no silent conversion of "5" to 5) and refuses unknown keys.
+Defaults are the values of the packaged demo, which docs/protocol.md explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+AlgorithmName = Literal["standalone", "vpdl", "cycle"]
+
+NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
+TRAINING_RELEASES = ("projection", "logits")  # protocol.md section 2: the others only monitor
+
+
+def _ratio(value: object) -> object:
+    """Let a TOML string "1/3" stand for the number that TOML itself cannot write."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(Fraction(value))
+    except (ValueError, ZeroDivisionError):
+        return value  # the float check that follows refuses it with the usual message
+
+
+Ratio = Annotated[float, BeforeValidator(_ratio)]
+
+
+def contradiction(key: str, problem: str, *, found: object, expected: str) -> PydanticCustomError:
+    """An error about several keys together, in the shape that `loading` reports.
+
+    Args:
+        key: dotted key relative to the model that raises it.
+        problem: what is wrong with the combination.
+        found: the offending value.
+        expected: what would have been accepted.
+    """
+    facts = {"key": key, "problem": problem, "found": found, "expected": expected}
+    return PydanticCustomError("contradiction", "{problem}", facts)
+
+
+def _refuse_repeats(key: str, values: Sequence[object]) -> None:
+    if len(set(values)) < len(values):
+        raise contradiction(
+            key, "a value is listed twice", found=list(values), expected="distinct values"
+        )
+
+
+class Section(BaseModel):
+    """Settings shared by all sections."""
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, validate_default=True
+    )
+
+
+class RunSection(Section):
+    """[run]: what to compute and where to put it."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        description="Name of the run and of its folder",
+        json_schema_extra={
+            "expected": "up to 64 letters, digits, dots, dashes and underscores, "
+            "starting with a letter or a digit"
+        },
+    )
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0, le=2**32 - 1)], ...], Field(strict=False)] = (
+        Field(
+            default=(0,),
+            min_length=1,
+            description="One complete repetition per seed; results are means over them",
+        )
+    )
+    algorithms: Annotated[tuple[AlgorithmName, ...], Field(strict=False)] = Field(
+        default=("standalone", "vpdl", "cycle"),
+        min_length=1,
+        description="What to compare; gains are measured against standalone, which must be there",
+    )
+    out: Annotated[Path, Field(strict=False)] | None = Field(
+        default=None, description="Folder that receives the run's own folder"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _refuse_repeats("seeds", self.seeds)
+        _refuse_repeats("algorithms", self.algorithms)
+        if "standalone" not in self.algorithms:
+            raise contradiction(
+                "algorithms",
+                "a gain needs something to compare with",
+                found=list(self.algorithms),
+                expected='a list that contains "standalone"',
+            )
+        return self
+
+    @property
+    def collaborative(self) -> tuple[AlgorithmName, ...]:
+        """The algorithms in which participants learn from each other, in the order given."""
+        return tuple(name for name in self.algorithms if name != "standalone")
+
+
+class _PartitionSection(Section):
+    participants: int = Field(ge=2, le=1000, description="Among how many to divide the samples")
+
+
+class HomogeneousPartition(_PartitionSection):
+    """Every participant gets an equal share of every class."""
+
+    kind: Literal["homogeneous"] = Field(description="How to divide the samples")
+
+
+class ImbalancedPartition(_PartitionSection):
+    """A few participants hold most of the data; the rest is divided evenly."""
+
+    kind: Literal["imbalanced"] = Field(description="How to divide the samples")
+    kappa: Ratio = Field(
+        gt=0, lt=1, description="Share of every class that each large participant gets"
+    )
+    large: int = Field(default=1, ge=1, description="How many participants are large")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.large >= self.participants:
+            raise contradiction(
+                "large",
+                "nobody is left to get the rest",
+                found=self.large,
+                expected=f"fewer than participants = {self.participants}",
+            )
+        if self.large * self.kappa >= 1:
+            raise contradiction(
+                "kappa",
+                "the large participants would take everything",
+                found=self.kappa,
+                expected=f"less than 1/{self.large}",
+            )
+        return self
+
+
+class DirichletPartition(_PartitionSection):
+    """Shares are drawn from a Dirichlet distribution; small delta means unequal shares."""
+
+    kind: Literal["dirichlet"] = Field(description="How to divide the samples")
+    delta: Ratio = Field(default=0.5, gt=0, description="Concentration of the distribution")
+    by: Literal["class", "quantity"] = Field(
+        default="class", description="Whether classes or only amounts are unequal"
+    )
+
+
+class PathologicalPartition(_PartitionSection):
+    """Every participant holds only a few of the classes."""
+
+    kind: Literal["pathological"] = Field(description="How to divide the samples")
+    classes_each: int = Field(default=2, ge=1, description="Classes that a participant holds")
+
+
+Partition = Annotated[
+    HomogeneousPartition | ImbalancedPartition | DirichletPartition | PathologicalPartition,
+    Field(discriminator="kind"),
+]
+
+
+class DataSection(Section):
+    """[data]: whose samples, and what is held out."""
+
+    source: Literal["heart", "breast-cancer", "digits"] = Field(description="Packaged data set")
+    test_fraction: Ratio = Field(
+        default=1 / 3,
+        gt=0,
+        lt=1,
+        description='Share of each participant\'s samples held out for testing; "1/3" is allowed',
+    )
+    partition: Partition | None = Field(
+        default=None, description="How to divide a data set that has no hospitals of its own"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        natural = self.source in NATURAL_SOURCES
+        if natural and self.partition is not None:
+            raise contradiction(
+                "partition",
+                f"{self.source} already belongs to real hospitals",
+                found=self.partition.kind,
+                expected="no [data.partition] section",
+            )
+        if not natural and self.partition is None:
+            raise contradiction(
+                "partition",
+                f"{self.source} has no hospitals of its own",
+                found="nothing",
+                expected="a [data.partition] section with kind and participants",
+            )
+        return self
+
+
+class ModelSection(Section):
+    """[model]: the model that every participant trains; encrypted inference evaluates it."""
+
+    kind: Literal["quadratic", "linear"] = Field(
+        default="quadratic", description="linear - square - linear, or a single linear layer"
+    )
+    hidden: int = Field(
+        default=16, ge=1, le=4096, description="Width of the hidden layer (quadratic only)"
+    )
+    weight_bits: int = Field(
+        default=12, ge=4, le=24, description="Bits of a weight when the model meets ciphertexts"
+    )
+
+
+class TrainingSection(Section):
+    """[training]: full-batch gradient descent with momentum, the same for every algorithm."""
+
+    learning_rate: float = Field(default=0.05, gt=0, description="Step size")
+    momentum: float = Field(default=0.9, ge=0, lt=1, description="Momentum of the optimiser")
+    weight_decay: float = Field(default=1e-3, ge=0, description="L2 penalty")
+    clip_norm: float = Field(
+        default=5.0, gt=0, description="Largest gradient norm; longer gradients are shortened"
+    )
+    local_epochs: int = Field(
+        default=40, ge=0, description="Epochs that everyone trains alone before the first round"
+    )
+    rounds: int = Field(default=40, ge=1, le=100_000, description="Protocol rounds")
+    local_steps: int = Field(default=5, ge=1, description="Optimiser steps in a round")
+
+
+class DistillationSection(Section):
+    """[distillation]: what a teacher lets out, and how strongly a student follows it."""
+
+    release: Literal["loss", "class_sums", "projection", "logits"] = Field(
+        default="projection",
+        description="What leaves the encryption for the student; loss and class_sums only monitor",
+    )
+    basis: Literal["public", "student"] = Field(
+        default="public",
+        description="Who chooses the weighted sums of a projection: a public seed or the student",
+    )
+    q: int = Field(
+        default=64, ge=1, le=16_384, description="Numbers per class and answer of a projection"
+    )
+    temperature: float = Field(default=5.0, gt=0, description="Softens both sides' predictions")
+    lambda_0: float = Field(default=50.0, ge=0, description="Weight of the distillation loss")
+
+
+class FairnessSection(Section):
+    """[fairness]: how a participant's opinion of a peer is formed and used (CYCle)."""
+
+    alpha: float = Field(
+        default=0.5, ge=0, le=1, description="How much of the old reputation survives an update"
+    )
+    tau_opt: float = Field(
+        default=0.25, ge=0, le=1, description="Misalignment up to which reputation is full"
+    )
+    tau_max: float = Field(
+        default=0.75, ge=0, le=1, description="Misalignment from which reputation is zero"
+    )
+    forced_every: int = Field(
+        default=5,
+        ge=1,
+        description="Every so many rounds all peers answer and reputations are updated",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.tau_opt >= self.tau_max:
+            raise contradiction(
+                "tau_opt",
+                "reputation must fall from tau_opt to tau_max",
+                found=self.tau_opt,
+                expected=f"less than tau_max = {self.tau_max}",
+            )
+        return self
+
+
+class EncryptionSection(Section):
+    """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
+
+    backend: Literal["seal", "rns", "clear"] = Field(
+        default="seal",
+        description="seal: audited library; rns: fast residues; clear: NO encryption, for tests",
+    )
+    flooding_bits: int = Field(
+        default=30, ge=20, le=60, description="Noise in an answer over its evaluation noise, log2"
+    )
+    precision: Ratio = Field(
+        default=2**-10, gt=0, le=0.1, description="Largest error of a released value over its range"
+    )
+
+
+class DisclosureSection(Section):
+    """[disclosure]: when a teacher stops answering."""
+
+    fraction: float = Field(
+        default=1.0,
+        gt=0,
+        description="Most numbers one student may receive of one version of a teacher's model, "
+        "as a multiple of that model's parameter count",
+    )
+
+
+class ReportSection(Section):
+    """[report]: what is written besides the records."""
+
+    html: bool = Field(default=True, description="Write report.html, one self-contained page")
+    title: str | None = Field(
+        default=None, max_length=120, description="Heading of the report, else the run's name"
+    )
+
+
+class RunConfig(Section):
+    """A whole configuration file."""
+
+    run: RunSection
+    data: DataSection
+    model: ModelSection = ModelSection()
+    training: TrainingSection = TrainingSection()
+    distillation: DistillationSection = DistillationSection()
+    fairness: FairnessSection = FairnessSection()
+    encryption: EncryptionSection = EncryptionSection()
+    disclosure: DisclosureSection = DisclosureSection()
+    report: ReportSection = ReportSection()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        release, learners = self.distillation.release, self.run.collaborative
+        if release not in TRAINING_RELEASES and learners:
+            raise contradiction(
+                "distillation.release",
+                f"{release} only monitors: it holds too few numbers to train on, and "
+                f"{' and '.join(learners)} must train",
+                found=release,
+                expected='"projection" or "logits", or algorithms = ["standalone"] to monitor',
+            )
+        return self
