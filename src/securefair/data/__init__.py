@@ -1,0 +1,38 @@
+"""Samples: data sets, agreed public preprocessing, held-out parts, and who holds what.
+
+Place in the flow: **a batch of samples** -> features -> packed slots. Nothing here is fitted to
+a participant's data: ranges and levels are public and the same for everyone.
+"""
+
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
+from securefair.data.rows import Row, read_rows
+from securefair.data.split import hold_out, stratified_split
+from securefair.data.table import (
+    Binary,
+    Categorical,
+    Numeric,
+    TableSpec,
+    Target,
+    encode,
+    read_spec,
+)
+
+__all__ = [
+    "HEART_SPEC",
+    "HOSPITALS",
+    "Binary",
+    "Categorical",
+    "Numeric",
+    "ParticipantData",
+    "Row",
+    "Samples",
+    "TableSpec",
+    "Target",
+    "encode",
+    "hold_out",
+    "load_heart",
+    "read_rows",
+    "read_spec",
+    "stratified_split",
+]
