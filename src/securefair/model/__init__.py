@@ -1,0 +1,65 @@
+"""The models: heads that can be evaluated under encryption, their training, and distillation.
+
+In the flow this package stands at both ends. A head is folded and quantised before it meets
+ciphertexts; what the teachers release comes back here, is turned into logits and learned from.
+"""
+
+from securefair.model.folded import AffineMap, FoldedHead, StageRange, activation_ranges
+from securefair.model.gradients import flat_gradient
+from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
+from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
+from securefair.model.quantize import (
+    LayerNorms,
+    QuantizationReport,
+    QuantizedAffine,
+    QuantizedHead,
+    quantization_report,
+    quantize,
+)
+from securefair.model.reconstruction import Reconstruction, Reconstructor, reconstruct
+from securefair.model.seeds import derived_seed
+from securefair.model.training import (
+    Evaluation,
+    Learner,
+    OptimizerConfig,
+    TeacherAnswer,
+    descend,
+    distil_steps,
+    evaluate,
+    train_epochs,
+)
+
+__all__ = [
+    "AffineMap",
+    "Evaluation",
+    "FoldedHead",
+    "Head",
+    "HeadKind",
+    "LayerNorms",
+    "Learner",
+    "LinearHead",
+    "OptimizerConfig",
+    "QuadraticHead",
+    "QuantizationReport",
+    "QuantizedAffine",
+    "QuantizedHead",
+    "Reconstruction",
+    "Reconstructor",
+    "StageRange",
+    "TeacherAnswer",
+    "activation_ranges",
+    "block_signs",
+    "build_head",
+    "derived_seed",
+    "descend",
+    "distil_steps",
+    "evaluate",
+    "flat_gradient",
+    "public_indices",
+    "public_rows",
+    "quantization_report",
+    "quantize",
+    "reconstruct",
+    "student_basis",
+    "train_epochs",
+]

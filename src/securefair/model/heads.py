@@ -1,0 +1,176 @@
+"""Heads: what is trained, answers for its owner and is evaluated under encryption.
+
+All parameters are float64, so that a cleartext run and an encrypted run of the same seed differ
+by the encryption's error and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from securefair.errors import ModelError
+from securefair.model.folded import AffineMap, FoldedHead
+
+HeadKind = Literal["linear", "quadratic"]
+
+SQUARE_INITIAL = 0.25
+SQUARE_FLOOR = 1 / 32
+SLOPE_INITIAL = 0.5
+
+
+class Head(nn.Module, ABC):
+    """A classifier of feature vectors: (B, d) -> logits (B, M), in float64."""
+
+    def __init__(self, features: int, classes: int) -> None:
+        super().__init__()
+        for name, value, least in (("features", features, 1), ("classes", classes, 2)):
+            if value < least:
+                raise ModelError(
+                    "a head of this size cannot be built",
+                    where=name,
+                    found=value,
+                    expected=f"at least {least}",
+                )
+        self.features = features
+        self.classes = classes
+
+    @abstractmethod
+    def forward(self, features: Tensor) -> Tensor:
+        """Features (B, d) float64 -> logits (B, M) float64."""
+
+    @abstractmethod
+    def folded(self) -> FoldedHead:
+        """The same function as affine maps with pure squares between them, detached from torch."""
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers that training changes: the yardstick of what the head can give away."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Features (B, d) -> logits (B, M), without a gradient.
+
+        Raises:
+            ModelError: the features' shape does not fit this head.
+        """
+        if features.ndim != 2 or features.shape[1] != self.features:
+            raise ModelError(
+                "the features do not fit the head",
+                found=features.shape,
+                expected=f"(B, {self.features})",
+            )
+        with torch.no_grad():
+            result: NDArray[np.float64] = self(torch.tensor(features)).numpy()
+        return result
+
+
+class LinearHead(Head):
+    """z = W x + b, softmax regression: under encryption, sums with cleartext weights only."""
+
+    def __init__(self, features: int, classes: int, generator: torch.Generator) -> None:
+        super().__init__(features, classes)
+        self.output_weights = _uniform((classes, features), features, generator)
+        self.output_bias = _uniform((classes,), features, generator)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Features (B, d) -> logits (B, M)."""
+        return linear(features, self.output_weights, self.output_bias)
+
+    def folded(self) -> FoldedHead:
+        """One affine map."""
+        return FoldedHead((AffineMap(_array(self.output_weights), _array(self.output_bias)),))
+
+
+class QuadraticHead(Head):
+    """z = W2 h + b2 with h = a u^2 + b u (per unit) and u = W1 x + b1.
+
+    `a` and `b` are one learned pair for the whole layer. A pair per unit could express nothing
+    more: completing the square turns every unit into a pure square of an affine map, and its
+    a and b disappear into W1, b1, W2 and b2 (see `folded`). What they do change is the speed of
+    training, and for that one pair is enough, with one floor to keep instead of many.
+
+    a must stay away from 0, where folding would divide by it: a = f + (a0 - f) exp(rho), with the
+    floor f = 1/32, a0 = 0.25 and rho learned from 0. It is positive without loss, since W2
+    carries the sign, and weight decay pulls it back to a0 rather than to some arbitrary number.
+    """
+
+    def __init__(
+        self, features: int, hidden: int, classes: int, generator: torch.Generator
+    ) -> None:
+        super().__init__(features, classes)
+        if hidden < 1:
+            raise ModelError(
+                "a quadratic head needs hidden units",
+                where="hidden",
+                found=hidden,
+                expected="at least 1",
+            )
+        self.hidden = hidden
+        self.hidden_weights = _uniform((hidden, features), features, generator)
+        self.hidden_bias = _uniform((hidden,), features, generator)
+        self.square_log_gain = nn.Parameter(torch.zeros((), dtype=torch.float64))
+        self.slope = nn.Parameter(torch.tensor(SLOPE_INITIAL, dtype=torch.float64))
+        self.output_weights = _uniform((classes, hidden), hidden, generator)
+        self.output_bias = _uniform((classes,), hidden, generator)
+
+    @property
+    def square(self) -> Tensor:
+        """The coefficient a of the square, a scalar above SQUARE_FLOOR."""
+        return SQUARE_FLOOR + (SQUARE_INITIAL - SQUARE_FLOOR) * self.square_log_gain.exp()
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Features (B, d) -> logits (B, M)."""
+        u = linear(features, self.hidden_weights, self.hidden_bias)
+        return linear(u * (self.square * u + self.slope), self.output_weights, self.output_bias)
+
+    def folded(self) -> FoldedHead:
+        """Two affine maps; the square between them needs no coefficient.
+
+        a u^2 + b u = (sqrt(a) (u + b / 2a))^2 - b^2 / 4a, so the first map computes
+        sqrt(a) (W1 x + b1 + b / 2a) and the second's bias loses W2 (b^2 / 4a).
+        """
+        a, b = self.square.item(), self.slope.item()
+        w1, b1 = _array(self.hidden_weights), _array(self.hidden_bias)
+        w2, b2 = _array(self.output_weights), _array(self.output_bias)
+        return FoldedHead(
+            (
+                AffineMap(math.sqrt(a) * w1, math.sqrt(a) * (b1 + b / (2 * a))),
+                AffineMap(w2, b2 - w2.sum(axis=1) * (b * b / (4 * a))),
+            )
+        )
+
+
+def build_head(kind: HeadKind, features: int, hidden: int, classes: int, seed: int) -> Head:
+    """A freshly initialised head; equal arguments give equal parameters.
+
+    Weights and biases are uniform within 1/sqrt(inputs of their layer), as torch initialises
+    linear layers. `hidden` is ignored by the linear head.
+
+    Raises:
+        ModelError: unknown kind, or a size that is too small.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    if kind == "linear":
+        return LinearHead(features, classes, generator)
+    if kind == "quadratic":
+        return QuadraticHead(features, hidden, classes, generator)
+    raise ModelError("unknown kind of head", where="kind", found=kind, expected="linear, quadratic")
+
+
+def _uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> nn.Parameter:
+    bound = 1 / math.sqrt(inputs)
+    unit = torch.rand(shape, generator=generator, dtype=torch.float64)
+    return nn.Parameter((2 * unit - 1) * bound)
+
+
+def _array(parameter: Tensor) -> NDArray[np.float64]:
+    values: NDArray[np.float64] = parameter.detach().numpy().copy()
+    return values

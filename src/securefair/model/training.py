@@ -1,0 +1,197 @@
+"""Local training: cross-entropy alone, and cross-entropy with what the teachers answered.
+
+Every function here changes its learner in place, as torch does; `Learner.copy` is for callers who
+must keep the state from before. The number of threads is the caller's business.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError, DataError, ModelError
+from securefair.model.heads import Head
+from securefair.model.losses import approximate_kl
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerConfig:
+    """Stochastic gradient descent with momentum.
+
+    Raises:
+        ConfigError: a rate that is not positive, a momentum outside [0, 1), a negative decay.
+    """
+
+    learning_rate: float = 0.05
+    momentum: float = 0.9
+    weight_decay: float = 1e-3
+    clip_norm: float | None = 5.0  # of the whole gradient, before momentum; None: no clipping
+
+    def __post_init__(self) -> None:
+        for name, accepted, expected in (
+            ("learning_rate", 0 < self.learning_rate < math.inf, "above 0"),
+            ("momentum", 0 <= self.momentum < 1, "in [0, 1)"),
+            ("weight_decay", 0 <= self.weight_decay < math.inf, "at least 0"),
+            ("clip_norm", self.clip_norm is None or self.clip_norm > 0, "above 0, or None"),
+        ):
+            if not accepted:
+                raise ConfigError(
+                    "this optimiser cannot work",
+                    where=name,
+                    found=getattr(self, name),
+                    expected=expected,
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """A head in training: the model, and the optimiser that remembers its momentum."""
+
+    model: Head
+    optimizer: torch.optim.SGD
+    clip_norm: float | None
+
+    @classmethod
+    def start(cls, model: Head, config: OptimizerConfig) -> Learner:
+        """A learner without momentum yet."""
+        optimizer = torch.optim.SGD(
+            model.parameters(),
+            lr=config.learning_rate,
+            momentum=config.momentum,
+            weight_decay=config.weight_decay,
+        )
+        return cls(model, optimizer, config.clip_norm)
+
+    def copy(self) -> Learner:
+        """An independent learner in the same state."""
+        model, optimizer = copy.deepcopy((self.model, self.optimizer))
+        return Learner(model, optimizer, self.clip_norm)
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherAnswer:
+    """One teacher's logits on all of the student's samples, (B, M), and the weight of its loss."""
+
+    logits: NDArray[np.float64]
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """How well a head predicts given samples."""
+
+    accuracy: float  # in [0, 1]
+    cross_entropy: float  # nats a sample
+
+
+def evaluate(model: Head, samples: Samples) -> Evaluation:
+    """Accuracy and mean cross-entropy; needs at least one sample.
+
+    Raises:
+        DataError: there are no samples.
+        ModelError: the features do not fit the head.
+    """
+    if len(samples) == 0:
+        raise DataError("there is nothing to evaluate on", found="0 samples")
+    logits = model.logits(samples.features)
+    loss = cross_entropy(torch.from_numpy(logits), torch.tensor(samples.labels))
+    hits = logits.argmax(axis=1) == samples.labels
+    return Evaluation(accuracy=float(hits.mean()), cross_entropy=float(loss))
+
+
+def descend(learner: Learner, loss: Callable[[], Tensor], steps: int) -> None:
+    """Take `steps` optimiser steps on a scalar loss, evaluated anew before each.
+
+    Raises:
+        ModelError: the loss or its gradient became infinite or NaN.
+    """
+    for step in range(steps):
+        learner.optimizer.zero_grad()
+        value = loss()
+        value.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
+        norm = torch.nn.utils.clip_grad_norm_(
+            learner.model.parameters(),
+            math.inf if learner.clip_norm is None else learner.clip_norm,
+        )
+        if not (math.isfinite(value.item()) and math.isfinite(norm.item())):
+            raise ModelError(
+                "the training diverged",
+                where=f"step {step + 1} of {steps}",
+                found=f"loss {value.item():g}",
+                hint="Lower the learning rate or the distillation weight, or set clip_norm",
+            )
+        learner.optimizer.step()
+
+
+def train_epochs(
+    learner: Learner,
+    samples: Samples,
+    epochs: int,
+    *,
+    batch_size: int | None = None,
+    seed: int = 0,
+) -> None:
+    """Train on cross-entropy: full batches (None), or mini-batches in a fresh seeded order.
+
+    The last mini-batch of an epoch may be smaller.
+
+    Raises:
+        ModelError: the training diverged.
+    """
+    if batch_size is None:
+        descend(learner, _cross_entropy_on(learner.model, samples), epochs)
+        return
+    rng = np.random.default_rng(seed)
+    for _ in range(epochs):
+        order = rng.permutation(len(samples))
+        for start in range(0, len(samples), batch_size):
+            batch = samples.take(order[start : start + batch_size])
+            descend(learner, _cross_entropy_on(learner.model, batch), 1)
+
+
+def distil_steps(
+    learner: Learner,
+    samples: Samples,
+    answers: Sequence[TeacherAnswer],
+    steps: int,
+    *,
+    temperature: float,
+) -> None:
+    """Full-batch steps on mean CE + sum_k weight_k * (mean distillation loss against teacher k).
+
+    The teachers' logits stay fixed. The distillation loss is affine in them (`losses`), so the sum
+    over teachers is computed as one loss against their weighted mean logits: a step costs the
+    same for two teachers as for twenty. Without answers this is plain cross-entropy.
+
+    Raises:
+        ModelError: the training diverged.
+    """
+    total = sum(answer.weight for answer in answers)
+    if total == 0:
+        descend(learner, _cross_entropy_on(learner.model, samples), steps)
+        return
+    x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
+    mean_logits = torch.from_numpy(
+        sum((answer.weight / total) * answer.logits for answer in answers)
+    )
+
+    def loss() -> Tensor:
+        logits = learner.model(x)
+        distillation = approximate_kl(logits, mean_logits, temperature).mean()
+        return cross_entropy(logits, y) + total * distillation
+
+    descend(learner, loss, steps)
+
+
+def _cross_entropy_on(model: Head, samples: Samples) -> Callable[[], Tensor]:
+    x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
+    return lambda: cross_entropy(model(x), y)
