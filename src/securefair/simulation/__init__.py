@@ -1,0 +1,1 @@
+"""Many participants in one process: a network in virtual time, with faults on request."""

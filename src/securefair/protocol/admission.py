@@ -1,0 +1,198 @@
+"""Introductions: Hello, then Keys and Features, in both directions.
+
+A participant says Hello to every peer when its first round begins. It sends its keys and features
+to a peer once they are made and the peer's Hello agrees with its own. A peer whose keys and
+features have arrived is imported, and may then be answered.
+
+Channels may lose messages. A participant that misses a peer's Hello, Keys or Features says Hello
+again at the beginning of its next round; who hears a Hello again sends everything again, at most
+once a round. Repeated messages are harmless, so nobody needs to know what exactly was lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from securefair.errors import RemoteProtocolError
+from securefair.protocol import student, teacher
+from securefair.protocol.effects import Blame
+from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.messages import (
+    PROTOCOL_VERSION,
+    Features,
+    Hello,
+    Keys,
+    fingerprint,
+    name_of,
+)
+from securefair.protocol.states import (
+    ADMISSION,
+    PREPARATION,
+    AdmissionState,
+    Event,
+    PreparationState,
+)
+from securefair.protocol.turn import Turn, Upload
+
+_INCOMPLETE = (AdmissionState.STRANGER, AdmissionState.GREETED)
+_AGREEING = (AdmissionState.GREETED, AdmissionState.IMPORTING, AdmissionState.ADMITTED)
+
+
+def begin(turn: Turn) -> None:
+    """Greet (in later rounds: remind) every peer whose upload is not there; make the own one."""
+    for name, peer in turn.memory.peers.items():
+        if peer.introduction.state in _INCOMPLETE:
+            turn.send(name, _own_hello(turn))
+    upload = turn.memory.upload
+    if upload.state is PreparationState.ABSENT:
+        turn.memory = replace(
+            turn.memory, upload=Upload(PREPARATION.next(upload.state, Event.START))
+        )
+        turn.run(PrepareKeysAndFeatures())
+
+
+def on_hello(turn: Turn, name: str, message: Hello) -> None:
+    """Compare the public constants; refuse the peer if any differs."""
+    introduction = turn.peer(name).introduction
+    if introduction.state is not AdmissionState.STRANGER:
+        if message != introduction.hello:
+            raise RemoteProtocolError("said Hello again with other constants", culprit=name)
+        _repeat_upload(turn, name)
+        return
+    difference = _difference(turn, name, message)
+    if difference is None:
+        state = ADMISSION.next(introduction.state, Event.HELLO)
+        turn.set_introduction(name, replace(introduction, state=state, hello=message))
+        _send_upload(turn, name)
+        student.ask_waiting(turn)
+        return
+    state = ADMISSION.next(introduction.state, Event.HELLO_DIFFERS)
+    turn.set_introduction(name, replace(introduction, state=state, hello=message))
+    turn.effects.append(Blame(name, str(difference)))
+    student.cannot_ask(turn, name)
+
+
+def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
+    """Keep one half of a peer's upload; import it when both halves are there."""
+    introduction = turn.peer(name).introduction
+    kind = type(message)
+    content = fingerprint(message)
+    known = introduction.fingerprints.get(kind)
+    if known is not None:
+        if content != known:
+            raise RemoteProtocolError(
+                "sent other content than before; keys and features are fixed for a collaboration",
+                culprit=name,
+                where=name_of(kind),
+                found=content.hex()[:16],
+                expected=known.hex()[:16],
+            )
+        return
+    fingerprints = {**introduction.fingerprints, kind: content}
+    if isinstance(message, Keys):
+        introduction = replace(introduction, keys=message, fingerprints=fingerprints)
+    else:
+        introduction = replace(
+            introduction,
+            features=message,
+            fingerprints=fingerprints,
+            samples=message.samples,
+            data_epoch=message.data_epoch,
+        )
+    keys, features = introduction.keys, introduction.features
+    if keys is not None and features is not None:
+        state = ADMISSION.next(introduction.state, Event.UPLOADED)
+        introduction = replace(introduction, state=state)
+        turn.run(ImportPeer(name, keys, features))
+    turn.set_introduction(name, introduction)
+
+
+def on_imported(turn: Turn, name: str) -> None:
+    """The peer's queries can be answered from now on, a waiting one first."""
+    introduction = turn.peer(name).introduction
+    state = ADMISSION.next(introduction.state, Event.IMPORTED)
+    turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
+    teacher.serve_kept(turn, name)
+
+
+def on_import_failed(turn: Turn, name: str, error: str) -> None:
+    """The upload is unusable: refuse the peer, as student and as teacher."""
+    introduction = turn.peer(name).introduction
+    state = ADMISSION.next(introduction.state, Event.IMPORT_FAILED)
+    turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
+    turn.effects.append(
+        Blame(name, str(RemoteProtocolError("its upload is unusable", culprit=name, found=error)))
+    )
+    teacher.refuse_kept(turn, name)
+    student.cannot_ask(turn, name)
+
+
+def on_prepared(turn: Turn, prepared: Prepared) -> None:
+    """The own keys and features are made: send them to whoever has said Hello."""
+    state = PREPARATION.next(turn.memory.upload.state, Event.DONE)
+    turn.memory = replace(turn.memory, upload=Upload(state, prepared))
+    for name in turn.memory.peers:
+        _send_upload(turn, name)
+    student.ask_waiting(turn)
+
+
+def on_preparation_failed(turn: Turn) -> None:
+    """Without keys nobody can be asked this round; the next round tries again."""
+    turn.memory = replace(
+        turn.memory, upload=Upload(PREPARATION.next(turn.memory.upload.state, Event.FAILED))
+    )
+    student.cannot_ask_anyone(turn)
+
+
+def _own_hello(turn: Turn) -> Hello:
+    return Hello(PROTOCOL_VERSION, turn.settings.collaboration)
+
+
+def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | None:
+    """Why the peer cannot take part, as an error that names it; None if it can."""
+    if hello.protocol_version != PROTOCOL_VERSION:
+        return RemoteProtocolError(
+            "speaks another protocol version",
+            culprit=name,
+            found=hello.protocol_version,
+            expected=PROTOCOL_VERSION,
+            hint="Install the same version of securefair everywhere",
+        )
+    if hello.collaboration != turn.settings.collaboration:
+        return RemoteProtocolError(
+            "its public constants differ",
+            culprit=name,
+            where="hello.collaboration",
+            found=hello.collaboration.hex()[:16],
+            expected=turn.settings.collaboration.hex()[:16],
+            hint="Features, classes, temperature, release, encryption parameters and forced_every "
+            "must be equal everywhere; compare its configuration with yours",
+        )
+    return None
+
+
+def _send_upload(turn: Turn, name: str) -> None:
+    """Send the own keys and features to a peer that agrees, once they are made; once."""
+    introduction = turn.peer(name).introduction
+    prepared = turn.memory.upload.prepared
+    if prepared is None or introduction.upload_sent or introduction.state not in _AGREEING:
+        return
+    turn.set_introduction(name, replace(introduction, upload_sent=True))
+    turn.send(name, prepared.keys)
+    turn.send(name, prepared.features)
+
+
+def _repeat_upload(turn: Turn, name: str) -> None:
+    """Answer a repeated Hello: everything again, at most once a round."""
+    introduction = turn.peer(name).introduction
+    prepared = turn.memory.upload.prepared
+    if (
+        prepared is None
+        or not introduction.upload_sent
+        or introduction.upload_repeated_in == turn.round
+    ):
+        return
+    turn.set_introduction(name, replace(introduction, upload_repeated_in=turn.round))
+    turn.send(name, _own_hello(turn))
+    turn.send(name, prepared.keys)
+    turn.send(name, prepared.features)

@@ -1,0 +1,110 @@
+"""Inputs and effects: all that passes between a machine and whoever hosts it.
+
+The host feeds inputs one at a time and carries out the effects in their order. It owns the
+clock, the channels and the processors; the machine owns the decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from securefair.protocol.jobs import Job, Result
+from securefair.protocol.messages import DeclineReason, Message
+from securefair.protocol.value import Value
+
+
+class Begin(Value, frozen=True):
+    """Begin a round; rounds follow each other without gaps.
+
+    `coins[k]` in [0, 1) is the sharing coin of this participant as teacher for student k. Rounds
+    in which sharing is not left to chance may leave it empty. `teacher_version` names the model
+    that answers in this round: equal numbers mean the same weights, and it never falls.
+    """
+
+    round: int
+    coins: Mapping[str, float]
+    teacher_version: int
+
+
+class Received(Value, frozen=True):
+    """A message arrived; `sender` is whom the channel authenticated."""
+
+    sender: str
+    message: Message
+
+
+class Done(Value, frozen=True):
+    """A job finished with a result of the type that RESULT_OF names."""
+
+    job: Job
+    result: Result
+
+
+class Failed(Value, frozen=True):
+    """A job could not be carried out; `error` says why, in words a peer may be blamed with."""
+
+    job: Job
+    error: str
+
+
+class Expired(Value, frozen=True):
+    """The deadline that SetDeadline asked for has passed."""
+
+    round: int
+
+
+Input: TypeAlias = Begin | Received | Done | Failed | Expired
+
+
+class RoundSummary(Value, frozen=True, kw_only=True):
+    """How a round went for one participant as student; every peer tuple in the machine's order.
+
+    asked = opened + declined + failed + missed, each peer in exactly one of them.
+    """
+
+    forced: bool
+    asked: tuple[str, ...]
+    opened: tuple[str, ...]  # answered, decrypted, used in the step
+    declined: Mapping[str, DeclineReason]
+    failed: tuple[str, ...]  # peer refused, answer not openable, or own preparation failed
+    missed: tuple[str, ...]  # not heard of, or not opened, before the deadline
+    reputations: Mapping[str, float | None]  # after the round; None: never scored
+    step_error: str | None  # why the step failed; the model is then as it was
+
+
+class Send(Value, frozen=True):
+    """Send a message to a peer."""
+
+    peer: str
+    message: Message
+
+
+class Run(Value, frozen=True):
+    """Run a job and report its end."""
+
+    job: Job
+
+
+class SetDeadline(Value, frozen=True):
+    """Feed Expired(round) when `seconds` have passed from now; useless once the round is over."""
+
+    round: int
+    seconds: float
+
+
+class Blame(Value, frozen=True):
+    """A peer violated the protocol; `reason` says what was found and expected."""
+
+    peer: str
+    reason: str
+
+
+class RoundOver(Value, frozen=True):
+    """The round has ended for this participant; peers' queries of it are still answered."""
+
+    round: int
+    summary: RoundSummary
+
+
+Effect: TypeAlias = Send | Run | SetDeadline | Blame | RoundOver

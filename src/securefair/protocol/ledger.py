@@ -1,0 +1,215 @@
+"""The disclosure ledger: how many numbers a teacher has let out, to whom, of which model.
+
+What happened (the numbers of each answer) is kept apart from what it amounts to (totals against
+limits). Two yardsticks say how much there is to know at all:
+
+    the teacher's parameter count P      that many independent numbers determine a model that is
+                                         linear in its parameters
+    the student's samples times classes  the B * M logits from which every release is computed
+
+A student that holds the *smaller* of the two in numbers may know all that the release could ever
+tell it, so the limit for one teacher version is a fraction of that smaller yardstick. A later
+version is a different model and starts its own count, but successive versions are alike; the
+optional totals over all versions bound what is learnt of all of them together. Several students
+may pool their answers, hence a total per teacher besides the one per student.
+
+Guarantee: for every student and version, the numbers released never exceed the limit, nor any
+total its own. Numbers count from the moment an answer is decided: if its computation fails, the
+ledger overstates, never the reverse. The count is the same for honest and malicious students:
+whatever a student encrypts, an answer is that many functionals of its logits and no more. It is
+not differential privacy.
+
+Edge cases: the samples that the yardstick uses are the student's claim, which only the import of
+its features can check; `logits` releases the whole second yardstick, so it needs a fraction of at
+least 1 (None allows everything).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from securefair.errors import ConfigError, LedgerError
+from securefair.records import LedgerRow
+
+
+class Release(enum.StrEnum):
+    """What leaves an encryption for the student, per answer."""
+
+    LOSS = "loss"
+    CLASS_SUMS = "class_sums"
+    PROJECTION = "projection"
+    LOGITS = "logits"
+
+    @property
+    def needs_predictions(self) -> bool:
+        """Whether a query must carry the student's encrypted predictions."""
+        return self in (Release.LOSS, Release.CLASS_SUMS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosurePolicy:
+    """What one teacher releases, and how much of it at most.
+
+    Args:
+        release: the kind of answer.
+        classes: M.
+        rows: q, weighted sums over the samples per answer (`projection` only, else ignored).
+        teacher_parameters: P.
+        fraction_per_version: most numbers to one student from one teacher version, as a
+            fraction of min(P, B * M), rounded down; None for no limit.
+        student_total: most numbers to one student over all versions; None for no limit.
+        teacher_total: most numbers to all students over all versions; None for no limit.
+
+    Raises:
+        ConfigError: a count is below 1, or the fraction is not positive.
+    """
+
+    release: Release
+    classes: int
+    rows: int
+    teacher_parameters: int
+    fraction_per_version: float | None
+    student_total: int | None = None
+    teacher_total: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("classes", "rows", "teacher_parameters", "student_total", "teacher_total"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError("a count is too small", where=name, found=value, expected=">= 1")
+        fraction = self.fraction_per_version
+        if fraction is not None and not (0 < fraction < math.inf):
+            raise ConfigError(
+                "not a fraction", where="fraction_per_version", found=fraction, expected="> 0"
+            )
+
+    def numbers_per_answer(self, samples: int) -> int:
+        """Numbers that one answer to a student with B = `samples` discloses (protocol, table 2)."""
+        if self.release is Release.LOSS:
+            return 1
+        if self.release is Release.CLASS_SUMS:
+            return self.classes
+        if self.release is Release.PROJECTION:
+            return self.rows * self.classes
+        return samples * self.classes
+
+    def limit_per_version(self, samples: int) -> float:
+        """Most numbers of one teacher version to a student with `samples`; inf for no limit."""
+        if self.fraction_per_version is None:
+            return math.inf
+        smaller = min(self.teacher_parameters, samples * self.classes)
+        return math.floor(self.fraction_per_version * smaller)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one student has been given: numbers by teacher version and basis, and their total."""
+
+    samples: int
+    answers: int = 0
+    total: int = 0
+    released: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+
+    def of_version(self, version: int) -> int:
+        """Numbers released from one teacher version."""
+        return sum(self.released.get(version, {}).values())
+
+    def plus(self, version: int, basis: str, more: int) -> Account:
+        """The account after one more answer that adds `more` numbers."""
+        bases = dict(self.released.get(version, {}))
+        bases[basis] = bases.get(basis, 0) + more
+        return replace(
+            self,
+            answers=self.answers + 1,
+            total=self.total + more,
+            released={**self.released, version: bases},
+        )
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """One teacher's accounts; immutable, `charge` returns the next one."""
+
+    policy: DisclosurePolicy
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """Numbers released to all students: what they know if they collude."""
+        return sum(account.total for account in self.accounts.values())
+
+    def charge(
+        self, student: str, *, numbers: int, version: int, basis: str, samples: int
+    ) -> Ledger:
+        """The ledger after one more answer to `student`.
+
+        Args:
+            student: who gets the numbers.
+            numbers: how many.
+            version: of the teacher's model.
+            basis: names the functionals: an answer with the same version and basis repeats the
+                same numbers and costs nothing more (at most the difference, if it has more).
+            samples: B of the student, for the second yardstick.
+
+        Raises:
+            LedgerError: a limit would be exceeded; the ledger is unchanged.
+        """
+        account = replace(self.accounts.get(student, Account(samples)), samples=samples)
+        more = max(0, numbers - account.released.get(version, {}).get(basis, 0))
+        if more:
+            self._permit(student, account, version, more)
+        account = account.plus(version, basis, more)
+        return replace(self, accounts={**self.accounts, student: account})
+
+    def _permit(self, student: str, account: Account, version: int, more: int) -> None:
+        policy = self.policy
+        checks = (
+            (
+                f"one version of the model to {student}",
+                account.of_version(version) + more,
+                policy.limit_per_version(account.samples),
+                "fraction_per_version",
+            ),
+            (
+                f"all versions to {student}",
+                account.total + more,
+                math.inf if policy.student_total is None else policy.student_total,
+                "student_total",
+            ),
+            (
+                "all versions to all students",
+                self.total + more,
+                math.inf if policy.teacher_total is None else policy.teacher_total,
+                "teacher_total",
+            ),
+        )
+        for what, count, limit, name in checks:
+            if count > limit:
+                raise LedgerError(
+                    f"answering would disclose too many numbers of {what}",
+                    where=name,
+                    found=count,
+                    expected=f"at most {limit}",
+                    hint=f"Raise {name}, or release fewer numbers per answer",
+                )
+
+    def rows(self, *, algorithm: str, teacher: str) -> list[LedgerRow]:
+        """One summary row a student, in order of names."""
+        policy = self.policy
+        return [
+            LedgerRow(
+                algorithm=algorithm,
+                student=student,
+                teacher=teacher,
+                release=policy.release.value,
+                answers=account.answers,
+                numbers_per_answer=policy.numbers_per_answer(account.samples),
+                numbers_total=account.total,
+                teacher_parameters=policy.teacher_parameters,
+                student_logits=account.samples * policy.classes,
+            )
+            for student, account in sorted(self.accounts.items())
+        ]

@@ -1,0 +1,290 @@
+"""One participant's protocol machine: inputs in, effects out, no I/O, clock or randomness.
+
+A round, as student: Begin -> choose whom to ask -> Query -> Answer or Decline -> OpenAnswer ->
+when every exchange is settled or the deadline has passed: Step -> RoundOver. As teacher, all the
+while and until the next Begin: Query -> decide -> AnswerQuery -> Answer. The first round also
+makes and exchanges keys and features.
+
+Guarantees, whatever arrives in whatever order:
+
+- a round ends: once its deadline has expired only this participant's own step is waited for;
+- at most one answer is computed for each (peer, round), repeated queries get the same bytes;
+- an unexpected message changes nothing and blames its sender;
+- in rounds left to chance an answer is decided iff coin <= reputation and the ledger permits;
+- a peer's reputation changes only when its answer is opened in a forced round, in time.
+
+The transitions are in states.py, what they do in admission.py, student.py and teacher.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.protocol import admission, student, teacher
+from securefair.protocol.effects import (
+    Begin,
+    Blame,
+    Done,
+    Effect,
+    Expired,
+    Failed,
+    Input,
+    Received,
+    RoundOver,
+    RoundSummary,
+    SetDeadline,
+)
+from securefair.protocol.jobs import (
+    Answered,
+    AnswerQuery,
+    ImportPeer,
+    OpenAnswer,
+    Opened,
+    Predictions,
+    Prepared,
+    PrepareKeysAndFeatures,
+    PrepareQuery,
+    Step,
+)
+from securefair.protocol.ledger import Ledger
+from securefair.protocol.messages import Answer, Decline, Features, Hello, Keys, Query, name_of
+from securefair.protocol.settings import MachineSettings
+from securefair.protocol.states import ROUND, AdmissionState, AskingState, Event, RoundState
+from securefair.protocol.turn import Memory, Peer, Turn
+
+
+class ParticipantMachine:
+    """Decides what one participant says and computes, and when.
+
+    Args:
+        name: this participant.
+        peers: all others; their order is the order of every list in the effects.
+        settings: see MachineSettings.
+
+    Raises:
+        LocalProtocolError: a name is empty, doubled, or among the peers.
+    """
+
+    def __init__(self, name: str, peers: Sequence[str], settings: MachineSettings) -> None:
+        names = [name, *peers]
+        if "" in names or len(set(names)) != len(names):
+            raise LocalProtocolError(
+                "participants need different names", where="peers", found=names
+            )
+        self.name = name
+        self.settings = settings
+        reputation = 1.0 if settings.always_share else None
+        self._memory = Memory(
+            ledger=Ledger(settings.disclosure),
+            peers={peer: Peer(reputation=reputation) for peer in peers},
+        )
+
+    @property
+    def memory(self) -> Memory:
+        """Everything the machine knows; immutable."""
+        return self._memory
+
+    @property
+    def reputations(self) -> Mapping[str, float | None]:
+        """This participant's opinion of each peer; None before its first scored answer."""
+        return _reputations(self._memory)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What this participant has disclosed as teacher."""
+        return self._memory.ledger
+
+    def handle(self, event: Input) -> list[Effect]:
+        """Take one input; return what must happen now, in this order.
+
+        Raises:
+            LocalProtocolError: the host broke the rules (a round out of order, a job that is not
+                under way, a result of the wrong kind). The machine is unchanged.
+        """
+        turn = Turn(self.settings, self._memory)
+        try:
+            _dispatch(turn, event)
+        except RemoteProtocolError as error:
+            return [Blame(error.culprit, str(error))]
+        _settle(turn)
+        self._memory = turn.memory
+        return turn.effects
+
+
+def _dispatch(turn: Turn, event: Input) -> None:
+    match event:
+        case Begin():
+            _begin(turn, event)
+        case Received():
+            _receive(turn, event)
+        case Done():
+            _done(turn, event)
+        case Failed():
+            _failed(turn, event)
+        case Expired():
+            _expire(turn, event)
+
+
+def _begin(turn: Turn, event: Begin) -> None:
+    _check_begin(turn, event)
+    first = turn.round < 0
+    turn.memory = replace(
+        turn.memory,
+        round=event.round,
+        state=ROUND.next(turn.memory.state, Event.BEGIN),
+        coins=dict(event.coins),
+        teacher_version=event.teacher_version,
+    )
+    seconds = turn.settings.round_seconds + (turn.settings.setup_seconds if first else 0)
+    turn.effects.append(SetDeadline(event.round, seconds))
+    admission.begin(turn)
+    student.begin(turn)
+    teacher.begin(turn)
+
+
+def _check_begin(turn: Turn, event: Begin) -> None:
+    memory, settings = turn.memory, turn.settings
+    if event.round != memory.round + 1:
+        raise LocalProtocolError(
+            "rounds follow each other", where="Begin", found=event.round, expected=memory.round + 1
+        )
+    if event.teacher_version < memory.teacher_version:
+        raise LocalProtocolError(
+            "a teacher version must not fall",
+            where="Begin",
+            found=event.teacher_version,
+            expected=f">= {memory.teacher_version}",
+        )
+    if settings.forced(event.round) or settings.always_share:
+        return
+    for peer in memory.peers:
+        coin = event.coins.get(peer)
+        if coin is None or not 0 <= coin < 1:
+            raise LocalProtocolError(
+                "a sharing coin is missing or out of range",
+                where=f"Begin.coins[{peer}]",
+                found="none" if coin is None else coin,
+                expected="a number in [0, 1)",
+            )
+
+
+def _receive(turn: Turn, event: Received) -> None:
+    sender, message = event.sender, event.message
+    if sender not in turn.memory.peers:
+        raise RemoteProtocolError("does not belong to this collaboration", culprit=sender)
+    state = turn.peer(sender).introduction.state
+    if state is AdmissionState.REFUSED:
+        raise RemoteProtocolError(
+            "has been refused", culprit=sender, found=name_of(type(message)), expected="nothing"
+        )
+    if state is AdmissionState.STRANGER and not isinstance(message, Hello):
+        raise RemoteProtocolError(
+            "has not said Hello yet", culprit=sender, found=name_of(type(message)), expected="hello"
+        )
+    match message:
+        case Hello():
+            admission.on_hello(turn, sender, message)
+        case Keys() | Features():
+            admission.on_upload(turn, sender, message)
+        case Query():
+            teacher.on_query(turn, sender, message)
+        case Answer() | Decline():
+            student.on_reply(turn, sender, message)
+
+
+def _done(turn: Turn, event: Done) -> None:
+    turn.finish(event.job, event.result)
+    match event.job, event.result:
+        case PrepareKeysAndFeatures(), Prepared() as prepared:
+            admission.on_prepared(turn, prepared)
+        case ImportPeer(peer=peer), _:
+            admission.on_imported(turn, peer)
+        case PrepareQuery() as job, Predictions(payload=payload):
+            student.on_predictions(turn, job, payload)
+        case AnswerQuery() as job, Answered(payload=payload):
+            teacher.on_answered(turn, job, payload)
+        case OpenAnswer() as job, Opened() as opened:
+            student.on_opened(turn, job, opened)
+        case Step(), _:
+            _round_over(turn, Event.STEPPED, None)
+
+
+def _failed(turn: Turn, event: Failed) -> None:
+    turn.finish(event.job)
+    match event.job:
+        case PrepareKeysAndFeatures():
+            admission.on_preparation_failed(turn)
+        case ImportPeer(peer=peer):
+            admission.on_import_failed(turn, peer, event.error)
+        case PrepareQuery() as job:
+            student.on_predictions_failed(turn, job)
+        case AnswerQuery() as job:
+            teacher.on_answer_failed(turn, job)
+        case OpenAnswer() as job:
+            student.on_open_failed(turn, job, event.error)
+        case Step():
+            _round_over(turn, Event.STEP_FAILED, event.error)
+
+
+def _expire(turn: Turn, event: Expired) -> None:
+    if event.round > turn.round:
+        raise LocalProtocolError(
+            "the deadline of a round that has not begun",
+            where="Expired",
+            found=event.round,
+            expected=f"at most {turn.round}",
+        )
+    if event.round < turn.round:
+        return
+    exchanging = turn.memory.state is RoundState.EXCHANGING
+    turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.EXPIRED))
+    if exchanging:
+        student.expire(turn)
+        _step(turn)
+
+
+def _settle(turn: Turn) -> None:
+    """Step as soon as nothing is awaited and nothing unfinished."""
+    if turn.memory.state is RoundState.EXCHANGING and not student.unsettled(turn):
+        turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.SETTLED))
+        _step(turn)
+
+
+def _step(turn: Turn) -> None:
+    peers = turn.memory.peers
+    opened = _in_state(turn, AskingState.OPENED)
+    turn.run(Step(turn.round, opened, tuple(peers[name].reputation for name in opened)))
+
+
+def _round_over(turn: Turn, how: Event, step_error: str | None) -> None:
+    memory = turn.memory
+    turn.memory = replace(memory, state=ROUND.next(memory.state, how))
+    summary = RoundSummary(
+        forced=turn.settings.forced(turn.round),
+        asked=tuple(
+            name
+            for name, peer in memory.peers.items()
+            if peer.asking.state is not AskingState.NOT_ASKED
+        ),
+        opened=_in_state(turn, AskingState.OPENED),
+        declined={
+            name: peer.asking.reply.reason
+            for name, peer in memory.peers.items()
+            if isinstance(peer.asking.reply, Decline)
+        },
+        failed=_in_state(turn, AskingState.FAILED),
+        missed=_in_state(turn, AskingState.MISSED),
+        reputations=_reputations(memory),
+        step_error=step_error,
+    )
+    turn.effects.append(RoundOver(turn.round, summary))
+
+
+def _in_state(turn: Turn, state: AskingState) -> tuple[str, ...]:
+    return tuple(name for name, peer in turn.memory.peers.items() if peer.asking.state is state)
+
+
+def _reputations(memory: Memory) -> dict[str, float | None]:
+    return {name: peer.reputation for name, peer in memory.peers.items()}

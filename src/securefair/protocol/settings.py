@@ -1,0 +1,79 @@
+"""What a machine must know before it starts; the same for every participant but the policy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from securefair.errors import ConfigError
+from securefair.protocol.ledger import DisclosurePolicy
+from securefair.protocol.messages import COLLABORATION_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineSettings:
+    """Settings of one participant's machine.
+
+    Args:
+        collaboration: 32-byte hash of every public constant; peers with another are refused.
+        forced_every: R. In rounds t with t mod R = 0 every peer is asked, every query is
+            answered (the ledger permitting) and reputations are updated.
+        always_share: VPDL. Every reputation is 1 for ever, nothing is scored, every query is
+            answered (the ledger permitting).
+        disclosure: what this participant releases as teacher, and how much of it at most.
+        round_seconds: deadline of a round, from its beginning to the step.
+        setup_seconds: added to the deadline of the first round, which starts with the keys.
+        keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
+            when a query is repeated. Older queries are declined as stale.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    collaboration: bytes
+    forced_every: int
+    always_share: bool
+    disclosure: DisclosurePolicy
+    round_seconds: float
+    setup_seconds: float = 0.0
+    keep_rounds: int = 1
+
+    def __post_init__(self) -> None:
+        checks: tuple[tuple[str, object, bool, str], ...] = (
+            (
+                "collaboration",
+                f"{len(self.collaboration)} bytes",
+                len(self.collaboration) == COLLABORATION_BYTES,
+                f"{COLLABORATION_BYTES} bytes",
+            ),
+            ("forced_every", self.forced_every, self.forced_every >= 1, ">= 1 round"),
+            (
+                "round_seconds",
+                self.round_seconds,
+                0 < self.round_seconds < math.inf,
+                "a positive number of seconds",
+            ),
+            (
+                "setup_seconds",
+                self.setup_seconds,
+                0 <= self.setup_seconds < math.inf,
+                ">= 0 seconds",
+            ),
+            ("keep_rounds", self.keep_rounds, self.keep_rounds >= 0, ">= 0 rounds"),
+        )
+        for where, found, holds, expected in checks:
+            if not holds:
+                raise ConfigError("out of range", where=where, found=found, expected=expected)
+
+    def forced(self, round_number: int) -> bool:
+        """Whether every peer is asked and answered in this round."""
+        return round_number % self.forced_every == 0
+
+    def scored(self, round_number: int) -> bool:
+        """Whether opened answers update reputations in this round."""
+        return self.forced(round_number) and not self.always_share
+
+    @property
+    def needs_predictions(self) -> bool:
+        """Whether queries carry the student's encrypted predictions."""
+        return self.disclosure.release.needs_predictions

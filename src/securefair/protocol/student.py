@@ -1,0 +1,209 @@
+"""This participant as student: whom it asks, what it makes of the replies.
+
+One exchange per teacher and round. A round is settled when no exchange is waiting, asked or
+opening any more; what has not been opened by the deadline is missed, and its result, should it
+still come, is dropped: reputations change only by answers opened in time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.protocol.effects import Blame
+from securefair.protocol.jobs import OpenAnswer, Opened, PrepareQuery
+from securefair.protocol.messages import Answer, Decline, DeclineReason, Query
+from securefair.protocol.states import (
+    ASKING,
+    PREPARATION,
+    AdmissionState,
+    AskingState,
+    Event,
+    PreparationState,
+)
+from securefair.protocol.turn import Asking, OwnPredictions, Peer, Turn
+
+UNSETTLED = (AskingState.WAITING, AskingState.ASKED, AskingState.OPENING)
+
+
+def begin(turn: Turn) -> None:
+    """Choose whom to ask (every peer if forced, else those with r > 0) and start asking."""
+    forced = turn.settings.forced(turn.round)
+    for name, peer in turn.memory.peers.items():
+        asking = Asking()
+        if _wanted(peer, forced):
+            asking = Asking(ASKING.next(asking.state, Event.CHOSEN))
+        turn.set_asking(name, asking)
+    turn.memory = replace(turn.memory, predictions=OwnPredictions())
+    if turn.settings.needs_predictions and unsettled(turn):
+        state = PREPARATION.next(turn.memory.predictions.state, Event.START)
+        turn.memory = replace(turn.memory, predictions=OwnPredictions(state))
+        turn.run(PrepareQuery(turn.round))
+    ask_waiting(turn)
+
+
+def unsettled(turn: Turn) -> tuple[str, ...]:
+    """The teachers whose exchange of this round has not come to an end."""
+    return tuple(name for name, peer in turn.memory.peers.items() if peer.asking.state in UNSETTLED)
+
+
+def ask_waiting(turn: Turn) -> None:
+    """Send the query to every chosen teacher that has what it needs to answer it."""
+    predictions = turn.memory.predictions
+    if turn.settings.needs_predictions and predictions.state is not PreparationState.READY:
+        return
+    for name, peer in turn.memory.peers.items():
+        if peer.asking.state is AskingState.WAITING and peer.introduction.upload_sent:
+            state = ASKING.next(peer.asking.state, Event.QUERY_SENT)
+            asking = Asking(state, exchange=peer.exchanges)
+            turn.set_peer(name, replace(peer, asking=asking, exchanges=peer.exchanges + 1))
+            turn.send(name, Query(turn.round, peer.exchanges, predictions.payload))
+
+
+def cannot_ask(turn: Turn, name: str) -> None:
+    """Give up on a teacher that has been refused."""
+    asking = turn.peer(name).asking
+    if asking.state in (AskingState.WAITING, AskingState.ASKED):
+        turn.set_asking(name, replace(asking, state=ASKING.next(asking.state, Event.CANNOT_ASK)))
+
+
+def cannot_ask_anyone(turn: Turn) -> None:
+    """Give up on every teacher that still waits for something of this participant's own."""
+    for name, peer in turn.memory.peers.items():
+        if peer.asking.state is AskingState.WAITING:
+            cannot_ask(turn, name)
+
+
+def on_predictions(turn: Turn, job: PrepareQuery, payload: bytes) -> None:
+    """E(p) is made: ask. Dropped if its round is over."""
+    if job.round != turn.round:
+        return
+    state = PREPARATION.next(turn.memory.predictions.state, Event.DONE)
+    turn.memory = replace(turn.memory, predictions=OwnPredictions(state, payload))
+    ask_waiting(turn)
+
+
+def on_predictions_failed(turn: Turn, job: PrepareQuery) -> None:
+    """Without E(p) nobody can be asked this round."""
+    if job.round != turn.round:
+        return
+    state = PREPARATION.next(turn.memory.predictions.state, Event.FAILED)
+    turn.memory = replace(turn.memory, predictions=OwnPredictions(state))
+    cannot_ask_anyone(turn)
+
+
+def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
+    """Take the reply that was asked for; let late and repeated ones pass; blame all others."""
+    peer = turn.peer(name)
+    asking = peer.asking
+    if _is_late(turn, name, message):
+        return
+    if asking.state is not AskingState.ASKED:
+        _check_repeat(name, asking, message)
+        return
+    if isinstance(message, Decline):
+        state = ASKING.next(asking.state, Event.DECLINED)
+        turn.set_asking(name, replace(asking, state=state, reply=message))
+        return
+    state = ASKING.next(asking.state, Event.ANSWERED)
+    turn.set_asking(name, replace(asking, state=state, reply=message))
+    turn.run(
+        OpenAnswer(
+            name,
+            message.round,
+            message.exchange,
+            message.payload,
+            score=turn.settings.scored(turn.round),
+            reputation=peer.reputation,
+        )
+    )
+
+
+def on_opened(turn: Turn, job: OpenAnswer, result: Opened) -> None:
+    """An answer is open, and scored if the round asks for it."""
+    if job.score and not (result.reputation is not None and 0 <= result.reputation <= 1):
+        raise LocalProtocolError(
+            "scoring returned no reputation",
+            where=f"OpenAnswer of {job.peer}",
+            found=result.reputation,
+            expected="a number in [0, 1]",
+        )
+    peer = turn.peer(job.peer)
+    if job.round != turn.round or peer.asking.state is not AskingState.OPENING:
+        return
+    state = ASKING.next(peer.asking.state, Event.ANSWER_OPENED)
+    reputation = result.reputation if job.score else peer.reputation
+    asking = replace(peer.asking, state=state)
+    turn.set_peer(job.peer, replace(peer, asking=asking, reputation=reputation))
+
+
+def on_open_failed(turn: Turn, job: OpenAnswer, error: str) -> None:
+    """The answer is unusable: blame the teacher, go on without it."""
+    fault = RemoteProtocolError(
+        "its answer cannot be opened", culprit=job.peer, where=f"round {job.round}", found=error
+    )
+    turn.effects.append(Blame(job.peer, str(fault)))
+    asking = turn.peer(job.peer).asking
+    if job.round != turn.round or asking.state is not AskingState.OPENING:
+        return
+    state = ASKING.next(asking.state, Event.OPEN_FAILED)
+    turn.set_asking(job.peer, replace(asking, state=state))
+
+
+def expire(turn: Turn) -> None:
+    """The deadline has passed: whatever is not settled is missed."""
+    for name in unsettled(turn):
+        asking = turn.peer(name).asking
+        state = ASKING.next(asking.state, Event.EXPIRED)
+        turn.set_asking(name, replace(asking, state=state))
+
+
+def _wanted(peer: Peer, forced: bool) -> bool:
+    if peer.introduction.state is AdmissionState.REFUSED:
+        return False
+    return forced or (peer.reputation is not None and peer.reputation > 0)
+
+
+def _is_late(turn: Turn, name: str, message: Answer | Decline) -> bool:
+    """Whether the reply is to a query of an earlier round; raises if it is to none at all.
+
+    Exchanges are numbered in the order of rounds, so the number alone tells that a reply was
+    never asked for, without remembering the queries of all rounds.
+    """
+    peer = turn.peer(name)
+    this_round = peer.exchanges if peer.asking.exchange is None else peer.asking.exchange
+    if message.round < turn.round and message.exchange < this_round:
+        return True
+    if message.round == turn.round and message.exchange == peer.asking.exchange:
+        return False
+    if peer.asking.exchange is None:
+        expected = "no reply: it was not asked this round"
+    else:
+        expected = f"round {turn.round}, exchange {peer.asking.exchange}"
+    raise RemoteProtocolError(
+        "replied to a query that was never sent",
+        culprit=name,
+        where=type(message).__name__.lower(),
+        found=f"round {message.round}, exchange {message.exchange}",
+        expected=expected,
+    )
+
+
+def _check_repeat(name: str, asking: Asking, message: Answer | Decline) -> None:
+    """Let pass what an honest teacher may send once its reply is in; raise for anything else.
+
+    That is: its reply again, a reply after the deadline, and, from a teacher that has gone on to
+    later rounds, "stale" for a repeated query whose answer is on the way or was here before.
+    """
+    reply = asking.reply
+    if reply is None or reply == message:
+        return
+    if any(isinstance(m, Decline) and m.reason is DeclineReason.STALE for m in (message, reply)):
+        return
+    raise RemoteProtocolError(
+        "sent two different replies to one query",
+        culprit=name,
+        where=f"round {message.round}, exchange {message.exchange}",
+        found=type(message).__name__.lower(),
+        expected=f"the {type(reply).__name__.lower()} it sent before, or nothing",
+    )
