@@ -6,6 +6,19 @@ a participant's data: ranges and levels are public and the same for everyone.
 
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
+from securefair.data.partition import (
+    PARTITIONERS,
+    ClassLadderPartitioner,
+    DirichletPartitioner,
+    IidPartitioner,
+    ImbalancedPartitioner,
+    NaturalIdPartitioner,
+    Partitioner,
+    PathologicalPartitioner,
+    PowerLawPartitioner,
+    RatioPartitioner,
+)
+from securefair.data.population import load_population
 from securefair.data.rows import Row, read_rows
 from securefair.data.split import hold_out, stratified_split
 from securefair.data.table import (
@@ -21,10 +34,20 @@ from securefair.data.table import (
 __all__ = [
     "HEART_SPEC",
     "HOSPITALS",
+    "PARTITIONERS",
     "Binary",
     "Categorical",
+    "ClassLadderPartitioner",
+    "DirichletPartitioner",
+    "IidPartitioner",
+    "ImbalancedPartitioner",
+    "NaturalIdPartitioner",
     "Numeric",
     "ParticipantData",
+    "Partitioner",
+    "PathologicalPartitioner",
+    "PowerLawPartitioner",
+    "RatioPartitioner",
     "Row",
     "Samples",
     "TableSpec",
@@ -32,6 +55,7 @@ __all__ = [
     "encode",
     "hold_out",
     "load_heart",
+    "load_population",
     "read_rows",
     "read_spec",
     "stratified_split",

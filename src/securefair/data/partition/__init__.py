@@ -1,0 +1,48 @@
+"""Who holds which samples of a pooled data set: seeded partitioners behind one small interface.
+
+`interface` says what a partitioner promises, `sizes` makes participants unequal in how much they
+hold, `classes` in which classes, `natural` follows a column such as the hospital.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from securefair.data.partition.classes import (
+    ClassLadderPartitioner,
+    DirichletPartitioner,
+    PathologicalPartitioner,
+)
+from securefair.data.partition.interface import Partitioner
+from securefair.data.partition.natural import NaturalIdPartitioner
+from securefair.data.partition.sizes import (
+    IidPartitioner,
+    ImbalancedPartitioner,
+    PowerLawPartitioner,
+    RatioPartitioner,
+)
+
+PARTITIONERS: Mapping[str, type[Partitioner]] = MappingProxyType(
+    {
+        "homogeneous": IidPartitioner,
+        "imbalanced": ImbalancedPartitioner,
+        "ratio": RatioPartitioner,
+        "power-law": PowerLawPartitioner,
+        "dirichlet": DirichletPartitioner,
+        "pathological": PathologicalPartitioner,
+        "class-ladder": ClassLadderPartitioner,
+    }
+)
+"""The partitioners that need labels only, by the name that configurations use."""
+
+__all__ = [
+    "PARTITIONERS",
+    "ClassLadderPartitioner",
+    "DirichletPartitioner",
+    "IidPartitioner",
+    "ImbalancedPartitioner",
+    "NaturalIdPartitioner",
+    "Partitioner",
+    "PathologicalPartitioner",
+    "PowerLawPartitioner",
+    "RatioPartitioner",
+]

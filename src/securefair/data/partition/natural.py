@@ -1,0 +1,49 @@
+"""Participants that the data already have: hospitals, writers, devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from securefair.data.partition.interface import Indices, check_enough
+from securefair.errors import ConfigError, DataError
+
+
+@dataclass(frozen=True, kw_only=True)
+class NaturalIdPartitioner:
+    """One participant for each identifier, such as the hospital column of a table.
+
+    Args:
+        ids: the identifier of each sample, in the order of the labels.
+    """
+
+    ids: tuple[str | int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.ids:
+            raise ConfigError("no identifiers", where="ids")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The participants, in the order of their first sample."""
+        return tuple(str(name) for name in dict.fromkeys(self.ids))
+
+    def partition(self, labels: Indices, rng: np.random.Generator) -> list[Indices]:
+        """See `Partitioner`; the order is that of `names`.
+
+        Raises:
+            DataError: also where there is not one identifier a sample.
+        """
+        check_enough(labels, len(self.names))
+        if len(self.ids) != len(labels):
+            raise DataError(
+                "not one identifier a sample",
+                where="ids",
+                found=len(self.ids),
+                expected=len(labels),
+            )
+        rows: dict[str | int, list[int]] = {}
+        for row, name in enumerate(self.ids):
+            rows.setdefault(name, []).append(row)
+        return [rng.permutation(np.array(own, dtype=np.int64)) for own in rows.values()]

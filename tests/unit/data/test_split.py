@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.data import Samples, hold_out, stratified_split
+from securefair.errors import ConfigError, DataError
+
+
+def numbered(labels, classes=4):
+    """Samples whose only feature is their own number, so that they can be told apart."""
+    labels = np.array(labels, dtype=np.int64)
+    return Samples(np.arange(len(labels), dtype=np.float64)[:, None], labels, classes)
+
+
+many_labels = st.lists(st.integers(0, 3), min_size=8, max_size=80)
+fractions = st.floats(0.05, 0.95)
+
+
+@given(many_labels, fractions, st.integers(0, 5))
+def test_disjoint_complete_and_stratified(labels, fraction, seed):
+    samples = numbered(labels)
+    train, test = stratified_split(samples, fraction, np.random.default_rng(seed))
+    together = np.concatenate([train.features, test.features]).ravel()
+    assert sorted(together) == list(range(len(labels)))
+    assert 1 <= len(test) <= max(1, round(len(labels) * fraction))
+    for label in range(4):
+        n = labels.count(label)
+        held_out = int((test.labels == label).sum())
+        assert held_out <= max(0, n - 1)
+        assert abs(held_out - n * fraction) < 1 or held_out == n - 1
+    for part in (train, test):  # a sample keeps its label
+        assert (part.labels == samples.labels[part.features.ravel().astype(int)]).all()
+
+
+@given(st.integers(2, 30), st.integers(2, 30), st.integers(0, 3))
+def test_the_size_is_exact_where_no_class_runs_out(a, b, seed):
+    samples = numbered([0] * a + [1] * b)
+    _, test = stratified_split(samples, 1 / 3, np.random.default_rng(seed))
+    assert len(test) == max(1, round((a + b) / 3))
+
+
+def test_seeded_by_participant_and_seed():
+    samples = numbered([0, 1] * 30)
+    one = hold_out("Hungary", samples, 1 / 3, seed=0)
+    again = hold_out("Hungary", samples, 1 / 3, seed=0)
+    assert (one.test.features == again.test.features).all()
+    for other in (hold_out("Cleveland", samples, 1 / 3, 0), hold_out("Hungary", samples, 1 / 3, 1)):
+        assert set(one.test.features.ravel()) != set(other.test.features.ravel())
+
+
+def test_every_sample_is_held_out_as_often_as_any_other():
+    samples, times = numbered([0] * 10 + [1] * 5), np.zeros(15)
+    for seed in range(600):
+        times[hold_out("P1", samples, 0.4, seed).test.features.ravel().astype(int)] += 1
+    assert times.sum() == 600 * 6
+    # binomial(600, 0.4): mean 240, standard deviation 12
+    assert (np.abs(times - 240) < 60).all()
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.1, float("nan")])
+def test_refuses_impossible_fractions(fraction):
+    with pytest.raises(ConfigError, match="test_fraction"):
+        stratified_split(numbered([0, 1, 0, 1]), fraction, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("labels", [[], [0], [0, 1, 2]])
+def test_refuses_to_take_the_last_sample_of_every_class(labels):
+    with pytest.raises(DataError, match="participant Basel: too few samples"):
+        hold_out("Basel", numbered(labels), 1 / 3, seed=0)

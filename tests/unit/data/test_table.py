@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.data import (
+    Binary,
+    Categorical,
+    Numeric,
+    Row,
+    TableSpec,
+    Target,
+    encode,
+    read_spec,
+)
+from securefair.errors import ConfigError, DataError
+
+SPEC = TableSpec(
+    columns=(
+        Numeric(name="age", low=20, high=100),
+        Binary(name="sex", no="f", yes="m", optional=True),
+        Categorical(name="pain", levels=("1", "2", "4"), optional=True),
+        Numeric(name="chol", low=100, high=300, optional=True),
+    ),
+    target=Target(name="ill", groups=(("0",), ("1", "2"))),
+)
+
+
+def rows(*records):
+    names = ("age", "sex", "pain", "chol", "ill", "ignored")
+    return [
+        Row("ward.csv", line, dict(zip(names, record.split(","), strict=True)))
+        for line, record in enumerate(records, start=2)
+    ]
+
+
+def test_by_hand():
+    samples = encode(rows("60,m,2,300,0,x", "20,f,4.0,150,1.0,", "100,,?,NA,02,"), SPEC)
+    assert SPEC.features == (
+        *("age", "sex", "sex?", "pain=1", "pain=2", "pain=4", "pain?", "chol", "chol?"),
+    )
+    assert samples.features.tolist() == [
+        [0, 1, 0, 0, 1, 0, 0, 1, 0],
+        [-1, -1, 0, 0, 0, 1, 0, -0.5, 0],
+        [1, 0, 1, 0, 0, 0, 1, 0, 1],
+    ]
+    assert samples.labels.tolist() == [0, 1, 1]
+    assert samples.classes == 2
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_any_measurement_is_clipped_into_the_range(value):
+    scaled = encode(rows(f"{value!r},m,1,100,0,"), SPEC).features[0, 0]
+    assert -1.0 <= scaled <= 1.0
+    if 20 <= value <= 100:
+        assert 60 + 40 * scaled == pytest.approx(value)
+
+
+@given(st.permutations(range(4)))
+def test_a_row_is_encoded_by_itself(order):
+    records = ["60,m,2,300,0,", "20,f,4,150,1,", "100,,?,NA,2,", "33,m,1,,0,"]
+    together = encode(rows(*(records[i] for i in order)), SPEC)
+    alone = np.concatenate([encode(rows(records[i]), SPEC).features for i in order])
+    assert (together.features == alone).all()
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ("old,m,1,100,0,", r"ward.csv, line 3, column age: not a number \(found 'old'"),
+        ("inf,m,1,100,0,", "column age: not a number"),
+        (",m,1,100,0,", "line 3, column age: a value is missing"),
+        ("60,x,1,100,0,", r"line 3, column sex: unknown code \(found 'x', expected 'f, m'\)"),
+        ("60,m,3,100,0,", "line 3, column pain: unknown code"),
+        ("60,m,1,1oo,0,", "line 3, column chol: not a number"),
+        ("60,m,1,100,3,", "line 3, column ill: not a known class"),
+        ("60,m,1,100,,", "line 3, column ill: not a known class"),
+    ],
+)
+def test_errors_name_file_row_and_column(record, message):
+    with pytest.raises(DataError, match=message):
+        encode(rows("60,m,1,100,0,", record), SPEC)
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(DataError, match=r"ward.csv: column 'chol' is not in the table .*age, sex"):
+        encode([Row("ward.csv", 2, {"age": "1", "sex": "m", "pain": "1", "ill": "0"})], SPEC)
+
+
+def test_no_rows():
+    with pytest.raises(DataError, match="no rows"):
+        encode([], SPEC)
+
+
+@pytest.mark.parametrize(
+    ("build", "named"),
+    [
+        (lambda: Numeric(name="age", low=1, high=1), "age"),
+        (lambda: Numeric(name="age", low=0, high=float("inf")), "age"),
+        (lambda: Binary(name="sex", no="1", yes="1.0"), "sex"),
+        (lambda: Categorical(name="pain", levels=()), "pain"),
+        (lambda: Categorical(name="pain", levels=("3", "03")), "pain"),
+        (lambda: Target(name="ill", groups=(("0",),)), "ill"),
+        (lambda: Target(name="ill", groups=(("0",), ())), "ill"),
+        (lambda: Target(name="ill", groups=(("0",), ("0",))), "ill"),
+        (lambda: TableSpec(columns=(), target=SPEC.target), "columns"),
+        (lambda: TableSpec(columns=SPEC.columns[:1] * 2, target=SPEC.target), "age"),
+        (
+            lambda: TableSpec(columns=(Binary(name="ill"),), target=SPEC.target),
+            "ill",
+        ),
+    ],
+)
+def test_impossible_specifications_are_refused_by_name(build, named):
+    with pytest.raises(ConfigError, match=named):
+        build()
+
+
+TOML = """
+missing = ["", "?", "NA", "NaN", "nan"]
+columns = [
+    { kind = "numeric", name = "age", low = 20, high = 100 },
+    { kind = "binary", name = "sex", no = "f", yes = "m", optional = true },
+    { kind = "categorical", name = "pain", levels = ["1", "2", "4"], optional = true },
+    { kind = "numeric", name = "chol", low = 100, high = 300, optional = true },
+]
+target = { name = "ill", groups = [["0"], ["1", "2"]] }
+"""
+
+
+def test_a_specification_can_be_a_file(tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(TOML, encoding="utf-8")
+    assert read_spec(path) == SPEC
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("low = 20, ", "", "low"),
+        ("high = 100", "high = 10", "column age: not a range"),
+        ("optional", "optinal", "optinal"),
+        ('"binary"', '"boolean"', "boolean"),
+        ("target =", "target", "not a table specification"),
+    ],
+)
+def test_mistakes_in_the_file_are_named(tmp_path, old, new, message):
+    path = tmp_path / "spec.toml"
+    path.write_text(TOML.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        read_spec(path)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(ConfigError, match=r"absent\.toml: cannot read"):
+        read_spec(tmp_path / "absent.toml")
