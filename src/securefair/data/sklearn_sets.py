@@ -42,7 +42,7 @@ BREAST_CANCER_RANGES: dict[str, tuple[float, float]] = {
     "worst fractal dimension": (0.055, 0.208),
 }
 
-DIGITS_WHITE = 16.0
+FULL_INK = 16.0
 """The largest value of a pixel, by construction: each counts the ink of a 4 x 4 block."""
 
 
@@ -68,4 +68,4 @@ def digits() -> Samples:
     from sklearn.datasets import load_digits  # takes a second to load
 
     x, y = load_digits(return_X_y=True)
-    return Samples(x.astype(np.float64) / DIGITS_WHITE, y.astype(np.int64), classes=10)
+    return Samples(x.astype(np.float64) / FULL_INK, y.astype(np.int64), classes=10)
