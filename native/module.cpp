@@ -2,16 +2,24 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "dispatch.hpp"
+#include "gemm.hpp"
+#include "keyswitch.hpp"
 #include "ntt.hpp"
 #include "parallel.hpp"
+#include "product.hpp"
+#include "rows.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,23 +27,130 @@ using namespace nb::literals;
 namespace securefair {
 namespace {
 
-using Rows = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T, int dimensions>
+using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
+using Rows = Array<std::int32_t, 2>;     // (rows, n)
+using Tensor = Array<std::int32_t, 4>;   // (d, polys, limbs, n)
+using Integers = Array<std::int64_t, 1>;
 using Primes = std::vector<u32>;
 
-u32* words(const Rows& rows) { return reinterpret_cast<u32*>(rows.data()); }
+template <typename A>
+u32* words(const A& x) {
+    return reinterpret_cast<u32*>(x.data());
+}
 
-// Calls transform on every row, limb by limb so that consecutive rows share their tables.
-void transform_rows(const Rows& rows, const Primes& primes, void (*transform)(u32*, const Tables&)) {
+void require(bool condition, const char* what) {
+    if (!condition) throw std::invalid_argument(what);
+}
+
+void require_shape(const Tensor& x, std::size_t d, std::size_t polys, std::size_t limbs,
+                   std::size_t n, const char* what) {
+    require(x.shape(0) == d && x.shape(1) == polys && x.shape(2) == limbs && x.shape(3) == n,
+            what);
+}
+
+std::span<const i64> indices(const Integers& x, std::size_t below) {
+    const std::span<const i64> result(x.data(), x.shape(0));
+    for (const i64 i : result)
+        require(i >= 0 && static_cast<std::size_t>(i) < below, "index out of range");
+    return result;
+}
+
+// Calls body(row, tables) for every row, limb by limb so that consecutive rows share tables.
+template <typename Body>
+void for_each_row(const Rows& rows, const Primes& primes, const Body& body) {
     const std::size_t n = rows.shape(1), limbs = primes.size();
-    if (limbs == 0 || rows.shape(0) % limbs != 0)
-        throw std::invalid_argument("rows are not a multiple of the primes");
+    require(limbs > 0 && rows.shape(0) % limbs == 0, "rows are not a multiple of the primes");
     const auto basis = tables(n, primes);
     const std::size_t count = rows.shape(0) / limbs;
-    u32* const data = words(rows);
     parallel_for(rows.shape(0), [&](std::size_t task) {
-        const std::size_t limb = task / count, item = task % count;
-        transform(data + (item * limbs + limb) * n, *basis[limb]);
+        const std::size_t limb = task / count, row = task % count * limbs + limb;
+        body(row, *basis[limb]);
     });
+}
+
+void transform_rows(const Rows& x, const Primes& primes, void (*transform)(u32*, const Tables&)) {
+    for_each_row(x, primes, [&](std::size_t row, const Tables& t) {
+        transform(words(x) + row * t.n, t);
+    });
+}
+
+using RowOperation = void (*)(u32*, const u32*, const u32*, std::size_t, const Prime&);
+
+void combine_rows(const Rows& to, const Rows& x, const Rows& y, const Primes& primes,
+                  RowOperation operation) {
+    require(to.shape(0) == x.shape(0) && x.shape(0) == y.shape(0) && to.shape(1) == x.shape(1) &&
+                x.shape(1) == y.shape(1),
+            "shapes differ");
+    for_each_row(to, primes, [&](std::size_t row, const Tables& t) {
+        const std::size_t at = row * t.n;
+        operation(words(to) + at, words(x) + at, words(y) + at, t.n, t);
+    });
+}
+
+bool rows_below_primes(const Rows& x, const Primes& primes) {
+    std::atomic<bool> below = true;
+    for_each_row(x, primes, [&](std::size_t row, const Tables& t) {
+        if (!all_below(words(x) + row * t.n, t.n, t)) below = false;
+    });
+    return below;
+}
+
+void square_tensor(const Tensor& to, const Tensor& x, const Primes& primes) {
+    const std::size_t d = x.shape(0), limbs = primes.size(), n = x.shape(3);
+    require_shape(x, d, 2, limbs, n, "x is not (d, 2, limbs, n)");
+    require_shape(to, d, 3, limbs, n, "out is not (d, 3, limbs, n)");
+    square_each(words(to), words(x), d, tables(n, primes));
+}
+
+void sum_of_products(const Tensor& to, const Tensor& x, const Tensor& y, const Integers& left,
+                     const Integers& right, const Primes& primes) {
+    const std::size_t groups = to.shape(0), limbs = primes.size(), n = to.shape(3);
+    require_shape(to, groups, 3, limbs, n, "out is not (groups, 3, limbs, n)");
+    require_shape(x, x.shape(0), 2, limbs, n, "x is not (d, 2, limbs, n)");
+    require_shape(y, y.shape(0), 2, limbs, n, "y is not (d, 2, limbs, n)");
+    require(left.shape(0) == right.shape(0) && groups > 0 && left.shape(0) % groups == 0,
+            "indices do not fill the groups");
+    sum_products_by_index(words(to), words(x), words(y), indices(left, x.shape(0)),
+                          indices(right, y.shape(0)), left.shape(0) / groups, tables(n, primes));
+}
+
+void linear(const Tensor& to, const Rows& weights, const Tensor& x,
+            const std::optional<Rows>& bias, const Primes& primes) {
+    const std::size_t inputs = x.shape(0), polys = x.shape(1), limbs = primes.size();
+    const std::size_t outputs = to.shape(0), n = x.shape(3);
+    require_shape(x, inputs, polys, limbs, n, "x is not (inputs, polys, limbs, n)");
+    require_shape(to, outputs, polys, limbs, n, "out is not (outputs, polys, limbs, n)");
+    require(weights.shape(0) == outputs && weights.shape(1) == inputs,
+            "weights are not (outputs, inputs)");
+    require(!bias || (bias->shape(0) == outputs && bias->shape(1) == limbs),
+            "bias is not (outputs, limbs)");
+    linear_layer(words(to), weights.data(), words(x), bias ? words(*bias) : nullptr, outputs,
+                 inputs, polys, tables(n, primes));
+}
+
+void rescale(const Tensor& to, const Tensor& x, const Primes& primes) {
+    const std::size_t d = x.shape(0), polys = x.shape(1), limbs = primes.size(), n = x.shape(3);
+    require_shape(x, d, polys, limbs, n, "x is not (d, polys, limbs, n)");
+    require(to.shape(2) >= 1 && to.shape(2) < limbs, "nothing is left, or nothing to drop");
+    require_shape(to, d, polys, to.shape(2), n, "out is not (d, polys, fewer limbs, n)");
+    divide_by_last(words(to), words(x), d * polys, tables(n, primes), limbs - to.shape(2));
+}
+
+// primes: those of x, then the special one.
+void relinearize(const Tensor& to, const Tensor& x, const Tensor& key, const Primes& primes) {
+    require(primes.size() >= 2, "a special prime is needed");
+    const std::size_t d = x.shape(0), limbs = primes.size() - 1, n = x.shape(3), poly = limbs * n;
+    require_shape(x, d, 3, limbs, n, "x is not (d, 3, limbs, n)");
+    require_shape(to, d, 2, limbs, n, "out is not (d, 2, limbs, n)");
+    require_shape(key, key.shape(0), 2, key.shape(2), n, "key is not (digits, 2, limbs, n)");
+    require(key.shape(0) >= limbs && key.shape(2) > limbs, "the key has too few digits or limbs");
+    std::vector<SwitchTask> tasks;
+    for (std::size_t i = 0; i < d; ++i) {
+        const u32* const at = words(x) + 3 * i * poly;
+        tasks.push_back({words(to) + 2 * i * poly, at, at + poly, at + 2 * poly});
+    }
+    switch_key(tasks, {words(key), key.shape(0), key.shape(2)}, tables(n, primes));
 }
 
 std::string isa_name(Isa isa) {
@@ -69,6 +184,31 @@ NB_MODULE(_native, m) {
         "ntt_inverse",
         [](const Rows& x, const Primes& primes) { transform_rows(x, primes, ntt_inverse); },
         "rows"_a, "primes"_a, release());
+    m.def(
+        "add",
+        [](const Rows& to, const Rows& x, const Rows& y, const Primes& primes) {
+            combine_rows(to, x, y, primes, add);
+        },
+        "out"_a, "x"_a, "y"_a, "primes"_a, release());
+    m.def(
+        "subtract",
+        [](const Rows& to, const Rows& x, const Rows& y, const Primes& primes) {
+            combine_rows(to, x, y, primes, subtract);
+        },
+        "out"_a, "x"_a, "y"_a, "primes"_a, release());
+    m.def(
+        "multiply_rows",
+        [](const Rows& to, const Rows& x, const Rows& y, const Primes& primes) {
+            combine_rows(to, x, y, primes, static_cast<RowOperation>(multiply));
+        },
+        "out"_a, "x"_a, "y"_a, "primes"_a, release());
+    m.def("below_primes", rows_below_primes, "rows"_a, "primes"_a, release());
+    m.def("square", square_tensor, "out"_a, "x"_a, "primes"_a, release());
+    m.def("sum_products", sum_of_products, "out"_a, "x"_a, "y"_a, "left"_a, "right"_a, "primes"_a,
+          release());
+    m.def("linear", linear, "out"_a, "weights"_a, "x"_a, "bias"_a.none(), "primes"_a, release());
+    m.def("rescale", rescale, "out"_a, "x"_a, "primes"_a, release());
+    m.def("relinearize", relinearize, "out"_a, "x"_a, "key"_a, "primes"_a, release());
 }
 
 }  // namespace securefair

@@ -28,6 +28,7 @@ struct V {
     static INLINE reg add(reg a, reg b) { return a + b; }
     static INLINE reg sub(reg a, reg b) { return a - b; }
     static INLINE reg min(reg a, reg b) { return std::min(a, b); }
+    static INLINE reg bit_or(reg a, reg b) { return a | b; }
     static INLINE reg low_product(reg a, reg b) { return a * b; }
     static INLINE reg high_product(reg a, reg b) { return static_cast<u32>(u64{a} * b >> 32); }
     static INLINE reg high_product_uniform(reg a, reg b) { return high_product(a, b); }
@@ -43,8 +44,8 @@ struct V {
     }
 
     static INLINE wide product(reg a, reg b) { return u64{a} * b; }
-    static INLINE wide widen(u64 x) { return x; }
-    static INLINE wide add(wide a, wide b, int) { return a + b; }
+    static INLINE wide zero() { return 0; }
+    static INLINE wide plus(wide a, wide b) { return a + b; }
     static INLINE wide subtract_if_not_below(wide x, u64 m) { return x >= m ? x - m : x; }
     static INLINE reg remainder(wide v, const Prime& q) {
         const u64 quotient = ((v >> q.low) * q.mu) >> q.high;
@@ -78,6 +79,7 @@ struct V {
     OPERATION reg add(reg a, reg b) { return _mm256_add_epi32(a, b); }
     OPERATION reg sub(reg a, reg b) { return _mm256_sub_epi32(a, b); }
     OPERATION reg min(reg a, reg b) { return _mm256_min_epu32(a, b); }
+    OPERATION reg bit_or(reg a, reg b) { return _mm256_or_si256(a, b); }
     OPERATION reg low_product(reg a, reg b) { return _mm256_mullo_epi32(a, b); }
     OPERATION reg odd(reg a) { return _mm256_srli_epi64(a, 32); }
     OPERATION reg high_product(reg a, reg b) {
@@ -129,11 +131,8 @@ struct V {
     OPERATION wide product(reg a, reg b) {
         return {_mm256_mul_epu32(a, b), _mm256_mul_epu32(odd(a), odd(b))};
     }
-    OPERATION wide widen(u64 x) {
-        const __m256i v = _mm256_set1_epi64x(static_cast<long long>(x));
-        return {v, v};
-    }
-    OPERATION wide add(wide a, wide b, int) {
+    OPERATION wide zero() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+    OPERATION wide plus(wide a, wide b) {
         return {_mm256_add_epi64(a.even, b.even), _mm256_add_epi64(a.odd, b.odd)};
     }
     OPERATION __m256i below(__m256i x, __m256i m) {
@@ -179,6 +178,7 @@ struct V {
     OPERATION reg add(reg a, reg b) { return _mm512_add_epi32(a, b); }
     OPERATION reg sub(reg a, reg b) { return _mm512_sub_epi32(a, b); }
     OPERATION reg min(reg a, reg b) { return _mm512_min_epu32(a, b); }
+    OPERATION reg bit_or(reg a, reg b) { return _mm512_or_si512(a, b); }
     OPERATION reg low_product(reg a, reg b) { return _mm512_mullo_epi32(a, b); }
     OPERATION reg odd(reg a) { return _mm512_srli_epi64(a, 32); }
     OPERATION reg high_product(reg a, reg b) {
@@ -237,11 +237,8 @@ struct V {
     OPERATION wide product(reg a, reg b) {
         return {_mm512_mul_epu32(a, b), _mm512_mul_epu32(odd(a), odd(b))};
     }
-    OPERATION wide widen(u64 x) {
-        const __m512i v = _mm512_set1_epi64(static_cast<long long>(x));
-        return {v, v};
-    }
-    OPERATION wide add(wide a, wide b, int) {
+    OPERATION wide zero() { return {_mm512_setzero_si512(), _mm512_setzero_si512()}; }
+    OPERATION wide plus(wide a, wide b) {
         return {_mm512_add_epi64(a.even, b.even), _mm512_add_epi64(a.odd, b.odd)};
     }
     OPERATION __m512i below(__m512i x, __m512i m) {

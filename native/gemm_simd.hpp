@@ -1,0 +1,141 @@
+// Vector operations of the matrix product: 16-bit pairs, 32-bit sums, exact sums in doubles.
+//
+// A word of `pack_low` or `pack_high` holds 16-bit digits of the same column of two rows; `dot`
+// multiplies them with a word that holds the two rows' weights and adds both products.
+#pragma once
+
+#include <cmath>
+
+#include "simd.hpp"
+
+namespace securefair {
+
+// x = low + 2^16 high + 2^30 with signed 16-bit digits: high is in [-2^14, 2^14].
+constexpr u32 digit_offset = 0x8000U - (u32{1} << 30);
+
+namespace scalar {
+
+struct M : V {
+    struct doubles {
+        double value;
+    };
+    static INLINE reg pack_low(reg x, reg y) { return (x & 0xFFFF) | (y << 16); }
+    static INLINE reg pack_high(reg x, reg y) {
+        return ((x + digit_offset) >> 16) | ((y + digit_offset) & 0xFFFF0000);
+    }
+    static INLINE reg dot(reg sum, reg x, reg w) {
+        const auto low = [](u32 v) { return static_cast<std::int32_t>(static_cast<std::int16_t>(v)); };
+        const auto high = [](u32 v) { return static_cast<std::int32_t>(v) >> 16; };
+        return sum + static_cast<u32>(low(x) * low(w)) + static_cast<u32>(high(x) * high(w));
+    }
+    // at += low + 2^16 high
+    static INLINE void add_digits(double* at, reg low, reg high) {
+        *at += static_cast<std::int32_t>(low) + 65536.0 * static_cast<std::int32_t>(high);
+    }
+    // at -= nearest multiple of p
+    static INLINE void fold(double* at, double p, double inverse) {
+        *at = std::fma(-std::nearbyint(*at * inverse), p, *at);
+    }
+    // (value + constant) mod p for |value| <= p / 2 and a constant in [0, p)
+    static INLINE void finish(u32* to, const double* value, double constant, double p) {
+        double r = *value + constant;
+        r += r < 0 ? p : 0;
+        *to = static_cast<u32>(r >= p ? r - p : r);
+    }
+};
+
+}  // namespace scalar
+
+#if SECUREFAIR_X86
+
+namespace avx2 {
+
+#define OPERATION static INLINE TARGET_AVX2
+struct M : V {
+    OPERATION reg pack_low(reg x, reg y) {
+        return _mm256_blend_epi16(x, _mm256_slli_epi32(y, 16), 0xAA);
+    }
+    OPERATION reg pack_high(reg x, reg y) {
+        const reg shift = set1(digit_offset);
+        return _mm256_blend_epi16(_mm256_srli_epi32(V::add(x, shift), 16), V::add(y, shift), 0xAA);
+    }
+    OPERATION reg dot(reg sum, reg x, reg w) { return V::add(sum, _mm256_madd_epi16(x, w)); }
+    OPERATION void add_half(double* at, __m128i low, __m128i high) {
+        const __m256d value = _mm256_fmadd_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(65536.0),
+                                              _mm256_cvtepi32_pd(low));
+        _mm256_storeu_pd(at, _mm256_add_pd(_mm256_loadu_pd(at), value));
+    }
+    OPERATION void add_digits(double* at, reg low, reg high) {
+        add_half(at, _mm256_castsi256_si128(low), _mm256_castsi256_si128(high));
+        add_half(at + 4, _mm256_extracti128_si256(low, 1), _mm256_extracti128_si256(high, 1));
+    }
+    OPERATION void fold(double* at, double p, double inverse) {
+        for (int i = 0; i < 8; i += 4) {
+            const __m256d v = _mm256_loadu_pd(at + i);
+            const __m256d q = _mm256_round_pd(_mm256_mul_pd(v, _mm256_set1_pd(inverse)),
+                                              _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+            _mm256_storeu_pd(at + i, _mm256_fnmadd_pd(q, _mm256_set1_pd(p), v));
+        }
+    }
+    OPERATION void finish(u32* to, const double* value, double constant, double p) {
+        const __m256d m = _mm256_set1_pd(p);
+        for (int i = 0; i < 8; i += 4) {
+            __m256d r = _mm256_add_pd(_mm256_loadu_pd(value + i), _mm256_set1_pd(constant));
+            const __m256d negative = _mm256_cmp_pd(r, _mm256_setzero_pd(), _CMP_LT_OQ);
+            r = _mm256_add_pd(r, _mm256_and_pd(negative, m));
+            r = _mm256_sub_pd(r, _mm256_and_pd(_mm256_cmp_pd(r, m, _CMP_GE_OQ), m));
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvttpd_epi32(r));
+        }
+    }
+};
+#undef OPERATION
+
+}  // namespace avx2
+
+namespace avx512 {
+
+#define OPERATION static INLINE TARGET_AVX512
+struct M : V {
+    OPERATION reg pack_low(reg x, reg y) {
+        return _mm512_mask_blend_epi16(0xAAAAAAAA, x, _mm512_slli_epi32(y, 16));
+    }
+    OPERATION reg pack_high(reg x, reg y) {
+        const reg shift = set1(digit_offset);
+        return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(V::add(x, shift), 16),
+                                       V::add(y, shift));
+    }
+    OPERATION reg dot(reg sum, reg x, reg w) { return _mm512_dpwssd_epi32(sum, x, w); }
+    OPERATION void add_half(double* at, __m256i low, __m256i high) {
+        const __m512d value = _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(65536.0),
+                                              _mm512_cvtepi32_pd(low));
+        _mm512_storeu_pd(at, _mm512_add_pd(_mm512_loadu_pd(at), value));
+    }
+    OPERATION void add_digits(double* at, reg low, reg high) {
+        add_half(at, _mm512_castsi512_si256(low), _mm512_castsi512_si256(high));
+        add_half(at + 8, _mm512_extracti64x4_epi64(low, 1), _mm512_extracti64x4_epi64(high, 1));
+    }
+    OPERATION void fold(double* at, double p, double inverse) {
+        for (int i = 0; i < 16; i += 8) {
+            const __m512d v = _mm512_loadu_pd(at + i);
+            const __m512d q = _mm512_roundscale_pd(_mm512_mul_pd(v, _mm512_set1_pd(inverse)),
+                                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+            _mm512_storeu_pd(at + i, _mm512_fnmadd_pd(q, _mm512_set1_pd(p), v));
+        }
+    }
+    OPERATION void finish(u32* to, const double* value, double constant, double p) {
+        const __m512d m = _mm512_set1_pd(p);
+        for (int i = 0; i < 16; i += 8) {
+            __m512d r = _mm512_add_pd(_mm512_loadu_pd(value + i), _mm512_set1_pd(constant));
+            r = _mm512_mask_add_pd(r, _mm512_cmp_pd_mask(r, _mm512_setzero_pd(), _CMP_LT_OQ), r, m);
+            r = _mm512_mask_sub_pd(r, _mm512_cmp_pd_mask(r, m, _CMP_GE_OQ), r, m);
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_cvttpd_epi32(r));
+        }
+    }
+};
+#undef OPERATION
+
+}  // namespace avx512
+
+#endif
+
+}  // namespace securefair

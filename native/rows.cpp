@@ -1,0 +1,71 @@
+#include "rows.hpp"
+
+#include "simd.hpp"
+
+#define TARGET
+namespace securefair::scalar {
+#include "rows.inl"
+}
+#undef TARGET
+
+#if SECUREFAIR_X86
+#define TARGET TARGET_AVX2
+namespace securefair::avx2 {
+#include "rows.inl"
+}
+#undef TARGET
+#define TARGET TARGET_AVX512
+namespace securefair::avx512 {
+#include "rows.inl"
+}
+#undef TARGET
+#endif
+
+namespace securefair {
+
+void add(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q) {
+    DISPATCH(add, to, x, y, n, q)
+}
+
+void subtract(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q) {
+    DISPATCH(subtract, to, x, y, n, q)
+}
+
+void add_constant(u32* to, const u32* x, u32 constant, std::size_t n, const Prime& q) {
+    DISPATCH(add_constant, to, x, constant, n, q)
+}
+
+void multiply(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q) {
+    DISPATCH(multiply, to, x, y, n, q)
+}
+
+void square(const Triple& to, const Pair& x, std::size_t n, const Prime& q) {
+    DISPATCH(square, to, x, n, q)
+}
+
+void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t terms,
+                  std::size_t n, const Prime& q) {
+    DISPATCH(sum_products, to, x, y, terms, n, q)
+}
+
+void inner_product(u32* to, const u32* const* x, const u32* const* y, std::size_t terms,
+                   std::size_t n, const Prime& q) {
+    DISPATCH(inner_product, to, x, y, terms, n, q)
+}
+
+void reduce(u32* to, const u32* x, std::size_t n, const Prime& q) {
+    DISPATCH(reduce, to, x, n, q)
+}
+
+void scale_subtract(u32* to, const u32* x, Factor w, const u32* y, std::size_t n, const Prime& q) {
+    DISPATCH(scale_subtract, to, x, w, y, n, q)
+}
+
+void scale_offset(u32* to, const u32* x, Factor w, u32 constant, bool accumulate, std::size_t n,
+                  const Prime& q) {
+    DISPATCH(scale_offset, to, x, w, constant, accumulate, n, q)
+}
+
+bool all_below(const u32* x, std::size_t n, const Prime& q) { DISPATCH(all_below, x, n, q) }
+
+}  // namespace securefair

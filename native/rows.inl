@@ -1,0 +1,122 @@
+using reg = V::reg;
+
+static INLINE TARGET reg reduce_once(reg x, reg p) { return V::min(x, V::sub(x, p)); }
+
+static INLINE TARGET reg scale(reg x, reg value, reg quotient, reg p) {
+    const reg q = V::high_product_uniform(x, quotient);
+    return reduce_once(V::sub(V::low_product(x, value), V::low_product(q, p)), p);
+}
+
+static INLINE TARGET reg difference(reg x, reg y, reg p) {
+    const reg d = V::sub(x, y);
+    return V::min(d, V::add(d, p));
+}
+
+// Sums of products stay below p^2: one more product fits below 2^63.
+static INLINE TARGET V::wide accumulate(V::wide sum, reg x, reg y, const Prime& q) {
+    return V::subtract_if_not_below(V::plus(sum, V::product(x, y)), q.square);
+}
+
+TARGET void add(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q) {
+    const reg p = V::set1(q.p);
+    for (std::size_t i = 0; i < n; i += V::width)
+        V::store(to + i, reduce_once(V::add(V::load(x + i), V::load(y + i)), p));
+}
+
+TARGET void subtract(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q) {
+    const reg p = V::set1(q.p);
+    for (std::size_t i = 0; i < n; i += V::width)
+        V::store(to + i, difference(V::load(x + i), V::load(y + i), p));
+}
+
+TARGET void add_constant(u32* to, const u32* x, u32 constant, std::size_t n, const Prime& q) {
+    const reg p = V::set1(q.p), c = V::set1(constant);
+    for (std::size_t i = 0; i < n; i += V::width)
+        V::store(to + i, reduce_once(V::add(V::load(x + i), c), p));
+}
+
+TARGET void multiply(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q) {
+    for (std::size_t i = 0; i < n; i += V::width)
+        V::store(to + i, V::remainder(V::product(V::load(x + i), V::load(y + i)), q));
+}
+
+TARGET void square(const Triple& to, const Pair& x, std::size_t n, const Prime& q) {
+    for (std::size_t i = 0; i < n; i += V::width) {
+        const reg a = V::load(x.c0 + i), b = V::load(x.c1 + i);
+        const V::wide cross = V::product(a, b);
+        V::store(to.c0 + i, V::remainder(V::product(a, a), q));
+        V::store(to.c1 + i,
+                 V::remainder(V::subtract_if_not_below(V::plus(cross, cross), q.square), q));
+        V::store(to.c2 + i, V::remainder(V::product(b, b), q));
+    }
+}
+
+TARGET void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t terms,
+                         std::size_t n, const Prime& q) {
+    for (std::size_t i = 0; i < n; i += V::width) {
+        V::wide s0 = V::zero(), s1 = V::zero(), s2 = V::zero();
+        for (std::size_t t = 0; t < terms; ++t) {
+            const reg a = V::load(x[t].c0 + i), b = V::load(x[t].c1 + i);
+            const reg c = V::load(y[t].c0 + i), d = V::load(y[t].c1 + i);
+            s0 = accumulate(s0, a, c, q);
+            s1 = accumulate(accumulate(s1, a, d, q), b, c, q);
+            s2 = accumulate(s2, b, d, q);
+        }
+        V::store(to.c0 + i, V::remainder(s0, q));
+        V::store(to.c1 + i, V::remainder(s1, q));
+        V::store(to.c2 + i, V::remainder(s2, q));
+    }
+}
+
+TARGET void inner_product(u32* to, const u32* const* x, const u32* const* y, std::size_t terms,
+                          std::size_t n, const Prime& q) {
+    for (std::size_t i = 0; i < n; i += V::width) {
+        V::wide sum = V::zero();
+        for (std::size_t t = 0; t < terms; ++t)
+            sum = accumulate(sum, V::load(x[t] + i), V::load(y[t] + i), q);
+        V::store(to + i, V::remainder(sum, q));
+    }
+}
+
+TARGET void reduce(u32* to, const u32* x, std::size_t n, const Prime& q) {
+    const Factor one = factor(1, q.p);
+    const reg p = V::set1(q.p), quotient = V::set1(one.quotient);
+    for (std::size_t i = 0; i < n; i += V::width) {
+        const reg v = V::load(x + i);
+        const reg multiple = V::low_product(V::high_product_uniform(v, quotient), p);
+        V::store(to + i, reduce_once(V::sub(v, multiple), p));
+    }
+}
+
+TARGET void scale_subtract(u32* to, const u32* x, Factor w, const u32* y, std::size_t n,
+                           const Prime& q) {
+    const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
+    for (std::size_t i = 0; i < n; i += V::width)
+        V::store(to + i, difference(scale(V::load(x + i), value, quotient, p), V::load(y + i), p));
+}
+
+TARGET void scale_offset(u32* to, const u32* x, Factor w, u32 constant, bool accumulate_,
+                         std::size_t n, const Prime& q) {
+    const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
+    const reg offset = V::set1(constant);
+    for (std::size_t i = 0; i < n; i += V::width) {
+        reg v = difference(scale(V::load(x + i), value, quotient, p), offset, p);
+        if (accumulate_) v = reduce_once(V::add(v, V::load(to + i)), p);
+        V::store(to + i, v);
+    }
+}
+
+TARGET bool all_below(const u32* x, std::size_t n, const Prime& q) {
+    // min(x, p - 1) differs from x exactly where x is too large.
+    const reg largest = V::set1(q.p - 1);
+    reg excess = V::set1(0);
+    for (std::size_t i = 0; i < n; i += V::width) {
+        const reg v = V::load(x + i);
+        excess = V::bit_or(excess, V::sub(v, V::min(v, largest)));
+    }
+    u32 lanes[V::width];
+    V::store(lanes, excess);
+    for (const u32 lane : lanes)
+        if (lane != 0) return false;
+    return true;
+}
