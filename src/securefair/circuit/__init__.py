@@ -1,0 +1,1 @@
+"""Computations on ciphertexts: inference of a head, distillation terms, releases, plans."""

@@ -4,10 +4,10 @@
 the slots of blocks of N/2. For real slot values z_s, coefficient i of a block's message polynomial
 is the weighted sum
 
-    m_i = (2/N) sum_s z_s cos(pi i 5^s / N),        s = 0 .. N/2 - 1
+    m_i = (2/N) sum_s z_s cos(pi i 3^s / N),        s = 0 .. N/2 - 1
 
 so releasing a few coefficients releases a few known weighted sums over *all* samples: `public_rows`
-are their weights. Coefficient 0 is the mean. Since 5^s is odd, m_(N-i) = -m_i and m_(N/2) = 0 for
+are their weights. Coefficient 0 is the mean. Since 3^s is odd, m_(N-i) = -m_i and m_(N/2) = 0 for
 real values: the coefficients 0 .. N/2 - 1 say everything, and only they are ever drawn. The
 public basis is a function of public numbers and the same in every process, on every platform and
 under every version of numpy, since both sides of an exchange compute it.
@@ -57,6 +57,8 @@ def public_indices(ring_degree: int, q: int, seed: bytes) -> NDArray[np.int64]:
 def block_signs(blocks: int, seed: bytes) -> NDArray[np.float64]:
     """A public sign, +1.0 or -1.0, for each block: (blocks,). Blocks are added under their signs.
 
+    The first is +1, since a sign of the whole sum would tell nothing.
+
     Raises:
         ConfigError: fewer than one block.
     """
@@ -64,6 +66,7 @@ def block_signs(blocks: int, seed: bytes) -> NDArray[np.float64]:
         raise ConfigError("there are no blocks", where="blocks", found=blocks, expected="1 or more")
     bits = np.frombuffer(_stream(b"signs", seed, blocks), dtype=np.uint8) & 1
     signs: NDArray[np.float64] = 1.0 - 2.0 * bits.astype(np.float64)
+    signs *= signs[0]
     return signs
 
 
@@ -163,12 +166,12 @@ def _slots(ring_degree: int) -> int:
 
 
 def _slot_powers(ring_degree: int) -> NDArray[np.int64]:
-    """5^s mod 2N for every slot s, (N/2,): the root at which slot s evaluates the polynomial."""
+    """3^s mod 2N for every slot s, (N/2,): the root at which slot s evaluates the polynomial."""
     powers = np.empty(ring_degree // 2, dtype=np.int64)
     value = 1
     for slot in range(len(powers)):
         powers[slot] = value
-        value = value * 5 % (2 * ring_degree)
+        value = value * 3 % (2 * ring_degree)
     return powers
 
 

@@ -8,6 +8,7 @@ known before anything is encrypted: `quantization_report`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,21 @@ def quantize(head: FoldedHead, weight_bits: int) -> QuantizedHead:
     return QuantizedHead(tuple(_quantize_layer(layer, weight_bits) for layer in head.layers))
 
 
+def quantize_at(head: FoldedHead, log2_scales: Sequence[int]) -> QuantizedHead:
+    """Round every layer at a scale that was agreed in public, whatever its weights.
+
+    Raises:
+        ModelError: another number of layers than scales.
+    """
+    if len(log2_scales) != len(head.layers):
+        raise ModelError(
+            "one scale a layer is needed", found=len(log2_scales), expected=len(head.layers)
+        )
+    return QuantizedHead(
+        tuple(_round(layer, scale) for layer, scale in zip(head.layers, log2_scales, strict=True))
+    )
+
+
 def quantization_report(
     head: FoldedHead, quantized: QuantizedHead, samples: Samples
 ) -> QuantizationReport:
@@ -120,5 +136,9 @@ def _quantize_layer(layer: AffineMap, weight_bits: int) -> QuantizedAffine:
     # The largest weight now lies in [2^(bits - 1), 2^bits); it must not round up to 2^bits.
     if mantissa * 2**weight_bits >= 2**weight_bits - 0.5:
         log2_scale -= 1
+    return _round(layer, log2_scale)
+
+
+def _round(layer: AffineMap, log2_scale: int) -> QuantizedAffine:
     integers = np.rint(np.ldexp(layer.weights, log2_scale)).astype(np.int64)
     return QuantizedAffine(integers, log2_scale, layer.bias)

@@ -16,12 +16,12 @@ degrees = st.integers(2, 6).map(lambda k: 2**k)
 def message_polynomial(slots):
     """The real polynomial of degree < N whose canonical embedding has these real slots.
 
-    From the definition alone: solve m(zeta^(5^s)) = z_s and its conjugate equations,
+    From the definition alone: solve m(zeta^(3^s)) = z_s and its conjugate equations,
     zeta = exp(i pi / N), for the N coefficients.
     """
     n = 2 * len(slots)
     zeta = np.exp(1j * np.pi / n)
-    points = np.array([zeta ** pow(5, s, 2 * n) for s in range(len(slots))])
+    points = np.array([zeta ** pow(3, s, 2 * n) for s in range(len(slots))])
     points = np.concatenate([points, points.conj()])
     vandermonde = points[:, None] ** np.arange(n)[None, :]
     coefficients = np.linalg.solve(vandermonde, np.concatenate([slots, slots]).astype(complex))

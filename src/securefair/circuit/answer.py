@@ -1,0 +1,117 @@
+"""From encrypted features to an answer: the four releases of protocol.md section 2.
+
+    features -> logits -> [products with what the student encrypted] -> sums -> sanitise -> answer
+
+Blocks of N/2 samples are added before anything is released, so that an answer does not grow with
+the data; only `logits` keeps them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.head import head_logits
+from securefair.circuit.schedule import Schedule
+from securefair.circuit.wish import Wish
+from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherTensor
+
+P = TypeVar("P")
+
+CONSTANT = np.zeros(1, dtype=np.int64)
+"""Index of the coefficient that holds the mean over slots."""
+
+
+@dataclass(frozen=True)
+class Inputs(Generic[P]):
+    """What the student uploaded, block by block.
+
+    Attributes:
+        features: d ciphertexts a block.
+        factors: predictions (M) or basis rows (q) a block; empty where nothing is multiplied.
+        signs: (blocks,) +1 or -1, under which blocks of a public projection are added.
+        coefficients: (q,) released coefficients of a public projection.
+    """
+
+    features: Sequence[CipherTensor[P]]
+    factors: Sequence[CipherTensor[P]]
+    signs: NDArray[np.int64]
+    coefficients: NDArray[np.int64]
+
+
+def answer(
+    evaluator: Evaluator[P],
+    wish: Wish,
+    schedule: Schedule,
+    specs: Sequence[AffineSpec],
+    layers: Sequence[AffineLayer | None],
+    inputs: Inputs[P],
+) -> list[Released]:
+    """One released tensor; for `logits` one a block."""
+    logits = [head_logits(evaluator, block, specs, layers) for block in inputs.features]
+    if wish.release == "logits":
+        return [release(evaluator, wish, schedule, block, None) for block in logits]
+    if wish.multiplies:
+        products = [
+            multiply(evaluator, wish, schedule, block, factor)
+            for block, factor in zip(logits, inputs.factors, strict=True)
+        ]
+        return [release(evaluator, wish, schedule, reduce(evaluator.add, products), CONSTANT)]
+    total = signed_sum(evaluator, logits, inputs.signs)
+    return [release(evaluator, wish, schedule, total, inputs.coefficients)]
+
+
+def multiply(
+    evaluator: Evaluator[P],
+    wish: Wish,
+    schedule: Schedule,
+    logits: CipherTensor[P],
+    factors: CipherTensor[P],
+) -> CipherTensor[P]:
+    """Products whose mean over slots is the release: p.z summed or by class, or phi_i z_c."""
+    if logits.meta.polys > 2:
+        logits = evaluator.relinearize(logits)
+    logits = evaluator.rescale(logits, schedule.product_limbs)
+    if wish.release == "loss":
+        return evaluator.inner(factors, logits, bound=wish.bounds.logit)  # predictions sum to 1
+    if wish.release == "class_sums":
+        return evaluator.multiply(factors, logits)
+    return evaluator.outer(factors, logits)
+
+
+def signed_sum(
+    evaluator: Evaluator[P], blocks: Sequence[CipherTensor[P]], signs: NDArray[np.int64]
+) -> CipherTensor[P]:
+    """sum_b sign_b block_b. The first sign is +1: a common sign would mean nothing."""
+    total = blocks[0]
+    for block, sign in zip(blocks[1:], signs[1:], strict=True):
+        combine = evaluator.add if sign > 0 else evaluator.subtract
+        total = combine(total, block)
+    return total
+
+
+def release(
+    evaluator: Evaluator[P],
+    wish: Wish,
+    schedule: Schedule,
+    value: CipherTensor[P],
+    coefficients: NDArray[np.int64] | None,
+) -> Released:
+    """Key switch if planned, come down to the flooding level, sanitise, shrink, extract.
+
+    Everything after sanitising works on an answer that already tells only its plaintext, so
+    dropping to fewer limbs for the wire costs precision and no privacy.
+    """
+    if schedule.relinearize and value.meta.polys > 2:
+        value = evaluator.relinearize(value)
+    value = evaluator.rescale(value, schedule.flooding_limbs)
+    value = evaluator.sanitize(value, wish.flooding_bits)
+    value = evaluator.rescale(value, schedule.answer_limbs)
+    return evaluator.extract(value, coefficients)

@@ -1,0 +1,307 @@
+"""From a wish to an exchange plan: the smallest parameters that grant it.
+
+The planner runs the circuit itself on the planning backend, so a plan states exactly what an
+encrypted run will do: levels, scales, keys, bytes and an error bound. Nothing depends on private
+data; both sides compute the same plan from the same wish.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+import numpy as np
+
+from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.head import head_specs
+from securefair.circuit.schedule import Schedule, factors_meta, features_meta
+from securefair.circuit.wish import Wish, check_wish
+from securefair.ckks import rules
+from securefair.ckks.backends import wire
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.evaluator import Released
+from securefair.ckks.parameters import CkksParameters, CkksSpec
+from securefair.ckks.primes import MAX_LIMB_BITS, ntt_primes
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.security import MAX_LOG_QP, SECURITY_BITS
+from securefair.ckks.tensor import CipherMeta
+from securefair.errors import EncryptionError, PlanError
+
+MIN_FEATURE_SCALE = 16
+FACTOR_SCALES = range(58, 19, -2)
+MAX_FLOODING_LIMBS = 4
+MAX_ANSWER_LIMBS = 3
+KEY_SLACK = 1.15
+"""SEAL compresses relinearisation keys; random residues shrink nearly to their bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExchangePlan:
+    """Everything public about one exchange, from keys to answer.
+
+    Attributes:
+        wish: what was asked for.
+        schedule: limbs and scales that grant it.
+        params: concrete primes.
+        specs: public facts of each layer.
+        blocks: ciphertext blocks that the samples fill.
+        features: public facts of one block of features.
+        factors: public facts of one block of predictions or basis rows, None if there are none.
+        released: public facts of an answer, one entry a released tensor.
+        error_bound: no released value of an honest run is further off, in its own unit (a logit,
+            a coefficient, or a sum over samples).
+        relative_error: the bound over the range that the wish declares.
+    """
+
+    wish: Wish
+    schedule: Schedule
+    params: CkksParameters
+    specs: tuple[AffineSpec, ...]
+    blocks: int
+    features: CipherMeta
+    factors: CipherMeta | None
+    released: tuple[CipherMeta, ...]
+    error_bound: float
+    relative_error: float
+
+    @property
+    def security_bits(self) -> int:
+        """Classical security of the encryption."""
+        return SECURITY_BITS
+
+    @property
+    def coefficients(self) -> int | None:
+        """Released coefficients of each ciphertext; None when whole ciphertexts leave."""
+        if self.wish.release == "logits":
+            return None
+        public = self.wish.release == "projection" and not self.wish.student_basis
+        return self.wish.q if public else 1
+
+    @property
+    def noise_std(self) -> float:
+        """Typical error of a released value, in its own unit: one deviation of its bound."""
+        return self.error_bound / rules.TAIL
+
+    @property
+    def feature_bytes(self) -> int:
+        """Upload once per data epoch, the basis of a student projection included."""
+        size = wire.upload_bytes(self.features)
+        if self.wish.student_basis and self.factors:
+            size += wire.upload_bytes(self.factors)
+        return size * self.blocks
+
+    @property
+    def query_bytes(self) -> int:
+        """Upload with every query: encrypted predictions."""
+        if self.wish.sends_predictions and self.factors:
+            return wire.upload_bytes(self.factors) * self.blocks
+        return 0
+
+    @property
+    def answer_bytes(self) -> int:
+        """Download with every answer."""
+        return sum(wire.answer_bytes(meta, self.coefficients) for meta in self.released)
+
+    @property
+    def key_bytes(self) -> int:
+        """Upload once per key epoch, at most: public key, and relinearisation key if needed."""
+        limbs, degree = self.params.limbs, self.params.ring_degree
+        digits = limbs if self.needs_relinearization else 0
+        switching = digits * (degree * self.params.log_qp / 8 * KEY_SLACK + 1024)
+        return wire.public_key_bytes(self.params) + int(switching)
+
+    @property
+    def needs_relinearization(self) -> bool:
+        """The student must send a relinearisation key."""
+        return self.schedule.relinearize or self.wish.multiplies
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes on which both sides must agree."""
+        facts = msgspec.json.encode((self.wish, self.schedule))
+        return hashlib.sha256(b"securefair exchange plan\0" + facts).digest()
+
+
+@lru_cache(maxsize=256)
+def plan_exchange(wish: Wish) -> ExchangePlan:
+    """The cheapest plan: smallest ring, then fewest limbs, then smallest answer.
+
+    Raises:
+        PlanError: the wish is impossible; the hint names the nearest precision or flooding.
+    """
+    check_wish(wish)
+    nearest: ExchangePlan | None = None
+    for spec in _candidates(wish):
+        best: ExchangePlan | None = None
+        for schedule in _schedules(wish, spec):
+            found = _evaluate(wish, schedule)
+            if found is None:
+                continue
+            if nearest is None or found.relative_error < nearest.relative_error:
+                nearest = found
+            if found.relative_error <= wish.precision and _better(found, best):
+                best = found
+        if best is not None:
+            return best
+    raise PlanError(
+        "no parameters at 128-bit security grant this",
+        where="precision",
+        found=wish.precision,
+        expected=f"at least {nearest.relative_error:.2g}" if nearest else "a shallower circuit",
+        hint="Allow a larger error, fewer flooding bits, or tighter bounds on the model",
+    )
+
+
+def _better(plan: ExchangePlan, best: ExchangePlan | None) -> bool:
+    if best is None:
+        return True
+
+    def cost(p: ExchangePlan) -> tuple[float, ...]:
+        return p.answer_bytes + p.query_bytes, p.schedule.flooding_limbs, p.relative_error
+
+    return cost(plan) < cost(best)
+
+
+def _candidates(wish: Wish) -> Iterator[CkksSpec]:
+    """Parameter sets from cheap to dear."""
+    switches = _switches_keys(wish)
+    for ring_degree, cap in sorted(MAX_LOG_QP.items()):
+        special = MAX_LIMB_BITS if switches else _smallest_prime_bits(ring_degree)
+        for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
+            for bits in (MAX_LIMB_BITS, MAX_LIMB_BITS - 1):
+                if limbs * bits + special <= cap:
+                    yield CkksSpec(
+                        ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=special
+                    )
+                    break
+
+
+def _schedules(wish: Wish, spec: CkksSpec) -> Iterator[Schedule]:
+    """For each choice of limbs, the schedule with the largest feature scale that fits."""
+    limbs = len(spec.limb_bits)
+    factor_scales = FACTOR_SCALES if wish.multiplies else (0,)
+    for product in range(1, limbs + 1) if wish.multiplies else (limbs,):
+        for factor in factor_scales:
+            scale = _largest_feature_scale(wish, spec, product, factor)
+            if scale is None:
+                continue
+            for answer_limbs in range(1, min(MAX_ANSWER_LIMBS, product) + 1):
+                for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
+                    yield _schedule(wish, spec, scale, factor, product, flooding, answer_limbs)
+
+
+def _largest_feature_scale(wish: Wish, spec: CkksSpec, product: int, factor: int) -> int | None:
+    """Bisection: a larger scale is more precise until the value wraps around the modulus."""
+    low, high = MIN_FEATURE_SCALE - 1, rules.MAX_LOG2_ENCODED
+    while low < high:
+        middle = (low + high + 1) // 2
+        # Flooded at the product level: nothing after it restricts the scale from above.
+        schedule = _schedule(wish, spec, middle, factor, product, product, product)
+        if _evaluate(wish, schedule, flood=False) is None:
+            high = middle - 1
+        else:
+            low = middle
+    return low if low >= MIN_FEATURE_SCALE else None
+
+
+def _schedule(
+    wish: Wish,
+    spec: CkksSpec,
+    scale: int,
+    factor: int,
+    product: int,
+    flooding: int,
+    answer_limbs: int,
+) -> Schedule:
+    return Schedule(
+        ckks=spec,
+        feature_scale=scale,
+        factor_scale=factor,
+        product_limbs=product,
+        relinearize=_switches_keys(wish),
+        flooding_limbs=flooding,
+        answer_limbs=answer_limbs,
+    )
+
+
+def _switches_keys(wish: Wish) -> bool:
+    """A public projection answers with three polynomials instead: no evaluation key at all."""
+    if wish.multiplies:
+        return True
+    return bool(wish.hidden) and wish.release == "logits"
+
+
+def _evaluate(wish: Wish, schedule: Schedule, *, flood: bool = True) -> ExchangePlan | None:
+    """Run the circuit on the planning backend; None if it does not fit."""
+    params = _parameters(schedule.ckks)
+    specs = head_specs(wish)
+    blocks = -(-wish.samples // params.slots)
+    measured = wish if flood else msgspec.structs.replace(wish, flooding_bits=0)
+    try:
+        features = features_meta(params, schedule, wish.features, wish.bounds.feature)
+        factors = None
+        if wish.multiplies:
+            count = wish.q if wish.student_basis else wish.classes
+            factors = factors_meta(params, schedule, count)
+        released = _dry_run(measured, schedule, params, specs, blocks, features, factors)
+    except EncryptionError:
+        return None
+    metas = tuple(r.meta for r in released)
+    error, relative = _errors(wish, metas[0], blocks)
+    return ExchangePlan(
+        wish, schedule, params, specs, blocks, features, factors, metas, error, relative
+    )
+
+
+def _dry_run(
+    wish: Wish,
+    schedule: Schedule,
+    params: CkksParameters,
+    specs: tuple[AffineSpec, ...],
+    blocks: int,
+    features: CipherMeta,
+    factors: CipherMeta | None,
+) -> list[Released]:
+    evaluator = PlanningEvaluator(params)
+    inputs = Inputs(
+        features=[evaluator.load(b"", features)] * blocks,
+        factors=[evaluator.load(b"", factors)] * blocks if factors else [],
+        signs=np.ones(blocks, dtype=np.int64),
+        coefficients=np.zeros(wish.q, dtype=np.int64),
+    )
+    return answer(evaluator, wish, schedule, specs, (None,) * len(specs), inputs)
+
+
+def _errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
+    """Bound on a released value, and relative to the range of what it is made of.
+
+    Coefficients of a projection are an isometric image of the slots, so their noise is compared
+    with the logits' range slot for slot. A mean over slots sees only the used ones.
+    """
+    span = 2 * wish.bounds.logit
+    if wish.release == "logits":
+        return rules.slot_error(meta), rules.slot_error(meta) / span
+    error = rules.coefficient_error(meta)
+    if wish.multiplies:  # coefficient 0 is the mean over the slots of a block
+        total = error * meta.params.slots
+        return total, total / (span * wish.samples)
+    return error, rules.slot_error(meta) / (span * blocks)
+
+
+@lru_cache(maxsize=256)
+def _parameters(spec: CkksSpec) -> CkksParameters:
+    return CkksParameters(spec)
+
+
+def _smallest_prime_bits(ring_degree: int) -> int:
+    """Size of the reserved prime where nothing is key-switched."""
+    for bits in range(ring_degree.bit_length() + 1, MAX_LIMB_BITS):
+        try:
+            ntt_primes(ring_degree, bits, 1)
+        except ValueError:
+            continue
+        return bits
+    return MAX_LIMB_BITS

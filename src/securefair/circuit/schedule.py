@@ -1,0 +1,46 @@
+"""Which limbs and scales an exchange runs at; the planner searches over these."""
+
+from __future__ import annotations
+
+import msgspec
+
+from securefair.ckks.parameters import CkksParameters, CkksSpec
+from securefair.ckks.rules import fresh
+from securefair.ckks.tensor import CipherMeta
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """Scales and levels of one exchange.
+
+    Attributes:
+        ckks: parameters.
+        feature_scale: log2 scale of the encrypted features.
+        factor_scale: log2 scale of what logits are multiplied with (predictions or basis), 0 if
+            nothing.
+        product_limbs: limbs at which that product is taken.
+        relinearize: bring answers back to two polynomials (needs a key from the student).
+        flooding_limbs: limbs at which answers are flooded.
+        answer_limbs: limbs that travel.
+    """
+
+    ckks: CkksSpec
+    feature_scale: float
+    factor_scale: float
+    product_limbs: int
+    relinearize: bool
+    flooding_limbs: int
+    answer_limbs: int
+
+
+def features_meta(
+    params: CkksParameters, schedule: Schedule, count: int, bound: float
+) -> CipherMeta:
+    """Public facts of one block of encrypted features."""
+    scale = schedule.feature_scale
+    return fresh(params, count=count, limbs=params.limbs, log2_scale=scale, bound=bound)
+
+
+def factors_meta(params: CkksParameters, schedule: Schedule, count: int) -> CipherMeta:
+    """Public facts of one block of encrypted predictions or basis rows, at most 1 in size."""
+    limbs, scale = schedule.product_limbs, schedule.factor_scale
+    return fresh(params, count=count, limbs=limbs, log2_scale=scale, bound=1.0)

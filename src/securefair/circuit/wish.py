@@ -1,0 +1,146 @@
+"""What two sides agree on before any parameter exists: the public constants of an exchange."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from securefair.errors import PlanError
+
+Release = Literal["loss", "class_sums", "projection", "logits"]
+Basis = Literal["public", "student"]
+
+MAX_EXACT_BITS = 53 - 31
+"""Bits left for weights and the number of inputs when a float64 sum of residues is exact."""
+
+
+class HeadBounds(msgspec.Struct, frozen=True, kw_only=True):
+    """Public promises about features and models; nothing here may depend on private weights.
+
+    Attributes:
+        feature: largest |feature|.
+        feature_norm: largest Euclidean norm of a sample's features.
+        row_norm: Euclidean norm of every hidden unit's weights with its bias. Heads are balanced
+            to it: what a unit loses in the first layer its square gains in the second.
+        output_weight: largest |output weight| after balancing.
+        output_l1, output_l2: largest norms of a row of output weights after balancing.
+        logit: largest |logit|.
+    """
+
+    feature: float = 1.0
+    feature_norm: float = 4.0
+    row_norm: float = 1.0
+    output_weight: float = 16.0
+    output_l1: float = 128.0
+    output_l2: float = 32.0
+    logit: float = 32.0
+
+    @property
+    def hidden(self) -> float:
+        """Largest |hidden value| before the square: Cauchy-Schwarz on features and a one."""
+        return self.row_norm * math.sqrt(self.feature_norm**2 + 1)
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """An exchange in words a user knows; the planner turns it into parameters.
+
+    Attributes:
+        features: d, width of the student's features.
+        hidden: units of the quadratic layer, 0 for a linear head.
+        classes: M, width of the logits.
+        samples: B, the student's samples; they fill ceil(B / (N/2)) blocks.
+        release: what leaves the encryption (protocol.md section 2).
+        basis: of a projection: coefficients of the message polynomial, or the student's rows.
+        q: released numbers per class of a projection.
+        flooding_bits: s, statistical hiding of all noise that depends on the teacher.
+        precision: largest error of a logit over the range of logits.
+        weight_bits: bits of the largest integer weight.
+        bounds: public promises about features and models.
+    """
+
+    features: int
+    classes: int
+    samples: int
+    hidden: int = 16
+    release: Release = "projection"
+    basis: Basis = "public"
+    q: int = 64
+    flooding_bits: int = 30
+    precision: float = 2.0**-10
+    weight_bits: int = 12
+    bounds: HeadBounds = HeadBounds()
+
+    @property
+    def sends_predictions(self) -> bool:
+        """The student encrypts its predictions for every answer."""
+        return self.release in ("loss", "class_sums")
+
+    @property
+    def multiplies(self) -> bool:
+        """The logits are multiplied with something else that is encrypted."""
+        return self.sends_predictions or self.student_basis
+
+    @property
+    def student_basis(self) -> bool:
+        """Features travel with the student's encrypted basis."""
+        return self.release == "projection" and self.basis == "student"
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers an answer lets out: what the disclosure ledger counts."""
+        return {
+            "loss": 1,
+            "class_sums": self.classes,
+            "projection": self.q * self.classes,
+            "logits": self.samples * self.classes,
+        }[self.release]
+
+
+def check_wish(wish: Wish) -> None:
+    """Refuse what no parameters could grant.
+
+    Raises:
+        PlanError: names the field, and the nearest possible value where there is one.
+    """
+    for field, least in (("features", 1), ("classes", 2), ("samples", 2), ("hidden", 0), ("q", 1)):
+        _within(field, getattr(wish, field), least, None)
+    _within("flooding_bits", wish.flooding_bits, 0, 60)
+    _within("weight_bits", wish.weight_bits, 2, MAX_EXACT_BITS - 1)
+    _within("precision", wish.precision, 2.0**-40, 0.5)
+    _one_of("release", wish.release, ("loss", "class_sums", "projection", "logits"))
+    _one_of("basis", wish.basis, ("public", "student"))
+    if wish.release == "projection" and wish.q >= wish.samples:
+        raise PlanError(
+            "so many numbers per class disclose as much as the logits themselves",
+            where="q",
+            found=wish.q,
+            expected=f"fewer than the student's {wish.samples} samples",
+            hint=f"Choose q = {max(1, wish.samples // 2)} or less, or release 'logits' knowingly",
+        )
+    widest = max(wish.features, wish.hidden)
+    if widest.bit_length() + wish.weight_bits > MAX_EXACT_BITS:
+        raise PlanError(
+            "sums over that many inputs are not exact with weights of that many bits",
+            where="weight_bits",
+            found=f"{wish.weight_bits} bits for {widest} inputs",
+            expected=f"at most {MAX_EXACT_BITS - widest.bit_length()} bits",
+            hint="Lower weight_bits, or reduce the features",
+        )
+
+
+def _within(field: str, value: float, least: float, most: float | None) -> None:
+    if value < least or (most is not None and value > most):
+        raise PlanError(
+            "out of range",
+            where=field,
+            found=value,
+            expected=f"at least {least}" if most is None else f"{least} to {most}",
+        )
+
+
+def _one_of(field: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise PlanError("unknown choice", where=field, found=value, expected=", ".join(choices))

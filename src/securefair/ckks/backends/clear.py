@@ -1,0 +1,117 @@
+"""The clear backend: the same circuits on floats, with the same checks.
+
+Neither private nor meant to be: it is the oracle that encrypted runs are compared with, and a
+fast stand-in for simulations. An upload is the float64 array itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.ckks.encoding import to_coefficients
+from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.errors import EncryptionError
+
+Slots = NDArray[np.float64]
+ClearTensor = CipherTensor[Slots]
+
+
+class ClearEvaluator(Evaluator[Slots]):
+    """Exact arithmetic on slots (d, N/2)."""
+
+    def load(self, data: bytes, meta: CipherMeta) -> ClearTensor:
+        """Slots as they were written by `ClearKeyHolder.encrypt`."""
+        return CipherTensor(meta, _read(data, (meta.count, meta.params.slots)))
+
+    def _linear(
+        self, x: ClearTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Slots:
+        del meta
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        weights = layer.weights / 2.0**spec.log2_scale
+        values: Slots = weights @ x.payload + layer.bias[:, None]
+        return values
+
+    def _combine(self, x: ClearTensor, y: ClearTensor, sign: int) -> Slots:
+        values: Slots = x.payload + sign * y.payload
+        return values
+
+    def _square(self, x: ClearTensor) -> Slots:
+        values: Slots = x.payload**2
+        return values
+
+    def _multiply(self, x: ClearTensor, y: ClearTensor) -> Slots:
+        return x.payload * y.payload
+
+    def _inner(self, x: ClearTensor, y: ClearTensor) -> Slots:
+        total: Slots = (x.payload * y.payload).sum(axis=0, keepdims=True)
+        return total
+
+    def _outer(self, x: ClearTensor, y: ClearTensor) -> Slots:
+        return (x.payload[:, None] * y.payload[None]).reshape(-1, x.payload.shape[1])
+
+    def _relinearize(self, x: ClearTensor) -> Slots:
+        return x.payload
+
+    def _rescale(self, x: ClearTensor, limbs: int) -> Slots:
+        del limbs
+        return x.payload
+
+    def _sanitize(self, x: ClearTensor, log2_amplitude: int) -> Slots:
+        del log2_amplitude
+        return x.payload
+
+    def _extract(self, x: ClearTensor, coefficients: NDArray[np.int64] | None) -> bytes:
+        if coefficients is None:
+            return x.payload.astype("<f8").tobytes()
+        released = to_coefficients(x.payload, self.params.ring_degree)[:, coefficients]
+        return released.astype("<f8").tobytes()
+
+
+class ClearKeyHolder:
+    """Stands where the secret key would be."""
+
+    def encrypt(self, values: Slots, meta: CipherMeta) -> bytes:
+        """Zero-padded slots, as they are."""
+        padded = np.zeros((meta.count, meta.params.slots))
+        padded[:, : values.shape[1]] = values
+        return padded.astype("<f8").tobytes()
+
+    def open(self, released: Released) -> Slots:
+        """Values as they are."""
+        meta = released.meta
+        width = meta.params.slots if released.coefficients is None else len(released.coefficients)
+        return _read(released.data, (meta.count, width))
+
+
+class ClearBackend(Backend):
+    """No encryption at all."""
+
+    name = "clear"
+
+    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+        """No keys: the holder only copies."""
+        del params, relinearization
+        holder = ClearKeyHolder()
+        return StudentKeys(PublicKeys(b"", b""), holder, holder)
+
+    def evaluator(self, params: CkksParameters, public: PublicKeys) -> ClearEvaluator:
+        """An evaluator that needs no keys."""
+        del public
+        return ClearEvaluator(params)
+
+
+def _read(data: bytes, shape: tuple[int, int]) -> Slots:
+    if len(data) != 8 * shape[0] * shape[1]:
+        raise EncryptionError(
+            "an upload or answer has the wrong length",
+            found=len(data),
+            expected=8 * shape[0] * shape[1],
+        )
+    return np.frombuffer(data, dtype="<f8").reshape(shape).astype(np.float64)

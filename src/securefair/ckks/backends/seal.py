@@ -1,0 +1,160 @@
+"""The seal backend: linear layers as exact matrix products on residues, the rest by SEAL.
+
+The reference of correctness for encrypted runs: slow, short, and works wherever TenSEAL does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.ckks.backends import seal_keys, wire
+from securefair.ckks.backends.entropy import uniform_residues
+from securefair.ckks.backends.seal_context import SealObject, seal_context
+from securefair.ckks.evaluator import AffineLayer, Evaluator
+from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.errors import EncryptionError
+
+Residues = NDArray[np.uint64]
+SealTensor = CipherTensor[Residues]
+
+EXACT_INTEGER = 2.0**53
+"""float64 holds every integer up to here, so sums below it are exact."""
+
+
+class SealEvaluator(Evaluator[Residues]):
+    """Residues uint64 (d, polys, limbs, N) in NTT form; SEAL objects only inside an operation."""
+
+    def __init__(self, params: CkksParameters, public: PublicKeys) -> None:
+        super().__init__(params)
+        self._context = seal_context(params)
+        self._zeros = seal_keys.load_public_key(self._context, public.encryption)
+        self._relinearization = seal_keys.load_relinearization_key(
+            self._context, public.relinearization
+        )
+
+    def load(self, data: bytes, meta: CipherMeta) -> SealTensor:
+        """Expand every seed with SEAL, which validates the residues too."""
+        first, seeds = wire.read_upload(data, meta)
+        expanded = [
+            self._context.residues(self._context.ciphertext(row[None].astype(np.uint64), seed=seed))
+            for row, seed in zip(first, seeds, strict=True)
+        ]
+        return CipherTensor(meta, np.stack(expanded))
+
+    def _linear(
+        self, x: SealTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Residues:
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        primes = self._column_primes(x.meta)
+        if spec.inputs * spec.max_integer * float(primes.max()) > EXACT_INTEGER:
+            raise EncryptionError(
+                "the layer is too wide for an exact float64 product",
+                found=f"{spec.inputs} inputs of {spec.max_integer.bit_length()} bits",
+            )
+        columns = x.payload.reshape(x.meta.count, -1).astype(np.float64)
+        sums = (layer.weights.astype(np.float64) @ columns).astype(np.int64)
+        out = sums.reshape(spec.outputs, *x.meta.residue_shape[1:]) % primes
+        for limb, prime in enumerate(self.params.primes[: meta.limbs]):
+            # A constant polynomial has the same value at every root.
+            bias = [round(b * 2.0**meta.log2_scale) % prime for b in layer.bias.tolist()]
+            out[:, 0, limb] = (out[:, 0, limb] + np.array(bias)[:, None]) % prime
+        residues: Residues = out.astype(np.uint64)
+        return residues
+
+    def _combine(self, x: SealTensor, y: SealTensor, sign: int) -> Residues:
+        primes = self._column_primes(x.meta)
+        total = x.payload.astype(np.int64) + sign * y.payload.astype(np.int64)
+        residues: Residues = (total % primes).astype(np.uint64)
+        return residues
+
+    def _square(self, x: SealTensor) -> Residues:
+        return self._each(self._context.evaluator.square_inplace, x.payload)
+
+    def _multiply(self, x: SealTensor, y: SealTensor) -> Residues:
+        return np.stack([self._product(a, b) for a, b in zip(x.payload, y.payload, strict=True)])
+
+    def _inner(self, x: SealTensor, y: SealTensor) -> Residues:
+        primes = self._column_primes(x.meta).astype(np.uint64)
+        products = self._multiply(x, y)
+        # 2^31 residues of 31 bits stay below 2^62.
+        total: Residues = products.sum(axis=0, keepdims=True) % primes
+        return total
+
+    def _outer(self, x: SealTensor, y: SealTensor) -> Residues:
+        return np.stack([self._product(a, b) for a in x.payload for b in y.payload])
+
+    def _relinearize(self, x: SealTensor) -> Residues:
+        if self._relinearization is None:
+            raise EncryptionError("the peer sent no relinearisation key")
+        key, relinearize = self._relinearization, self._context.evaluator.relinearize_inplace
+        return self._each(lambda ciphertext: relinearize(ciphertext, key), x.payload)
+
+    def _rescale(self, x: SealTensor, limbs: int) -> Residues:
+        def down(ciphertext: SealObject) -> None:
+            for left in range(x.meta.limbs - 1, limbs - 1, -1):
+                words = self._context.parms_words(left)
+                self._context.evaluator.rescale_to_inplace(ciphertext, words)
+
+        return self._each(down, x.payload)
+
+    def _sanitize(self, x: SealTensor, log2_amplitude: int) -> Residues:
+        meta = x.meta
+        primes = self._column_primes(meta).astype(np.uint64)
+        out = x.payload.copy()
+        for shift in range(meta.polys - 1):
+            zeros = seal_keys.encryptions_of_zero(
+                self._context, self._zeros, meta.limbs, meta.count
+            )
+            out[:, shift : shift + 2] = (out[:, shift : shift + 2] + zeros) % primes
+        noise = uniform_residues(
+            log2_amplitude,
+            (meta.count, self.params.ring_degree),
+            np.array(self.params.primes[: meta.limbs]),
+        )
+        out[:, 0] = (out[:, 0] + self._context.to_ntt(noise.astype(np.uint64))) % primes
+        return out
+
+    def _extract(self, x: SealTensor, coefficients: NDArray[np.int64] | None) -> bytes:
+        if coefficients is None:
+            return x.payload.astype("<u4").tobytes()
+        first = self._context.from_ntt(x.payload[:, 0])
+        values = first[:, :, coefficients].swapaxes(1, 2)
+        return wire.write_answer(x.payload[:, 1:].astype(np.uint32), values.astype(np.uint32))
+
+    def _product(self, a: Residues, b: Residues) -> Residues:
+        left, right = self._context.ciphertext(a), self._context.ciphertext(b)
+        self._context.evaluator.multiply_inplace(left, right)
+        return self._context.residues(left)
+
+    def _each(self, operation: Callable[[SealObject], None], residues: Residues) -> Residues:
+        done = []
+        for row in residues:
+            ciphertext = self._context.ciphertext(row)
+            operation(ciphertext)
+            done.append(self._context.residues(ciphertext))
+        return np.stack(done)
+
+    def _column_primes(self, meta: CipherMeta) -> NDArray[np.int64]:
+        """Primes (limbs, 1), to broadcast over residues (..., limbs, N)."""
+        return np.array(self.params.primes[: meta.limbs], dtype=np.int64)[:, None]
+
+
+class SealBackend(Backend):
+    """SEAL through TenSEAL, one ciphertext at a time."""
+
+    name = "seal"
+
+    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+        """SEAL's keys."""
+        return seal_keys.generate_keys(params, relinearization=relinearization)
+
+    def evaluator(self, params: CkksParameters, public: PublicKeys) -> SealEvaluator:
+        """An evaluator under one student's public keys."""
+        return SealEvaluator(params, public)

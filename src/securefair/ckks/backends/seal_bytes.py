@@ -1,0 +1,149 @@
+"""SEAL 4's serialised objects as residues: the only place that knows its byte layout.
+
+    header          <HBBBBHQ  magic 0xA15E, header size 16, version 4.3, compression, 0, size
+    body            zstd when compression = 2, plain when 0
+      ciphertext    parms id (32), is_ntt (1), <QQQdQ size, N, limbs, scale, correction factor,
+                    array (its own header, <Q count, residues as little-endian u64)
+      seeded        the array holds only the first polynomial; then the generator: header,
+                    type (1), seed (64)
+      plaintext     parms id (32), <Qd coefficient count, scale, array
+
+Reading and writing are public; whoever holds a decrypted plaintext is at home.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Protocol
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from securefair.errors import EncryptionError
+
+Residues = NDArray[np.uint64]
+
+_HEADER = struct.Struct("<HBBBBHQ")
+_MAGIC, _VERSION = 0xA15E, (4, 3)
+_PLAIN, _ZSTD = 0, 2
+_CIPHERTEXT = struct.Struct("<32sBQQQdQ")
+_PLAINTEXT = struct.Struct("<32sQd")
+_COUNT = struct.Struct("<Q")
+GENERATOR_BYTES = _HEADER.size + 1 + 64
+SEED_BYTES = 64
+_BLAKE2XB = 1
+
+
+class Savable(Protocol):
+    """Any SEAL object."""
+
+    def save(self, path: str) -> None:
+        """Write the serialised object to a file."""
+
+
+class Pipe:
+    """An anonymous in-memory file: SEAL's Python surface reads and writes paths only."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.memfd_create("securefair")
+        self.path = f"/proc/self/fd/{self._descriptor}"
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+    def body(self, obj: Savable) -> bytes:
+        """The decompressed body of a SEAL object."""
+        return unwrap(self.serialized(obj))
+
+    def serialized(self, obj: Savable) -> bytes:
+        """The object as SEAL writes it."""
+        os.ftruncate(self._descriptor, 0)
+        obj.save(self.path)
+        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+
+    def offer(self, data: bytes) -> str:
+        """A path from which `data` can be loaded, until the next call."""
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, data, 0)
+        return self.path
+
+
+def unwrap(data: bytes) -> bytes:
+    """Header off, decompressed."""
+    if len(data) < _HEADER.size:
+        raise EncryptionError("a SEAL object is truncated", found=f"{len(data)} bytes")
+    magic, size, *version, compression, _, total = _HEADER.unpack_from(data)
+    if (magic, size, tuple(version), total) != (_MAGIC, _HEADER.size, _VERSION, len(data)):
+        raise EncryptionError("these bytes are not a SEAL 4.3 object")
+    body = data[_HEADER.size :]
+    if compression == _ZSTD:
+        return zstandard.ZstdDecompressor().decompressobj().decompress(body)
+    return body
+
+
+def wrap(body: bytes) -> bytes:
+    """Header on, uncompressed (SEAL loads it fifteen times faster than it writes zstd)."""
+    total = _HEADER.size + len(body)
+    return _HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total) + body
+
+
+def _array(values: Residues) -> bytes:
+    raw = np.ascontiguousarray(values, dtype="<u8").tobytes()
+    return wrap(_COUNT.pack(values.size) + raw)
+
+
+def _values(body: bytes, offset: int) -> tuple[Residues, int]:
+    start = offset + _HEADER.size + _COUNT.size
+    (count,) = _COUNT.unpack_from(body, offset + _HEADER.size)
+    end = start + 8 * count
+    return np.frombuffer(body[start:end], dtype="<u8"), end
+
+
+def write_ciphertext(
+    residues: Residues, parms_id: bytes, *, ntt: bool = True, seed: bytes = b""
+) -> bytes:
+    """Residues (polys, limbs, N) as a loadable ciphertext of scale 1.
+
+    With a seed, the residues are the first polynomial (1, limbs, N) and SEAL expands the second.
+    """
+    polys, limbs, n = residues.shape
+    body = _CIPHERTEXT.pack(parms_id, ntt, polys + bool(seed), n, limbs, 1.0, 1) + _array(residues)
+    if seed:
+        total = _HEADER.size + 1 + len(seed)
+        body += _HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total)
+        body += bytes([_BLAKE2XB]) + seed
+    return wrap(body)
+
+
+def read_ciphertext(body: bytes) -> tuple[Residues, bytes]:
+    """Residues (polys, limbs, N), or for a seeded ciphertext (1, limbs, N) and its seed."""
+    _, _, polys, n, limbs, _, _ = _CIPHERTEXT.unpack_from(body)
+    values, end = _values(body, _CIPHERTEXT.size)
+    seed = body[end + _HEADER.size + 1 :]
+    return values.reshape(polys - bool(seed), limbs, n), seed
+
+
+def read_plaintext(body: bytes, ring_degree: int) -> Residues:
+    """Residues (limbs, N) of a decrypted plaintext, in NTT form."""
+    values, _ = _values(body, _PLAINTEXT.size)
+    return values.reshape(-1, ring_degree)
+
+
+def read_relinearization_key(body: bytes) -> Residues:
+    """Residues (digits, 2, limbs with the special prime, N) of the key for s^2."""
+    offset = 32
+    (powers,) = _COUNT.unpack_from(body, offset)
+    offset += _COUNT.size
+    if powers != 1:
+        raise EncryptionError("a relinearisation key for s^2 alone is expected", found=powers)
+    (digits,) = _COUNT.unpack_from(body, offset)
+    offset += _COUNT.size
+    keys = []
+    for _ in range(digits):
+        offset += _HEADER.size  # each digit is a public key, wrapped on its own
+        _, _, polys, n, limbs, _, _ = _CIPHERTEXT.unpack_from(body, offset)
+        values, offset = _values(body, offset + _CIPHERTEXT.size)
+        keys.append(values.reshape(polys, limbs, n))
+    return np.stack(keys)

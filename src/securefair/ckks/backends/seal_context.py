@@ -1,0 +1,97 @@
+"""One SEAL context per parameter set, and residues in and out of it."""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import tenseal.sealapi as seal
+
+from securefair.ckks.backends.seal_bytes import (
+    Pipe,
+    Residues,
+    read_ciphertext,
+    write_ciphertext,
+)
+from securefair.ckks.parameters import CkksParameters
+from securefair.errors import EncryptionError, PlanError
+
+SealObject: TypeAlias = Any
+"""An object of SEAL's untyped Python surface."""
+
+
+class SealContext:
+    """SEAL's view of the parameters: its chain of levels and its evaluator."""
+
+    def __init__(self, params: CkksParameters) -> None:
+        literal = seal.EncryptionParameters(seal.SCHEME_TYPE.CKKS)
+        literal.set_poly_modulus_degree(params.ring_degree)
+        literal.set_coeff_modulus([seal.Modulus(p) for p in (*params.primes, params.special_prime)])
+        self.params = params
+        self.seal = seal.SEALContext(literal, True, seal.SEC_LEVEL_TYPE.TC128)
+        if not self.seal.parameters_set():
+            raise PlanError(
+                "SEAL refuses these parameters", found=self.seal.parameters_error_message()
+            )
+        self.evaluator = seal.Evaluator(self.seal)
+        self.pipe = Pipe()
+        self._words: dict[int, list[int]] = {}
+        level = self.seal.first_context_data()
+        while level is not None:
+            self._words[len(level.parms().coeff_modulus())] = level.parms_id()
+            level = level.next_context_data()
+
+    def parms_words(self, limbs: int) -> list[int]:
+        """SEAL's identifier of the data level with that many limbs, as four words."""
+        return self._words[limbs]
+
+    def ciphertext(self, residues: Residues, *, ntt: bool = True, seed: bytes = b"") -> SealObject:
+        """A SEAL ciphertext of residues (polys, limbs, N); SEAL validates them.
+
+        Raises:
+            EncryptionError: a residue is not below its prime, or the shape fits no level.
+        """
+        words = self._words.get(residues.shape[1])
+        if words is None:
+            raise EncryptionError("no level has that many limbs", found=residues.shape[1])
+        ciphertext = seal.Ciphertext()
+        data = write_ciphertext(residues, struct.pack("<4Q", *words), ntt=ntt, seed=seed)
+        try:
+            ciphertext.load(self.seal, self.pipe.offer(data))
+        except (RuntimeError, ValueError) as error:
+            raise EncryptionError(
+                "SEAL refuses a ciphertext", found=str(error), expected="residues below the primes"
+            ) from error
+        return ciphertext
+
+    def residues(self, ciphertext: SealObject) -> Residues:
+        """Residues (polys, limbs, N) of a SEAL ciphertext."""
+        return read_ciphertext(self.pipe.body(ciphertext))[0]
+
+    def to_ntt(self, residues: Residues) -> Residues:
+        """Coefficient residues (rows, limbs, N) -> NTT residues, by SEAL."""
+        return self._transform(residues, forward=True)
+
+    def from_ntt(self, residues: Residues) -> Residues:
+        """NTT residues (rows, limbs, N) -> coefficient residues, by SEAL."""
+        return self._transform(residues, forward=False)
+
+    def _transform(self, residues: Residues, *, forward: bool) -> Residues:
+        # SEAL refuses ciphertexts whose masks are all zero; a copy of each row stands in.
+        done = []
+        for row in residues:
+            pair = self.ciphertext(np.stack([row, row]), ntt=not forward)
+            if forward:
+                self.evaluator.transform_to_ntt_inplace(pair)
+            else:
+                self.evaluator.transform_from_ntt_inplace(pair)
+            done.append(self.residues(pair)[0])
+        return np.stack(done)
+
+
+@lru_cache(maxsize=16)
+def seal_context(params: CkksParameters) -> SealContext:
+    """The context of a parameter set; building one takes tens of milliseconds."""
+    return SealContext(params)

@@ -1,0 +1,165 @@
+"""A student's keys in SEAL: key generation, seeded encryption, decryption of answers.
+
+Only SEAL samples, and only SEAL multiplies with the secret key. `rns` and `seal` share this.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import tenseal.sealapi as seal
+from numpy.typing import NDArray
+
+from securefair.ckks.backends import wire
+from securefair.ckks.backends.seal_bytes import (
+    Residues,
+    read_ciphertext,
+    read_plaintext,
+    write_ciphertext,
+)
+from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
+from securefair.ckks.encoding import to_slots
+from securefair.ckks.evaluator import Released
+from securefair.ckks.keys import PublicKeys, StudentKeys
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.tensor import CipherMeta
+from securefair.errors import EncryptionError
+
+
+def generate_keys(params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+    """Fresh keys from SEAL's generator, which the operating system seeds.
+
+    The public key (b, a) is a seeded encryption of zero at the key level: half the bytes of the
+    one that SEAL's Python surface would save, and its a is expanded by whoever receives it.
+    """
+    context = seal_context(params)
+    generator = seal.KeyGenerator(context.seal)
+    secret = generator.secret_key()
+    zero = seal.Encryptor(context.seal, secret).encrypt_zero_symmetric(context.seal.key_parms_id())
+    first, seed = read_ciphertext(context.pipe.body(zero))
+    public = PublicKeys(
+        encryption=wire.write_public_key(first[0].astype(np.uint32), seed),
+        relinearization=(
+            context.pipe.serialized(generator.create_relin_keys()) if relinearization else b""
+        ),
+    )
+    return StudentKeys(public, SealEncryptor(context, secret), SealDecryptor(context, secret))
+
+
+class SealEncryptor:
+    """Symmetric, seeded encryption: SEAL encodes, samples and encrypts."""
+
+    def __init__(self, context: SealContext, secret: SealObject) -> None:
+        self._context = context
+        self._encryptor = seal.Encryptor(context.seal, secret)
+        self._encoder = seal.CKKSEncoder(context.seal)
+
+    def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
+        """Real slots (d, n <= N/2) -> upload."""
+        level = self._context.parms_words(meta.limbs)
+        first, seeds = [], []
+        for row in values:
+            plaintext = seal.Plaintext()
+            self._encoder.encode(row.tolist(), level, 2.0**meta.log2_scale, plaintext)
+            ciphertext = self._encryptor.encrypt_symmetric(plaintext)
+            residues, seed = read_ciphertext(self._context.pipe.body(ciphertext))
+            first.append(residues[0].astype(np.uint32))
+            seeds.append(seed)
+        return wire.write_upload(np.stack(first), seeds)
+
+
+class SealDecryptor:
+    """Opens answers; what it returns must not be sent anywhere unrounded (IND-CPA-D)."""
+
+    def __init__(self, context: SealContext, secret: SealObject) -> None:
+        self._context = context
+        self._decryptor = seal.Decryptor(context.seal, secret)
+
+    def open(self, released: Released) -> NDArray[np.float64]:
+        """Released coefficients (d, q), or all slots (d, N/2)."""
+        meta, chosen = released.meta, released.coefficients
+        if chosen is None:
+            whole = wire.read_whole(released.data, meta).astype(np.uint64)
+            return to_slots(np.stack([self._coefficients(ct, meta) for ct in whole]))
+        masks, values = wire.read_answer(released.data, meta, len(chosen))
+        opened = []
+        for mask, kept in zip(masks, values, strict=True):
+            # By linearity: decrypt with c0 = 0, then add the released coefficients of c0.
+            shares = self._decrypt(np.concatenate([np.zeros_like(mask[:1]), mask]))
+            total = shares[:, chosen] + kept.T
+            opened.append(_centred(total, meta) * float(2.0**-meta.log2_scale))
+        return np.stack(opened)
+
+    def _coefficients(self, residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
+        values = _centred(self._decrypt(residues), meta)
+        return values * float(2.0**-meta.log2_scale)
+
+    def _decrypt(self, residues: Residues) -> Residues:
+        """Message residues (limbs, N) in coefficient form."""
+        plaintext = seal.Plaintext()
+        ciphertext = self._context.ciphertext(residues.astype(np.uint64))
+        self._decryptor.decrypt(ciphertext, plaintext)
+        body = self._context.pipe.body(plaintext)
+        ntt = read_plaintext(body, self._context.params.ring_degree)
+        coefficients: Residues = self._context.from_ntt(ntt[None])[0]
+        return coefficients
+
+
+def _centred(residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
+    """Residues (limbs, n) -> signed integers in (-Q/2, Q/2], as floats, by Garner's algorithm."""
+    primes = meta.params.primes[: meta.limbs]
+    wide = np.int64 if meta.limbs <= 2 else object  # two 31-bit primes still fit 64-bit words
+    value, modulus = residues[0].astype(wide) % primes[0], primes[0]
+    for row, prime in zip(residues[1:], primes[1:], strict=True):
+        inverse = pow(modulus, -1, prime)
+        digit = (row.astype(wide) - value) % prime * inverse % prime
+        value, modulus = value + digit * modulus, modulus * prime
+    signed = np.where(value > modulus // 2, value - modulus, value)
+    values: NDArray[np.float64] = signed.astype(np.float64)
+    return values
+
+
+def load_public_key(context: SealContext, data: bytes) -> SealObject:
+    """An encryptor for fresh encryptions of zero under a peer's public key (b, a).
+
+    The a that masks our answers comes out of a seed here and nowhere else: a student who could
+    choose it (a = 0, say) would read the teacher's weights out of a sanitised answer.
+    """
+    first, seed = wire.read_public_key(data, context.params)
+    level = struct.pack("<4Q", *context.seal.key_parms_id())
+    key = seal.PublicKey()
+    try:
+        body = write_ciphertext(first[None].astype(np.uint64), level, seed=seed)
+        key.load(context.seal, context.pipe.offer(body))
+    except (RuntimeError, ValueError) as error:
+        raise EncryptionError(
+            "a public key does not fit the parameters", found=str(error)
+        ) from error
+    return seal.Encryptor(context.seal, key)
+
+
+def encryptions_of_zero(
+    context: SealContext, encryptor: SealObject, limbs: int, count: int
+) -> Residues:
+    """Fresh public-key encryptions of zero (count, 2, limbs, N), for sanitising."""
+    zeros = []
+    for _ in range(count):
+        ciphertext = seal.Ciphertext()
+        encryptor.encrypt_zero(context.parms_words(limbs), ciphertext)
+        zeros.append(context.residues(ciphertext))
+    return np.stack(zeros)
+
+
+def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | None:
+    """A peer's relinearisation key, or None where the plan lists none."""
+    if not data:
+        return None
+    key = seal.RelinKeys()
+    try:
+        key.load(context.seal, context.pipe.offer(data))
+    except (RuntimeError, ValueError) as error:
+        raise EncryptionError(
+            "a relinearisation key does not fit the parameters", found=str(error)
+        ) from error
+    return key

@@ -1,0 +1,211 @@
+"""The interface of computations on ciphertexts: rules once, arithmetic per backend.
+
+A circuit is written against `Evaluator` and never learns which backend runs it. Every public
+operation first applies its rule to the public facts (limbs, scale, bound, noise) and only then
+lets the backend compute, so all backends refuse the same things.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.ckks import rules
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.errors import EncryptionError, ModelError
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True)
+class AffineLayer:
+    """A teacher's private affine map: value = integers / 2^log2_scale, and a bias.
+
+    Attributes:
+        weights: int64 (outputs, inputs).
+        bias: float64 (outputs,).
+    """
+
+    weights: NDArray[np.int64]
+    bias: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        """Secrets never print."""
+        return f"AffineLayer({self.weights.shape}, redacted)"
+
+
+@dataclass(frozen=True)
+class Released:
+    """What leaves the teacher: the answer's bytes and what is public about them.
+
+    Attributes:
+        meta: public facts of the ciphertexts it was taken from.
+        coefficients: indices (q,) of the message coefficients let out, or None for all slots.
+        data: the backend's wire format; empty when only planned.
+    """
+
+    meta: CipherMeta
+    coefficients: NDArray[np.int64] | None
+    data: bytes
+
+
+class Evaluator(ABC, Generic[P]):
+    """Public arithmetic on whole CipherTensors; holds a peer's public material, no secret."""
+
+    def __init__(self, params: CkksParameters) -> None:
+        self.params = params
+
+    def linear(
+        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
+    ) -> CipherTensor[P]:
+        """Apply a private affine map: (inputs) ciphertexts -> (outputs).
+
+        `layer` may be None only where nothing is computed (planning).
+
+        Raises:
+            ModelError: the weights exceed what the public spec promises.
+        """
+        if layer is not None:
+            check_layer(spec, layer)
+        meta = rules.linear(x.meta, spec)
+        return CipherTensor(meta, self._linear(x, spec, layer, meta))
+
+    def add(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
+        """x + y, ciphertext by ciphertext."""
+        return CipherTensor(rules.add(x.meta, y.meta), self._combine(x, y, 1))
+
+    def subtract(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
+        """x - y, ciphertext by ciphertext."""
+        return CipherTensor(rules.add(x.meta, y.meta), self._combine(x, y, -1))
+
+    def square(self, x: CipherTensor[P]) -> CipherTensor[P]:
+        """x^2 in every slot; three polynomials."""
+        return CipherTensor(rules.multiply(x.meta, x.meta), self._square(x))
+
+    def multiply(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
+        """x_c y_c in every slot for equal counts; three polynomials."""
+        if x.meta.count != y.meta.count:
+            raise EncryptionError(
+                "factors differ in count", found=f"{x.meta.count} and {y.meta.count}"
+            )
+        return CipherTensor(rules.multiply(x.meta, y.meta), self._multiply(x, y))
+
+    def inner(self, x: CipherTensor[P], y: CipherTensor[P], *, bound: float) -> CipherTensor[P]:
+        """sum_c x_c y_c as one ciphertext of three polynomials; |sum| <= bound."""
+        meta = rules.total(rules.multiply(x.meta, y.meta), bound=bound)
+        return CipherTensor(meta, self._inner(x, y))
+
+    def outer(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
+        """All products x_i y_c, row-major in (i, c); three polynomials."""
+        product = rules.multiply(x.meta, y.meta)
+        meta = rules.with_count(product, x.meta.count * y.meta.count)
+        return CipherTensor(meta, self._outer(x, y))
+
+    def relinearize(self, x: CipherTensor[P]) -> CipherTensor[P]:
+        """Three polynomials -> two, with the peer's relinearisation key."""
+        meta = rules.relinearize(x.meta)
+        return CipherTensor(meta, self._relinearize(x))
+
+    def rescale(self, x: CipherTensor[P], limbs: int) -> CipherTensor[P]:
+        """Divide by the last primes until `limbs` are left."""
+        meta = rules.rescale(x.meta, limbs)
+        return x if limbs == x.meta.limbs else CipherTensor(meta, self._rescale(x, limbs))
+
+    def sanitize(self, x: CipherTensor[P], flooding_bits: int) -> CipherTensor[P]:
+        """Re-randomise and flood a tensor so that it tells only its plaintext.
+
+        Adds fresh public-key encryptions of zero under every mask polynomial and uniform noise
+        in [-F, F) to every coefficient, F at least 2^flooding_bits times the planned bound on
+        all other noise: the answer is within statistical distance 2^-flooding_bits a
+        coefficient of one that depends on the values alone (protocol.md section 5). Three
+        polynomials are masked without a key switch: an encryption (b u + e0, a u + e1) of zero,
+        shifted to the second and third place, still decrypts to a small value (times s).
+
+        The masks hide what they cover from the holder of the secret key as RLWE samples a u + e
+        for a random a. So a must not be the student's choice: backends expand it from a seed.
+        """
+        meta = rules.sanitize(x.meta, flooding_bits)
+        log2_amplitude = rules.flooding(x.meta, flooding_bits)
+        return CipherTensor(meta, self._sanitize(x, log2_amplitude))
+
+    def extract(self, x: CipherTensor[P], coefficients: NDArray[np.int64] | None) -> Released:
+        """Bytes of an answer: everything, or only these message coefficients.
+
+        The other coefficients of the first polynomial are not sent at all; with the masks alone
+        they are uniform to the student, so what they held stays hidden perfectly.
+        """
+        return Released(x.meta, coefficients, self._extract(x, coefficients))
+
+    @abstractmethod
+    def load(self, data: bytes, meta: CipherMeta) -> CipherTensor[P]:
+        """A peer's upload, checked against the public facts that the plan states.
+
+        Raises:
+            EncryptionError: wrong length, or residues that are not below their primes.
+        """
+
+    @abstractmethod
+    def _linear(
+        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> P: ...
+
+    @abstractmethod
+    def _combine(self, x: CipherTensor[P], y: CipherTensor[P], sign: int) -> P: ...
+
+    @abstractmethod
+    def _square(self, x: CipherTensor[P]) -> P: ...
+
+    @abstractmethod
+    def _multiply(self, x: CipherTensor[P], y: CipherTensor[P]) -> P: ...
+
+    @abstractmethod
+    def _inner(self, x: CipherTensor[P], y: CipherTensor[P]) -> P: ...
+
+    @abstractmethod
+    def _outer(self, x: CipherTensor[P], y: CipherTensor[P]) -> P: ...
+
+    @abstractmethod
+    def _relinearize(self, x: CipherTensor[P]) -> P: ...
+
+    @abstractmethod
+    def _rescale(self, x: CipherTensor[P], limbs: int) -> P: ...
+
+    @abstractmethod
+    def _sanitize(self, x: CipherTensor[P], log2_amplitude: int) -> P: ...
+
+    @abstractmethod
+    def _extract(self, x: CipherTensor[P], coefficients: NDArray[np.int64] | None) -> bytes: ...
+
+
+def check_layer(spec: AffineSpec, layer: AffineLayer) -> None:
+    """Refuse weights beyond the public promise; it would break the noise bound or the flooding."""
+    expected = (spec.outputs, spec.inputs)
+    if layer.weights.shape != expected or layer.bias.shape != expected[:1]:
+        raise ModelError(
+            "the model's shape differs from the plan",
+            found=layer.weights.shape,
+            expected=expected,
+        )
+    largest = int(np.abs(layer.weights).max(initial=0))
+    if largest > spec.max_integer:
+        raise ModelError(
+            "a quantised weight exceeds the plan", found=largest, expected=spec.max_integer
+        )
+    values = layer.weights / 2.0**spec.log2_scale
+    for name, norm, cap in (
+        ("l1", np.abs(values).sum(axis=1).max(initial=0.0), spec.l1),
+        ("l2", np.sqrt((values**2).sum(axis=1)).max(initial=0.0), spec.l2),
+    ):
+        if norm > cap * (1 + 1e-9):
+            raise ModelError(
+                f"the {name} norm of a row of weights exceeds the plan",
+                found=round(float(norm), 4),
+                expected=f"at most {cap}",
+                hint="Plan with larger bounds, or train with more weight decay",
+            )

@@ -1,0 +1,77 @@
+"""Who holds which key: encryption and decryption as the student's own, each with one key."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.ckks.evaluator import Evaluator, Released
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.tensor import CipherMeta
+
+
+@dataclass(frozen=True)
+class PublicKeys:
+    """What a student gives away: exactly the keys that the plan lists.
+
+    Attributes:
+        encryption: public key, for sanitising answers.
+        relinearization: relinearisation key, empty when no circuit multiplies ciphertexts
+            down to two polynomials.
+    """
+
+    encryption: bytes
+    relinearization: bytes
+
+
+class Encryptor(Protocol):
+    """Encrypts under one student's secret key (symmetric and seeded: half the bytes)."""
+
+    def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
+        """Real slots (d, n <= N/2), the rest zero, -> the upload that `Evaluator.load` takes."""
+
+
+class Decryptor(Protocol):
+    """Opens answers with one student's secret key."""
+
+    def open(self, released: Released) -> NDArray[np.float64]:
+        """Values of the released coefficients (d, q), or of all slots (d, N/2).
+
+        Raises:
+            EncryptionError: the answer's length or residues do not fit the plan.
+        """
+
+
+@dataclass(frozen=True)
+class StudentKeys:
+    """A student's key ring. It prints nothing, and nothing in it can be sent but `public`."""
+
+    public: PublicKeys
+    encryptor: Encryptor
+    decryptor: Decryptor
+
+    def __repr__(self) -> str:
+        """Secrets never print."""
+        return "StudentKeys(redacted)"
+
+
+class Backend(ABC):
+    """One way to compute under encryption; stateless."""
+
+    name: str
+
+    @abstractmethod
+    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+        """Fresh keys, from the operating system's entropy."""
+
+    @abstractmethod
+    def evaluator(self, params: CkksParameters, public: PublicKeys) -> Evaluator[Any]:
+        """A teacher's evaluator for one student's ciphertexts.
+
+        Raises:
+            EncryptionError: the keys do not belong to these parameters.
+        """

@@ -1,0 +1,117 @@
+"""Literal, unchecked `CkksSpec` becomes checked, immutable `CkksParameters`."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from securefair.ckks.primes import MAX_LIMB_BITS, ntt_primes
+from securefair.ckks.security import MAX_LOG_QP, SECURITY_BITS
+from securefair.errors import PlanError
+
+
+class CkksSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """What parameters are wished for. Nothing is checked here; `CkksParameters` checks.
+
+    Attributes:
+        ring_degree: N, a power of two; N / 2 slots.
+        limb_bits: bit length of each data prime; a ciphertext drops them from the last.
+        special_bits: bit length of the key-switching prime. The library that holds the keys
+            always reserves one; where nothing is key-switched it may be small.
+    """
+
+    ring_degree: int
+    limb_bits: tuple[int, ...]
+    special_bits: int
+
+
+@dataclass(frozen=True)
+class CkksParameters:
+    """Concrete primes for a spec, within the modulus that 128-bit security allows.
+
+    Raises:
+        PlanError: unknown ring degree, limb sizes outside 15..31 bits, or a modulus above
+            the security cap.
+    """
+
+    spec: CkksSpec
+
+    def __post_init__(self) -> None:
+        spec = self.spec
+        cap = MAX_LOG_QP.get(spec.ring_degree)
+        if cap is None:
+            raise PlanError(
+                "unsupported ring degree",
+                where="ring_degree",
+                found=spec.ring_degree,
+                expected=sorted(MAX_LOG_QP),
+            )
+        bits = (*spec.limb_bits, spec.special_bits)
+        lowest = spec.ring_degree.bit_length() + 1
+        if not spec.limb_bits or any(not lowest <= b <= MAX_LIMB_BITS for b in bits):
+            raise PlanError(
+                "every prime must fit 32-bit words and be 1 mod 2N",
+                where="limb_bits",
+                found=bits,
+                expected=f"{lowest} to {MAX_LIMB_BITS} bits",
+            )
+        if self.log_qp > cap:
+            raise PlanError(
+                f"the modulus is too large for {SECURITY_BITS}-bit security at this ring degree",
+                where="limb_bits",
+                found=f"{self.log_qp:.1f} bits",
+                expected=f"at most {cap} bits at N = {spec.ring_degree}",
+                hint="Use the next larger ring degree, or fewer limbs",
+            )
+
+    @cached_property
+    def _all_primes(self) -> tuple[int, ...]:
+        bits = (*self.spec.limb_bits, self.spec.special_bits)
+        pools = {b: iter(ntt_primes(self.spec.ring_degree, b, bits.count(b))) for b in set(bits)}
+        # The special prime is drawn first: key-switching noise falls with its size.
+        special = next(pools[self.spec.special_bits])
+        return (*(next(pools[b]) for b in self.spec.limb_bits), special)
+
+    @property
+    def ring_degree(self) -> int:
+        """N: coefficients of a ciphertext polynomial."""
+        return self.spec.ring_degree
+
+    @property
+    def slots(self) -> int:
+        """N / 2: samples in one block."""
+        return self.spec.ring_degree // 2
+
+    @property
+    def primes(self) -> tuple[int, ...]:
+        """Data primes, in the order of the limbs."""
+        return self._all_primes[:-1]
+
+    @property
+    def special_prime(self) -> int:
+        """The key-switching prime."""
+        return self._all_primes[-1]
+
+    @property
+    def limbs(self) -> int:
+        """Number of data primes: limbs of a fresh ciphertext."""
+        return len(self.spec.limb_bits)
+
+    def log_q(self, limbs: int) -> float:
+        """log2 of the product of the first `limbs` primes."""
+        return math.fsum(math.log2(p) for p in self.primes[:limbs])
+
+    @property
+    def log_qp(self) -> float:
+        """log2 of the product of all primes, the special one included."""
+        return math.fsum(math.log2(p) for p in self._all_primes)
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes that two participants compare before they trust each other's bytes."""
+        text = repr((self.ring_degree, self._all_primes)).encode()
+        return hashlib.sha256(b"securefair ckks parameters\0" + text).digest()

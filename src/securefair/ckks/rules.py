@@ -1,0 +1,244 @@
+"""What every operation does to limbs, scale, value bound and noise: written once.
+
+Each rule maps the public facts of its inputs to those of its output and refuses what the
+ciphertexts do not allow. All backends apply the same rules, so a plan made without any ciphertext
+holds for the encrypted run.
+
+Noise is the standard deviation of a coefficient's error (average-case analysis as in Costache,
+Curtis, Hales, Murphy, Ogilvie, Player, "On the precision loss in approximate homomorphic
+encryption", SAC 2023): errors of fresh encryptions are independent, everything later is added
+as if fully correlated. An error of deviation v appears in a slot with deviation v sqrt(N), and
+products multiply slot by slot.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.security import ERROR_STD
+from securefair.ckks.tensor import CipherMeta
+from securefair.errors import EncryptionError
+
+TAIL = 8.0
+"""Deviations that an error bound allows for: 2^-50 a value for a Gaussian."""
+
+SCALE_TOLERANCE = 1e-6
+"""Largest difference of log2 scales that counts as equal; a relative error of 2^-20."""
+
+FLOAT64_ROUNDING = 2.0**-50
+"""Relative rounding of the float64 FFT that encodes, against the mean size of a coefficient."""
+
+MAX_LOG2_ENCODED = 62
+"""Encoded coefficients pass through 64-bit integers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AffineSpec:
+    """Public facts of a private affine map: nothing here depends on the weights themselves.
+
+    Attributes:
+        inputs, outputs: shape (outputs, inputs) of the weights.
+        log2_scale: weights are integers, value = integer / 2^log2_scale.
+        max_integer: bound on |integer weight|.
+        l1, l2: bounds on a row's norms, in value units.
+        bound: declared bound on |output| for every honest sample.
+    """
+
+    inputs: int
+    outputs: int
+    log2_scale: int
+    max_integer: int
+    l1: float
+    l2: float
+    bound: float
+
+
+def fresh(
+    params: CkksParameters, *, count: int, limbs: int, log2_scale: float, bound: float
+) -> CipherMeta:
+    """`count` symmetric encryptions."""
+    size = bound * 2.0**log2_scale
+    if math.log2(size) > MAX_LOG2_ENCODED:
+        raise EncryptionError(
+            "the encoded value exceeds 64-bit integers",
+            found=f"{math.log2(size):.1f} bits",
+            expected=f"at most {MAX_LOG2_ENCODED} bits",
+        )
+    spread = size / math.sqrt(params.ring_degree)
+    encoding = math.hypot(1 / math.sqrt(12), spread * FLOAT64_ROUNDING)
+    return fits(
+        CipherMeta(
+            params=params,
+            count=count,
+            polys=2,
+            limbs=limbs,
+            log2_scale=log2_scale,
+            bound=bound,
+            noise=math.hypot(ERROR_STD, encoding),
+            independent=True,
+        )
+    )
+
+
+def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
+    """out_o = sum_i w_oi x_i + b_o."""
+    if x.count != spec.inputs:
+        raise EncryptionError(
+            "a layer of another width was applied", found=x.count, expected=spec.inputs
+        )
+    growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
+    return fits(
+        replace(
+            x,
+            count=spec.outputs,
+            log2_scale=x.log2_scale + spec.log2_scale,
+            bound=spec.bound,
+            noise=x.noise * growth + 0.5,  # the bias is rounded to an integer
+            independent=False,
+        )
+    )
+
+
+def add(x: CipherMeta, y: CipherMeta) -> CipherMeta:
+    """Sum of two tensors of equal count, level and scale."""
+    aligned(x, y)
+    return fits(
+        replace(
+            x,
+            polys=max(x.polys, y.polys),
+            bound=x.bound + y.bound,
+            noise=x.noise + y.noise,
+            independent=False,
+        )
+    )
+
+
+def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
+    """Slot-wise product without relinearisation: polynomial counts add up."""
+    if x.limbs != y.limbs or x.params != y.params:
+        raise EncryptionError(
+            "factors are at different levels", found=f"{x.limbs} and {y.limbs} limbs"
+        )
+    root_n = math.sqrt(x.params.ring_degree)
+    x_size, y_size = x.bound * 2.0**x.log2_scale, y.bound * 2.0**y.log2_scale
+    return fits(
+        replace(
+            x,
+            count=max(x.count, y.count),
+            polys=x.polys + y.polys - 1,
+            log2_scale=x.log2_scale + y.log2_scale,
+            bound=x.bound * y.bound,
+            noise=x_size * y.noise + y_size * x.noise + root_n * x.noise * y.noise,
+            independent=False,
+        )
+    )
+
+
+def total(x: CipherMeta, *, bound: float) -> CipherMeta:
+    """Sum over the d ciphertexts of a tensor; the caller knows the bound of the sum."""
+    return fits(replace(x, count=1, bound=bound, noise=x.noise * x.count, independent=False))
+
+
+def relinearize(x: CipherMeta) -> CipherMeta:
+    """Back to two polynomials with the relinearisation key.
+
+    One digit a data prime: noise sum_i d_i e_i / P with d_i uniform below q_i, and the rounding
+    of the division by the special prime P.
+    """
+    if x.polys != 3:
+        raise EncryptionError("relinearisation takes three polynomials", found=x.polys)
+    n, p = x.params.ring_degree, x.params.special_prime
+    digits = math.sqrt(n / 3) * math.hypot(*x.params.primes[: x.limbs]) * ERROR_STD / p
+    return fits(replace(x, polys=2, noise=x.noise + math.hypot(digits, rounding(n, 2))))
+
+
+def rescale(x: CipherMeta, limbs: int) -> CipherMeta:
+    """Divide by the last primes until `limbs` are left."""
+    if not 1 <= limbs <= x.limbs:
+        raise EncryptionError(
+            "cannot rescale to that many limbs", found=limbs, expected=f"1 to {x.limbs}"
+        )
+    noise, log2_scale = x.noise, x.log2_scale
+    for prime in reversed(x.params.primes[limbs : x.limbs]):
+        noise = math.hypot(noise / prime, rounding(x.params.ring_degree, x.polys))
+        log2_scale -= math.log2(prime)
+    return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise))
+
+
+def zero_noise(x: CipherMeta) -> float:
+    """Deviation of the fresh public-key encryptions of zero that sanitising adds.
+
+    Made one prime higher, e u + e0 + e1 s with ternary u and s, and divided by that prime. For
+    three polynomials a second one is added, whose error is multiplied by s.
+    """
+    n = x.params.ring_degree
+    above = (*x.params.primes, x.params.special_prime)[x.limbs]
+    once = math.hypot(ERROR_STD * math.sqrt(1 + 4 * n / 3) / above, rounding(n, 2))
+    return math.hypot(once, once * math.sqrt(2 * n / 3)) if x.polys == 3 else once
+
+
+def flooding(x: CipherMeta, flooding_bits: int) -> int:
+    """log2 of the amplitude of the uniform flooding noise: s bits above all that it must hide."""
+    return math.ceil(flooding_bits + math.log2(TAIL * math.hypot(x.noise, zero_noise(x))))
+
+
+def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
+    """Re-randomised and flooded, so that the ciphertext tells only its plaintext."""
+    if x.polys not in (2, 3):
+        raise EncryptionError("sanitising takes two or three polynomials", found=x.polys)
+    uniform = 2.0 ** flooding(x, flooding_bits) / math.sqrt(3)
+    return fits(replace(x, noise=math.hypot(x.noise, zero_noise(x), uniform), independent=False))
+
+
+def rounding(ring_degree: int, polys: int) -> float:
+    """Deviation of the rounding error of one division, seen after decryption.
+
+    Each polynomial is rounded by at most 1/2 and multiplied by a power of the ternary secret s:
+    a coefficient of r1 s has variance (2 N / 3) / 12, one of r2 s^2 about (8 N^2 / 9) / 12.
+    """
+    n = ring_degree
+    variance = (1 + 2 * n / 3 + (8 * n * n / 9 if polys > 2 else 0.0)) / 12
+    if polys > 3:
+        raise EncryptionError("four polynomials cannot be rescaled", hint="Relinearise first")
+    return math.sqrt(variance)
+
+
+def slot_error(x: CipherMeta) -> float:
+    """Bound on the error of a decrypted slot, in value units."""
+    return math.sqrt(x.params.ring_degree) * coefficient_error(x)
+
+
+def coefficient_error(x: CipherMeta) -> float:
+    """Bound on the error of a decrypted coefficient of the message polynomial, in value units."""
+    return TAIL * x.noise * float(2.0**-x.log2_scale)
+
+
+def aligned(x: CipherMeta, y: CipherMeta) -> None:
+    """Refuse a sum of tensors whose encodings differ."""
+    same = (x.params, x.count, x.limbs) == (y.params, y.count, y.limbs)
+    if not same or abs(x.log2_scale - y.log2_scale) > SCALE_TOLERANCE:
+        raise EncryptionError(
+            "summands differ in count, level or scale",
+            found=f"{x.count}/{x.limbs}/{x.log2_scale:.3f} and "
+            f"{y.count}/{y.limbs}/{y.log2_scale:.3f}",
+        )
+
+
+def fits(x: CipherMeta) -> CipherMeta:
+    """Refuse a value that could wrap around the modulus."""
+    largest = math.log2(x.bound * 2.0**x.log2_scale + TAIL * x.noise)
+    room = x.params.log_q(x.limbs) - 1
+    if largest > room:
+        raise EncryptionError(
+            "the value would wrap around the modulus",
+            found=f"{largest:.1f} bits",
+            expected=f"at most {room:.1f} bits at {x.limbs} limbs",
+        )
+    return x
+
+
+def with_count(x: CipherMeta, count: int) -> CipherMeta:
+    """The same facts for another number of ciphertexts."""
+    return replace(x, count=count)

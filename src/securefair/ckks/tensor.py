@@ -1,0 +1,64 @@
+"""CipherTensor: many ciphertexts in one array, with what is known of them in public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from securefair.ckks.parameters import CkksParameters
+
+PayloadT = TypeVar("PayloadT")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CipherMeta:
+    """The public side of a CipherTensor; a plan is nothing but a sequence of these.
+
+    Attributes:
+        params: parameters it was made under.
+        count: number of ciphertexts, d.
+        polys: polynomials of each ciphertext, 2, or 3 and more after unrelinearised products.
+        limbs: primes left; level = limbs - 1.
+        log2_scale: log2 of the factor between a value and its integer encoding.
+        bound: declared bound on |value| in every slot. Precision is planned for it. The modulus
+            itself needs only the mean over slots to obey it, because the coefficients of the
+            message polynomial are such means: a few larger slots lose precision, nothing else.
+        noise: bound on the standard deviation of a coefficient's error, in integer units.
+        independent: errors of the d ciphertexts are independent (fresh encryptions), so that
+            sums of them grow with the Euclidean norm of the weights.
+    """
+
+    params: CkksParameters
+    count: int
+    polys: int
+    limbs: int
+    log2_scale: float
+    bound: float
+    noise: float
+    independent: bool = False
+
+    @property
+    def level(self) -> int:
+        """Rescalings left before the last prime."""
+        return self.limbs - 1
+
+    @property
+    def residue_shape(self) -> tuple[int, int, int, int]:
+        """Shape of the residue array: (d, polys, limbs, N)."""
+        return self.count, self.polys, self.limbs, self.params.ring_degree
+
+
+@dataclass(frozen=True)
+class CipherTensor(Generic[PayloadT]):
+    """d ciphertexts in one contiguous payload; knows no key.
+
+    The payload is the backend's: residues int32 (d, polys, limbs, N) in NTT form for `seal` and
+    `rns`, cleartext float64 (d, N/2) for `clear`, None for `planning`.
+    """
+
+    meta: CipherMeta
+    payload: PayloadT
+
+    def with_meta(self, **changes: object) -> CipherTensor[PayloadT]:
+        """The same payload under changed public facts."""
+        return CipherTensor(replace(self.meta, **changes), self.payload)  # type: ignore[arg-type]

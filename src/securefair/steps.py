@@ -1,0 +1,215 @@
+"""The flow of one exchange, one function an arrow.
+
+    samples -> slots -> ciphertexts -> the teacher's encrypted inference -> released numbers
+            -> teacher logits -> alignment -> reputation -> sharing decision -> optimiser step
+
+Everything else in the package is either called from here or hosts these calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy, softmax
+
+from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.planner import ExchangePlan
+from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.keys import Decryptor, Encryptor
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.data.dataset import Samples
+from securefair.errors import DataError, ModelError
+from securefair.fairness.alignment import cosine
+from securefair.fairness.reputation import ReputationRule
+from securefair.fairness.sharing import distillation_weights
+from securefair.model.balance import balanced
+from securefair.model.gradients import flat_gradient
+from securefair.model.heads import Head
+from securefair.model.losses import approximate_kl
+from securefair.model.projection import block_signs, public_indices
+from securefair.model.quantize import QuantizedHead, quantize_at
+from securefair.model.training import Learner, TeacherAnswer, distil_steps
+
+Array = NDArray[np.float64]
+P = TypeVar("P")
+
+
+@dataclass(frozen=True)
+class PublicBasis:
+    """Which coefficients of a public projection leave, and the signs of the blocks.
+
+    Drawn from a seed that both sides know and that stays the same for a data epoch, so that an
+    unchanged teacher tells nothing more in later rounds.
+    """
+
+    coefficients: NDArray[np.int64]
+    signs: NDArray[np.int64]
+
+
+def public_basis(plan: ExchangePlan, seed: bytes) -> PublicBasis:
+    """The basis of this plan's projection under a public seed."""
+    signs = block_signs(plan.blocks, seed).astype(np.int64)
+    indices = public_indices(plan.params.ring_degree, plan.coefficients or 1, seed)
+    return PublicBasis(indices, signs)
+
+
+def pack(plan: ExchangePlan, features: Array) -> Array:
+    """Features (B, d) -> slots (blocks, d, N/2); positions beyond B repeat the samples.
+
+    Raises:
+        DataError: shape, NaN, or features beyond the public bounds of the plan.
+    """
+    wish, bounds = plan.wish, plan.wish.bounds
+    if features.shape != (wish.samples, wish.features):
+        raise DataError(
+            "the features do not fit the plan",
+            found=features.shape,
+            expected=(wish.samples, wish.features),
+        )
+    if not np.isfinite(features).all():
+        raise DataError("a feature is NaN or infinite", hint="Fill missing values first")
+    for name, size, bound in (
+        ("feature", np.abs(features), bounds.feature),
+        ("feature_norm", np.linalg.norm(features, axis=1), bounds.feature_norm),
+    ):
+        if size.max() > bound * (1 + 1e-9):
+            raise DataError(
+                "features exceed the agreed bound",
+                where=name,
+                found=round(float(size.max()), 4),
+                expected=f"at most {bound}",
+                hint="Scale the features, or agree on larger bounds",
+            )
+    positions = np.arange(plan.blocks * plan.params.slots) % wish.samples
+    return _blocks(plan, features[positions])
+
+
+def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
+    """Predictions (B, M) or basis rows (B, q) -> slots (blocks, count, N/2), zero beyond B."""
+    padded = np.zeros((plan.blocks * plan.params.slots, rows.shape[1]))
+    padded[: len(rows)] = rows
+    return _blocks(plan, padded)
+
+
+def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
+    """Slots (blocks, count, N/2) -> upload."""
+    return b"".join(encryptor.encrypt(block, meta) for block in slots)
+
+
+def receive(
+    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
+) -> list[CipherTensor[P]]:
+    """Upload -> one tensor a block, validated against the plan."""
+    size, rest = divmod(len(upload), blocks)
+    if rest:
+        raise DataError("an upload does not divide into blocks", found=len(upload))
+    return [evaluator.load(upload[i * size : (i + 1) * size], meta) for i in range(blocks)]
+
+
+def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:
+    """A trained head -> integer weights at the plan's public scales.
+
+    Raises:
+        ModelError: the head's shape is not the plan's, or a weight does not fit.
+    """
+    folded = balanced(model.folded(), plan.wish.bounds.row_norm)
+    if len(folded.layers) != len(plan.specs):
+        raise ModelError(
+            "another kind of head was planned",
+            found=f"{len(folded.layers)} layers",
+            expected=f"{len(plan.specs)} layers",
+        )
+    return quantize_at(folded, [spec.log2_scale for spec in plan.specs])
+
+
+def infer(
+    evaluator: Evaluator[P],
+    plan: ExchangePlan,
+    head: QuantizedHead,
+    inputs: Inputs[P],
+) -> bytes:
+    """The teacher's whole answer: encrypted inference, distillation terms, release, sanitising."""
+    layers = [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
+    released = answer(evaluator, plan.wish, plan.schedule, plan.specs, layers, inputs)
+    return b"".join(part.data for part in released)
+
+
+def open_answer(decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Array:
+    """Answer -> released values in their natural unit.
+
+    Returns:
+        `logits` (B, M); `projection` (q, M) with public rows in coefficient units or the
+        student's Phi Z; `class_sums` (M,) and `loss` () as sums over samples of p.z / T
+        without the division by T.
+    """
+    wish = plan.wish
+    opened = [decryptor.open(part) for part in _parts(plan, basis, data)]
+    if wish.release == "logits":
+        slots = np.concatenate(opened, axis=1)
+        return slots[:, : wish.samples].T
+    values = opened[0]
+    if not wish.multiplies:
+        return values.T
+    sums = values[:, 0] * plan.params.slots  # a mean over the slots of a block
+    if wish.student_basis:
+        return sums.reshape(wish.q, wish.classes)
+    return sums if wish.release == "class_sums" else sums[0]
+
+
+def predictions(model: Head, samples: Samples, temperature: float) -> Array:
+    """p = softmax(u / T) of the student, (B, M)."""
+    with torch.no_grad():
+        logits = model(torch.from_numpy(samples.features))
+        return np.asarray(softmax(logits / temperature, dim=1))
+
+
+def align(model: Head, samples: Samples, teacher_logits: Array, temperature: float) -> float:
+    """Cosine of the cross-entropy and distillation gradients over all parameters."""
+    logits = model(torch.from_numpy(samples.features))
+    hard = cross_entropy(logits, torch.from_numpy(samples.labels))
+    soft = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature).mean()
+    return cosine(flat_gradient(hard, model), flat_gradient(soft, model))
+
+
+def judge(rule: ReputationRule, previous: float | None, alignment: float) -> float:
+    """Alignment -> this participant's new opinion of the teacher."""
+    return rule.update(previous, alignment)
+
+
+def learn(
+    learner: Learner,
+    samples: Samples,
+    teacher_logits: Mapping[str, Array],
+    reputations: Mapping[str, float],
+    *,
+    participants: int,
+    lambda_0: float,
+    steps: int,
+    temperature: float,
+) -> None:
+    """Local steps on cross-entropy and the reputation-weighted distillation losses."""
+    weights = distillation_weights(reputations, participants)
+    answers = [
+        TeacherAnswer(logits, lambda_0 * weights[peer]) for peer, logits in teacher_logits.items()
+    ]
+    distil_steps(learner, samples, answers, steps, temperature=temperature)
+
+
+def _blocks(plan: ExchangePlan, rows: Array) -> Array:
+    split = rows.reshape(plan.blocks, plan.params.slots, -1)
+    return np.ascontiguousarray(split.swapaxes(1, 2))
+
+
+def _parts(plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Iterable[Released]:
+    """The answer's bytes, one released tensor at a time."""
+    size = -(-len(data) // len(plan.released))  # a remainder shows as a wrong length later
+    chosen = None
+    if plan.coefficients is not None:
+        chosen = np.zeros(1, np.int64) if plan.wish.multiplies else basis.coefficients
+    for index, meta in enumerate(plan.released):
+        yield Released(meta, chosen, data[index * size : (index + 1) * size])
