@@ -117,6 +117,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     format: int
     name: str
     seeds: list[int]
+    algorithm: str  # the one that `participants` and `encryption` are about
     participants: list[ParticipantResult]
     algorithms: dict[str, AlgorithmResult]
     encryption: EncryptionResult | None

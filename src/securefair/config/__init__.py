@@ -5,19 +5,21 @@ a `ConfigError` that names file, key, found and expected, `writing` turns it bac
 """
 
 from securefair.config.loading import demo_config, load_config, override, parse_config
+from securefair.config.partition import (
+    DirichletPartition,
+    HomogeneousPartition,
+    ImbalancedPartition,
+    Partition,
+    PathologicalPartition,
+)
 from securefair.config.sections import (
     AlgorithmName,
     DataSection,
-    DirichletPartition,
     DisclosureSection,
     DistillationSection,
     EncryptionSection,
     FairnessSection,
-    HomogeneousPartition,
-    ImbalancedPartition,
     ModelSection,
-    Partition,
-    PathologicalPartition,
     ReportSection,
     RunConfig,
     RunSection,

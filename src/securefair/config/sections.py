@@ -6,59 +6,18 @@ Defaults are the values of the packaged demo, which docs/protocol.md explains.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
+
+from securefair.config.base import Ratio, Section, contradiction, refuse_repeats
+from securefair.config.partition import Partition
 
 AlgorithmName = Literal["standalone", "vpdl", "cycle"]
 
 NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
-TRAINING_RELEASES = ("projection", "logits")  # protocol.md section 2: the others only monitor
-
-
-def _ratio(value: object) -> object:
-    """Let a TOML string "1/3" stand for the number that TOML itself cannot write."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return float(Fraction(value))
-    except (ValueError, ZeroDivisionError):
-        return value  # the float check that follows refuses it with the usual message
-
-
-Ratio = Annotated[float, BeforeValidator(_ratio)]
-
-
-def contradiction(key: str, problem: str, *, found: object, expected: str) -> PydanticCustomError:
-    """An error about several keys together, in the shape that `loading` reports.
-
-    Args:
-        key: dotted key relative to the model that raises it.
-        problem: what is wrong with the combination.
-        found: the offending value.
-        expected: what would have been accepted.
-    """
-    facts = {"key": key, "problem": problem, "found": found, "expected": expected}
-    return PydanticCustomError("contradiction", "{problem}", facts)
-
-
-def _refuse_repeats(key: str, values: Sequence[object]) -> None:
-    if len(set(values)) < len(values):
-        raise contradiction(
-            key, "a value is listed twice", found=list(values), expected="distinct values"
-        )
-
-
-class Section(BaseModel):
-    """Settings shared by all sections."""
-
-    model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, validate_default=True
-    )
+TRAINING_RELEASES = ("projection", "logits")  # docs/protocol.md, releases: the others only monitor
 
 
 class RunSection(Section):
@@ -90,8 +49,8 @@ class RunSection(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _refuse_repeats("seeds", self.seeds)
-        _refuse_repeats("algorithms", self.algorithms)
+        refuse_repeats("seeds", self.seeds)
+        refuse_repeats("algorithms", self.algorithms)
         if "standalone" not in self.algorithms:
             raise contradiction(
                 "algorithms",
@@ -105,67 +64,6 @@ class RunSection(Section):
     def collaborative(self) -> tuple[AlgorithmName, ...]:
         """The algorithms in which participants learn from each other, in the order given."""
         return tuple(name for name in self.algorithms if name != "standalone")
-
-
-class _PartitionSection(Section):
-    participants: int = Field(ge=2, le=1000, description="Among how many to divide the samples")
-
-
-class HomogeneousPartition(_PartitionSection):
-    """Every participant gets an equal share of every class."""
-
-    kind: Literal["homogeneous"] = Field(description="How to divide the samples")
-
-
-class ImbalancedPartition(_PartitionSection):
-    """A few participants hold most of the data; the rest is divided evenly."""
-
-    kind: Literal["imbalanced"] = Field(description="How to divide the samples")
-    kappa: Ratio = Field(
-        gt=0, lt=1, description="Share of every class that each large participant gets"
-    )
-    large: int = Field(default=1, ge=1, description="How many participants are large")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.large >= self.participants:
-            raise contradiction(
-                "large",
-                "nobody is left to get the rest",
-                found=self.large,
-                expected=f"fewer than participants = {self.participants}",
-            )
-        if self.large * self.kappa >= 1:
-            raise contradiction(
-                "kappa",
-                "the large participants would take everything",
-                found=self.kappa,
-                expected=f"less than 1/{self.large}",
-            )
-        return self
-
-
-class DirichletPartition(_PartitionSection):
-    """Shares are drawn from a Dirichlet distribution; small delta means unequal shares."""
-
-    kind: Literal["dirichlet"] = Field(description="How to divide the samples")
-    delta: Ratio = Field(default=0.5, gt=0, description="Concentration of the distribution")
-    by: Literal["class", "quantity"] = Field(
-        default="class", description="Whether classes or only amounts are unequal"
-    )
-
-
-class PathologicalPartition(_PartitionSection):
-    """Every participant holds only a few of the classes."""
-
-    kind: Literal["pathological"] = Field(description="How to divide the samples")
-    classes_each: int = Field(default=2, ge=1, description="Classes that a participant holds")
-
-
-Partition = Annotated[
-    HomogeneousPartition | ImbalancedPartition | DirichletPartition | PathologicalPartition,
-    Field(discriminator="kind"),
-]
 
 
 class DataSection(Section):

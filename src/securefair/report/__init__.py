@@ -1,0 +1,29 @@
+"""Records -> files, tables and one self-contained HTML page.
+
+Place in the flow: metrics -> **report**; nothing computes here any more. `facts` derives what
+every output shows, `sentences` says it in words, `html` and `terminal` lay it out, `progress`
+shows a run while it goes on, `files` writes so that a crash leaves no half file.
+"""
+
+from securefair.report.files import (
+    read_json,
+    read_json_lines,
+    write_json,
+    write_json_lines,
+    write_text,
+)
+from securefair.report.html import write_report
+from securefair.report.progress import Progress, show_progress
+from securefair.report.terminal import summary
+
+__all__ = [
+    "Progress",
+    "read_json",
+    "read_json_lines",
+    "show_progress",
+    "summary",
+    "write_json",
+    "write_json_lines",
+    "write_report",
+    "write_text",
+]

@@ -1,0 +1,52 @@
+"""What all sections of a configuration share: strictness, and errors that carry facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import PydanticCustomError
+
+
+def _ratio(value: object) -> object:
+    """Let a TOML string "1/3" stand for the number that TOML itself cannot write."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(Fraction(value))
+    except (ValueError, ZeroDivisionError):
+        return value  # the float check that follows refuses it with the usual message
+
+
+Ratio = Annotated[float, BeforeValidator(_ratio)]
+
+
+def contradiction(key: str, problem: str, *, found: object, expected: str) -> PydanticCustomError:
+    """An error about several keys together, in the shape that `loading` reports.
+
+    Args:
+        key: dotted key relative to the model that raises it.
+        problem: what is wrong with the combination.
+        found: the offending value.
+        expected: what would have been accepted.
+    """
+    facts = {"key": key, "problem": problem, "found": found, "expected": expected}
+    return PydanticCustomError("contradiction", "{problem}", facts)
+
+
+def refuse_repeats(key: str, values: Sequence[object]) -> None:
+    """Raise a contradiction if a value stands twice in a list."""
+    if len(set(values)) < len(values):
+        raise contradiction(
+            key, "a value is listed twice", found=list(values), expected="distinct values"
+        )
+
+
+class Section(BaseModel):
+    """Settings shared by all sections."""
+
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, validate_default=True
+    )

@@ -1,0 +1,161 @@
+"""What the records say, summed and sorted once, for every output alike."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from securefair.records import (
+    ExchangeRecord,
+    LedgerRow,
+    ParticipantResult,
+    RoundRecord,
+    RunResult,
+    TrafficRow,
+)
+
+
+@dataclass(frozen=True)
+class MessageTotal:
+    """All messages of one type."""
+
+    message: str
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class PartnerTotal:
+    """What one participant put on the wire and took from it, in bytes."""
+
+    name: str
+    sent: int
+    received: int
+
+
+@dataclass(frozen=True)
+class ExchangeSummary:
+    """Cost of the exchanges of one algorithm; medians over answered ones, 0.0 without any."""
+
+    answers: int
+    declines: int
+    median_teacher_seconds: float
+    median_student_seconds: float
+
+
+@dataclass(frozen=True)
+class SharingSummary:
+    """Who was asked and who answered over all rounds, from the records of the rounds."""
+
+    rounds: int
+    asked: int
+    answered: int
+    possible: int  # answers if every participant always answered every other
+
+
+@dataclass(frozen=True)
+class TeacherDisclosure:
+    """Everything one teacher let out, over all its students: the bound if they collude."""
+
+    teacher: str
+    students: int
+    numbers: int
+    parameters: int
+
+
+def gained(participants: Sequence[ParticipantResult]) -> list[ParticipantResult]:
+    """Those whose accuracy rose, in the order given."""
+    return [one for one in participants if one.gain > 0]
+
+
+def collaborative(result: RunResult) -> list[str]:
+    """The algorithms of the run in which participants learn from each other."""
+    return [name for name in result.algorithms if name != "standalone"]
+
+
+def rounds_of(rounds: Sequence[RoundRecord], algorithm: str) -> list[RoundRecord]:
+    """The rounds of one algorithm in ascending order."""
+    chosen = [record for record in rounds if record.algorithm == algorithm]
+    return sorted(chosen, key=lambda record: record.round)
+
+
+def message_totals(traffic: Sequence[TrafficRow], algorithm: str) -> list[MessageTotal]:
+    """Traffic of one algorithm by message type, in the order of a round's conversation."""
+    order = ("hello", "keys", "features", "query", "answer", "decline")
+    rows = [row for row in traffic if row.algorithm == algorithm]
+    messages = sorted(
+        {row.message for row in rows},
+        key=lambda name: (order.index(name) if name in order else len(order), name),
+    )
+    return [
+        MessageTotal(
+            message=message,
+            count=sum(row.count for row in rows if row.message == message),
+            bytes=sum(row.bytes for row in rows if row.message == message),
+        )
+        for message in messages
+    ]
+
+
+def partner_totals(
+    traffic: Sequence[TrafficRow], algorithm: str, names: Sequence[str]
+) -> list[PartnerTotal]:
+    """Traffic of one algorithm by participant."""
+    rows = [row for row in traffic if row.algorithm == algorithm]
+    return [
+        PartnerTotal(
+            name=name,
+            sent=sum(row.bytes for row in rows if row.sender == name),
+            received=sum(row.bytes for row in rows if row.receiver == name),
+        )
+        for name in names
+    ]
+
+
+def exchange_summary(exchanges: Sequence[ExchangeRecord], algorithm: str) -> ExchangeSummary:
+    """Answers, declines and typical times of one algorithm."""
+    rows = [row for row in exchanges if row.algorithm == algorithm]
+    answered = [row for row in rows if row.answered]
+    return ExchangeSummary(
+        answers=len(answered),
+        declines=len(rows) - len(answered),
+        median_teacher_seconds=_median([row.teacher_seconds for row in answered]),
+        median_student_seconds=_median([row.student_seconds for row in answered]),
+    )
+
+
+def sharing_summary(rounds: Sequence[RoundRecord]) -> SharingSummary:
+    """Asked, answered and possible answers over the rounds of one algorithm."""
+    participants = len(rounds[0].asked) if rounds else 0
+    return SharingSummary(
+        rounds=len(rounds),
+        asked=sum(sum(row) for record in rounds for row in record.asked),
+        answered=sum(sum(row) for record in rounds for row in record.answered),
+        possible=len(rounds) * participants * (participants - 1),
+    )
+
+
+def ledger_of(ledger: Sequence[LedgerRow], algorithm: str) -> list[LedgerRow]:
+    """The ledger of one algorithm, most disclosed first."""
+    rows = [row for row in ledger if row.algorithm == algorithm]
+    return sorted(rows, key=lambda row: (-row.numbers_total, row.teacher, row.student))
+
+
+def teacher_disclosures(ledger: Sequence[LedgerRow], algorithm: str) -> list[TeacherDisclosure]:
+    """The ledger of one algorithm summed over students, most disclosed first."""
+    rows = ledger_of(ledger, algorithm)
+    totals = [
+        TeacherDisclosure(
+            teacher=teacher,
+            students=sum(1 for row in rows if row.teacher == teacher and row.answers),
+            numbers=sum(row.numbers_total for row in rows if row.teacher == teacher),
+            parameters=next(row.teacher_parameters for row in rows if row.teacher == teacher),
+        )
+        for teacher in {row.teacher for row in rows}
+    ]
+    return sorted(totals, key=lambda total: (-total.numbers, total.teacher))
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0

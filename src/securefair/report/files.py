@@ -1,0 +1,117 @@
+"""Files that are whole or not there, and JSON that is byte for byte alike for equal records."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from securefair.errors import DataError
+
+T = TypeVar("T")
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write UTF-8 text so that a reader or a crash sees the old file or the new, never a part.
+
+    Missing folders are created. The bytes are on disk before the name points to them.
+
+    Raises:
+        OSError: the folder cannot be written; nothing is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Same folder, because a rename is atomic only within one file system; a name of its own,
+    # because two runs may write at once. O_CREAT with 0o666 leaves the mode to the user's umask.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+    return path
+
+
+def write_json(path: Path, value: object) -> Path:
+    """One indented JSON document: fields in the order of the record, floats by `repr`.
+
+    Args:
+        path: file to write, atomically.
+        value: a record, or lists and dicts of records and plain values.
+
+    Raises:
+        DataError: a number is NaN or infinite; JSON has no word for it.
+    """
+    return write_text(path, _dumps(path, value, indent=2) + "\n")
+
+
+def write_json_lines(path: Path, rows: Iterable[object]) -> Path:
+    """One compact JSON document a line (JSONL), otherwise as `write_json`."""
+    return write_text(path, "".join(_dumps(path, row, indent=None) + "\n" for row in rows))
+
+
+def read_json(path: Path, kind: type[T]) -> T:
+    """The value that `write_json` wrote, checked against `kind`.
+
+    Raises:
+        DataError: the file is missing or is not such a value.
+    """
+    return _decode(_read(path), kind, str(path))
+
+
+def read_json_lines(path: Path, kind: type[T]) -> list[T]:
+    """The rows that `write_json_lines` wrote, each checked against `kind`.
+
+    Raises:
+        DataError: the file is missing or a line is not such a value; the error names the line.
+    """
+    lines = _read(path).splitlines()
+    return [_decode(line, kind, f"{path}, line {at}") for at, line in enumerate(lines, start=1)]
+
+
+def _dumps(path: Path, value: object, *, indent: int | None) -> str:
+    plain = msgspec.to_builtins(value)
+    separators = None if indent else (",", ":")
+    try:
+        return json.dumps(
+            plain, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
+        )
+    except ValueError as error:
+        raise DataError("a number is NaN or infinite", where=str(path), found=str(error)) from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError("a record cannot be read", where=str(path), found=error.strerror) from error
+
+
+def _decode(data: bytes, kind: type[T], where: str) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise DataError(
+            "this is not the record it should be",
+            where=where,
+            found=str(error),
+            expected=getattr(kind, "__name__", str(kind)),
+        ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself durable (POSIX: a rename is data of the folder)."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,238 @@
+"""One self-contained HTML page about a run: no network, no script of others, nothing to install."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from securefair.config import RunConfig, to_toml
+from securefair.metrics import no_gain_bound
+from securefair.records import (
+    ExchangeRecord,
+    LedgerRow,
+    ParticipantResult,
+    RoundRecord,
+    RunResult,
+    TrafficRow,
+)
+from securefair.report import charts, facts, sentences, wording
+from securefair.report.files import write_text
+
+FILE_NAME = "report.html"
+
+
+@dataclass(frozen=True)
+class _Contender:
+    """One algorithm as the figures show it; `style` picks its colour and dash."""
+
+    key: str
+    name: str
+    rule: str
+    style: str
+
+
+def write_report(
+    directory: Path,
+    *,
+    result: RunResult,
+    rounds: Sequence[RoundRecord],
+    exchanges: Sequence[ExchangeRecord],
+    ledger: Sequence[LedgerRow],
+    traffic: Sequence[TrafficRow],
+    config: RunConfig,
+    versions: Mapping[str, str],
+) -> Path:
+    """Write `report.html` into the folder, atomically, and return its path.
+
+    Args:
+        directory: folder of the run; made if it is missing.
+        result: conclusions; `result.algorithm` is the one that the page is about.
+        rounds, exchanges, ledger, traffic: records of one repetition (the first seed), of any
+            algorithms; may be empty, their sections are then left out.
+        config: what was asked for; printed in full so that the run can be repeated.
+        versions: name and version of everything that took part, as it should be printed.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    page = render(
+        result=result,
+        rounds=rounds,
+        exchanges=exchanges,
+        ledger=ledger,
+        traffic=traffic,
+        config=config,
+        versions=versions,
+    )
+    return write_text(directory / FILE_NAME, page)
+
+
+def render(
+    *,
+    result: RunResult,
+    rounds: Sequence[RoundRecord],
+    exchanges: Sequence[ExchangeRecord],
+    ledger: Sequence[LedgerRow],
+    traffic: Sequence[TrafficRow],
+    config: RunConfig,
+    versions: Mapping[str, str],
+) -> str:
+    """The page as text; arguments as in `write_report`. Every name in it is escaped."""
+    environment = _environment()
+    nouns = wording.nouns(config.data.source)
+    names = [one.name for one in result.participants]
+    subject = result.algorithm
+    own_rounds = facts.rounds_of(rounds, subject) if facts.collaborative(result) else []
+    contenders = _contenders(result)
+    style = _source("style.css")
+    script = _source("reputation.js")
+    ledger_rows = facts.ledger_of(ledger, subject)
+    return environment.get_template("report.html.j2").render(
+        title=config.report.title or result.name,
+        nouns=nouns,
+        result=result,
+        config=config,
+        names=names,
+        subject=next(one for one in contenders if one.key == subject),
+        contenders=contenders,
+        learners=[one for one in contenders if one.key != "standalone"],
+        size=sentences.participants_note(result.participants, nouns),
+        verdict=sentences.verdict(result, nouns),
+        cautions=sentences.cautions(result, nouns),
+        steps=sentences.steps(config, result, nouns),
+        winners=len(facts.gained(result.participants)),
+        hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
+        gain_scale=charts.gain_scale(_all_gains(result)),
+        bounds={
+            one.key: no_gain_bound(result.algorithms[one.key].mcg, result.algorithms[one.key].cgs)
+            for one in contenders
+            if one.key in result.algorithms and one.key != "standalone"
+        },
+        panels=charts.panels(rounds, [one.key for one in contenders], names),
+        rounds=own_rounds,
+        heat=_heat(own_rounds),
+        opinions=sentences.opinions(own_rounds[-1], names) if own_rounds else [],
+        sharing=facts.sharing_summary(own_rounds),
+        exchanges=facts.exchange_summary(exchanges, subject),
+        messages=facts.message_totals(traffic, subject),
+        partners=facts.partner_totals(traffic, subject, names),
+        ledger=ledger_rows,
+        ledger_sentences=[
+            sentences.disclosure(rows)
+            for name in names
+            if (rows := [row for row in ledger_rows if row.teacher == name])
+        ],
+        teachers=facts.teacher_disclosures(ledger, subject),
+        encryption=result.encryption,
+        encrypted=sentences.encrypts(result.encryption),
+        encryption_sentence=sentences.encryption(result.encryption),
+        not_protected=sentences.not_protected(config, nouns),
+        configuration=to_toml(config),
+        versions=versions,
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+    )
+
+
+def _contenders(result: RunResult) -> list[_Contender]:
+    """Standalone first, whether or not it was recorded, then the rest in the run's order."""
+    keys = ["standalone", *facts.collaborative(result)]
+    return [
+        _Contender(
+            key=key,
+            name=wording.algorithm_name(key),
+            rule=wording.algorithm_rule(key),
+            # The run's own algorithm always has the strongest colour.
+            style="c0" if at == 0 else "c1" if key == result.algorithm else f"c{2 + (at - 1) % 4}",
+        )
+        for at, key in enumerate(keys)
+    ]
+
+
+def _hospital(result: RunResult, contenders: Sequence[_Contender], at: int) -> dict[str, object]:
+    one: ParticipantResult = result.participants[at]
+    scale = charts.gain_scale(_all_gains(result))
+    rows: list[dict[str, object]] = []
+    for contender in contenders:
+        if contender.key == "standalone":
+            accuracy, gain, spread = one.standalone_accuracy, None, 0.0
+        else:
+            recorded = result.algorithms[contender.key]
+            accuracy, gain = recorded.accuracy[at], recorded.gain[at]
+            spread = one.accuracy_spread if contender.key == result.algorithm else 0.0
+        rows.append(
+            {
+                "contender": contender,
+                "accuracy": accuracy,
+                "bar": charts.accuracy_bar(accuracy, spread),
+                "gain": gain,
+                "gain_bar": None if gain is None else charts.gain_bar(gain, scale),
+            }
+        )
+    return {"facts": one, "rows": rows}
+
+
+def _all_gains(result: RunResult) -> list[float]:
+    return [gain for key in facts.collaborative(result) for gain in result.algorithms[key].gain]
+
+
+def _heat(rounds: Sequence[RoundRecord]) -> list[dict[str, object]]:
+    """What the slider steps through; three digits are what a cell shows and a little more."""
+    return [
+        {
+            "round": record.round,
+            "forced": record.forced,
+            "reputation": [
+                [None if value is None else round(value, 3) for value in row]
+                for row in record.reputation
+            ],
+            "asked": record.asked,
+            "answered": record.answered,
+        }
+        for record in rounds
+    ]
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("securefair.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": wording.percent,
+        "points": wording.points,
+        "count": wording.count,
+        "size": wording.data_size,
+        "duration": wording.duration,
+        "message_name": wording.message_name,
+        "shade": charts.shade,
+    }
+    environment.globals["plural"] = wording.plural
+    return environment
+
+
+def _source(name: str) -> Markup:
+    """A packaged style sheet or script, as it is: ours, so nothing in it needs escaping."""
+    text = resources.files("securefair.report").joinpath("templates", name).read_text("utf-8")
+    return Markup(text)
+
+
+def _hash(text: str) -> str:
+    """What a content security policy names an inline style or script by.
+
+    The policy allows exactly these two and no network: a script that slipped in through a
+    participant's name would not run even if escaping failed.
+    """
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

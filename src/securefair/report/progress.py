@@ -1,0 +1,115 @@
+"""How far a run has come: a live display on a terminal, a few plain lines in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as RichBar
+from rich.text import Text
+
+from securefair.records import RoundRecord
+from securefair.report.wording import algorithm_name, percent, plural
+
+_PLAIN_LINES = 10  # lines a log gets per algorithm
+
+
+class Progress(Protocol):
+    """What a run tells while it goes on; called from one thread, in this order."""
+
+    def start(self, algorithm: str, rounds: int) -> None:
+        """An algorithm begins and will go through this many rounds."""
+
+    def advance(self, record: RoundRecord) -> None:
+        """One of its rounds is over."""
+
+    def finish(self) -> None:
+        """The algorithm is done; the next one may start."""
+
+
+@contextmanager
+def show_progress(console: Console) -> Iterator[Progress]:
+    """A display that suits the console, cleared up however the run ends.
+
+    A terminal gets one live line per algorithm, anything else (a file, a pipe, CI) about ten
+    plain lines, so that logs stay readable.
+    """
+    if not console.is_terminal:
+        yield PlainProgress(console)
+        return
+    bar = RichBar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[accuracy]}", markup=False),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    )
+    with bar:
+        yield LiveProgress(bar)
+
+
+class LiveProgress:
+    """Progress as bars of a rich display that somebody else starts and stops."""
+
+    def __init__(self, bar: RichBar) -> None:
+        self._bar = bar
+        self._task: TaskID | None = None
+
+    def start(self, algorithm: str, rounds: int) -> None:
+        """Add a bar."""
+        self._task = self._bar.add_task(algorithm_name(algorithm), total=rounds, accuracy="")
+
+    def advance(self, record: RoundRecord) -> None:
+        """Move the current bar by one round."""
+        if self._task is not None:
+            self._bar.update(self._task, advance=1, accuracy=_accuracy(record))
+
+    def finish(self) -> None:
+        """Leave the bar as it stands."""
+        self._task = None
+
+
+class PlainProgress:
+    """Progress as lines of text."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._algorithm = ""
+        self._rounds = 0
+        self._done = 0
+
+    def start(self, algorithm: str, rounds: int) -> None:
+        """Say what begins."""
+        self._algorithm, self._rounds, self._done = algorithm_name(algorithm), rounds, 0
+        self._say(plural(rounds, "round"))
+
+    def advance(self, record: RoundRecord) -> None:
+        """Say so when another tenth of the rounds is over."""
+        self._done += 1
+        lines_before = (self._done - 1) * _PLAIN_LINES // max(self._rounds, 1)
+        if self._done * _PLAIN_LINES // max(self._rounds, 1) > lines_before:
+            self._say(f"round {self._done} of {self._rounds}, {_accuracy(record)}")
+
+    def finish(self) -> None:
+        """Say that it is done."""
+        self._say("done")
+
+    def _say(self, text: str) -> None:
+        self._console.print(Text(f"{self._algorithm}: {text}"), soft_wrap=True)
+
+
+def _accuracy(record: RoundRecord) -> str:
+    mean = sum(record.accuracy) / len(record.accuracy)
+    return f"mean accuracy {percent(mean)}"

@@ -1,0 +1,262 @@
+"""What happened, in sentences that a clinician can read and a cryptographer can agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from securefair.config import RunConfig
+from securefair.records import (
+    EncryptionResult,
+    LedgerRow,
+    ParticipantResult,
+    RoundRecord,
+    RunResult,
+)
+from securefair.report.facts import gained
+from securefair.report.wording import (
+    Nouns,
+    algorithm_name,
+    count,
+    listing,
+    percent,
+    plural,
+    points,
+)
+
+# Whether this backend keeps anything secret; every other one encrypts.
+CLEAR = "clear"
+_NAMED = 4  # students that a sentence names; the table has them all
+
+
+def verdict(result: RunResult, nouns: Nouns) -> str:
+    """Who gained, in one or two sentences."""
+    people = result.participants
+    if result.algorithm == "standalone":
+        return f"All {plural(len(people), *_pair(nouns))} trained alone; nothing was shared."
+    winners = gained(people)
+    gains = [one.gain for one in people]
+    mean = sum(gains) / len(gains)
+    name = algorithm_name(result.algorithm)
+    average = (
+        f"The average change is {points(mean)} percentage points, "
+        f"from {points(min(gains))} to {points(max(gains))}."
+    )
+    if len(winners) == len(people):
+        return f"Every one of the {len(people)} {nouns.participants} gained with {name}. {average}"
+    unchanged = [one.name for one in people if one.gain == 0]
+    losers = [f"{one.name} ({points(one.gain)})" for one in people if one.gain < 0]
+    start = f"{len(winners)} of {len(people)} {nouns.participants} gained with {name}"
+    rest = []
+    if unchanged:
+        rest.append(f"unchanged: {listing(unchanged)}")
+    if losers:
+        rest.append(f"worse off: {listing(losers)}")
+    return f"{start}; {'; '.join(rest)}. {average}"
+
+
+def cautions(result: RunResult, nouns: Nouns) -> list[str]:
+    """How far chance alone could explain the result."""
+    smallest = min(result.participants, key=lambda one: one.test_samples)
+    step = 1 / smallest.test_samples
+    notes = [
+        f"The smallest test set is {smallest.name}'s, with "
+        f"{plural(smallest.test_samples, nouns.sample, nouns.samples)}: one more or one fewer "
+        f"correct prediction there moves accuracy by {step * 100:.1f} points."
+    ]
+    if len(result.seeds) == 1:
+        notes.append(
+            "This is one repetition with one random split. Repeat with several seeds before "
+            "drawing conclusions."
+        )
+    else:
+        notes.append(
+            f"Accuracies and gains are means over {len(result.seeds)} repetitions. Rounds, "
+            f"traffic and disclosure are those of the first, seed {result.seeds[0]}."
+        )
+    return notes
+
+
+def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+    """What was done, in the order in which it was done."""
+    people, training = plural(len(result.participants), *_pair(nouns)), config.training
+    alone = (
+        f"Each of {people} trained a model on its own {nouns.samples} for "
+        f"{plural(training.local_epochs, 'epoch')}."
+    )
+    if result.algorithm == "standalone":
+        return [f"{alone} Then each went on alone for {plural(training.rounds, 'round')}."]
+    came_back = f"What came back was {released(config, nouns)}."
+    if encrypts(result.encryption):
+        texts = [
+            f"{alone} No readable record of a {nouns.sample} and no model left a "
+            f"{nouns.participant}, then or later.",
+            f"Once, at the start, every {nouns.participant} in the role of a student sent the "
+            f"features of its {nouns.samples} to the others, its teachers, encrypted under a key "
+            "that only it holds.",
+            f"In each of {plural(training.rounds, 'round')} the teachers ran their current models "
+            f"on the encrypted values without seeing them. {came_back}",
+        ]
+    else:
+        texts = [
+            alone,
+            f"In each of {plural(training.rounds, 'round')} every {nouns.participant} in the role "
+            "of a student asked the others, its teachers, how their current models judge its "
+            f"{nouns.samples}; this run computed that without encryption. {came_back}",
+        ]
+    texts.append(
+        "Each student moved its model a little towards what its teachers said (knowledge "
+        f"distillation), while it went on learning from its own {nouns.samples}."
+    )
+    if result.algorithm == "cycle":
+        texts.append(
+            f"Every {_ordinal(config.fairness.forced_every)} round everyone answered, and each "
+            f"{nouns.participant} checked whether a teacher's advice pulled in the same direction "
+            f"as its own {nouns.samples} did. The result is that teacher's reputation. It decided "
+            "how much the advice counted and, in the other rounds, how likely the "
+            f"{nouns.participant} was to answer that teacher's questions in return."
+        )
+    return texts
+
+
+def released(config: RunConfig, nouns: Nouns) -> str:
+    """What a teacher lets out, as part of a sentence."""
+    settings = config.distillation
+    match settings.release:
+        case "projection":
+            chooser = (
+                "weights that a public seed fixes"
+                if settings.basis == "public"
+                else "weights that the student chose"
+            )
+            return (
+                f"{settings.q} weighted sums per class over all of the student's {nouns.samples}, "
+                f"with {chooser}; never the prediction for a single {nouns.sample}"
+            )
+        case "logits":
+            return f"the prediction scores for every single {nouns.sample} of the student"
+        case "class_sums":
+            return "one number per class, which measures agreement but cannot train a model"
+    return "one number, which measures agreement but cannot train a model"
+
+
+def disclosure(rows: Sequence[LedgerRow]) -> str:
+    """What one teacher let out, in words.
+
+    Args:
+        rows: that teacher's ledger in one run, so that parameters and release agree in all rows.
+    """
+    teacher, parameters = rows[0].teacher, rows[0].teacher_parameters
+    told = sorted((row for row in rows if row.answers), key=lambda row: -row.numbers_total)
+    if not told:
+        return f"{teacher} let out nothing."
+    each = sorted({row.numbers_per_answer for row in told})
+    share = percent(each[-1] / parameters, 0)
+    size = (
+        f"{plural(each[0], 'number')} per answer ({share} of that count)"
+        if len(each) == 1
+        else f"{count(each[0])} to {count(each[-1])} numbers per answer (at most {share})"
+    )
+    parts = [
+        f"{count(row.numbers_total)} to {row.student} in {plural(row.answers, 'answer')}"
+        for row in told[:_NAMED]
+    ]
+    if len(told) > _NAMED:
+        rest = told[_NAMED:]
+        total = sum(row.numbers_total for row in rest)
+        parts.append(f"{count(total)} to {plural(len(rest), 'other')}")
+    return (
+        f"{teacher} has a model of {count(parameters)} parameters and let out {size}: "
+        f"{listing(parts)}."
+    )
+
+
+def encrypts(result: EncryptionResult | None) -> bool:
+    """Whether anything was kept secret from anyone in this run."""
+    return result is not None and result.backend != CLEAR
+
+
+def encryption(result: EncryptionResult | None) -> str:
+    """Whether the exchange was protected, in one sentence."""
+    if result is None:
+        return (
+            "Nothing in this run was encrypted: it is the reference computation, "
+            "which shows what collaboration is worth, not how it is protected."
+        )
+    if result.backend == CLEAR:
+        return (
+            "Nothing in this run was encrypted: the clear backend follows every step of the "
+            "protocol on readable numbers. Use it for tests only."
+        )
+    return (
+        f"Values were encrypted with CKKS under each student's own key, with parameters for "
+        f"{result.security_bits}-bit security. Teachers computed on ciphertexts and could not "
+        "read them."
+    )
+
+
+def opinions(last: RoundRecord, names: Sequence[str]) -> list[str]:
+    """Each participant's best and least regarded peer in one round."""
+    texts = []
+    for name, row in zip(names, last.reputation, strict=True):
+        known = [(value, peer) for value, peer in zip(row, names, strict=True) if value is not None]
+        if not known:
+            texts.append(f"{name} has no opinion of anyone yet.")
+            continue
+        (high, best), (low, least) = max(known), min(known)
+        text = f"{name} thinks most of {best} ({high:.2f})"
+        texts.append(f"{text} and least of {least} ({low:.2f})." if best != least else f"{text}.")
+    return texts
+
+
+def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
+    """What this method does not protect: title and explanation (docs/threat-model.md)."""
+    implied = (
+        "Each answer says something about the teacher's model, and enough numbers reveal any "
+        "model. The ledger above counts them."
+    )
+    if config.distillation.release == "logits":
+        implied += " Releasing logits discloses as much as a public prediction service."
+    return [
+        ("What the released numbers imply", implied),
+        (
+            f"The {nouns.samples} a teacher learned from",
+            "Formal protection needs differentially private training of the teacher "
+            "(DP-SGD). The noise that hides the computation is not differential privacy.",
+        ),
+        (
+            "Chosen questions",
+            "A dishonest student can encrypt anything and so choose what the numbers tell. It "
+            "gets no more of them.",
+        ),
+        (
+            "Collusion",
+            "Students that work together know the sum of what the ledger shows for each of them.",
+        ),
+        (
+            "Sizes and times",
+            f"Partners see roughly how many {nouns.samples} there are and how long a computation "
+            "takes. Whoever watches the network sees who talks to whom, when and how much.",
+        ),
+        (
+            "Honest answers",
+            "Nothing proves that a teacher computed what it should. Reputation notices "
+            "unhelpful advice, but only when it is next updated.",
+        ),
+    ]
+
+
+def _pair(nouns: Nouns) -> tuple[str, str]:
+    return nouns.participant, nouns.participants
+
+
+def _ordinal(number: int) -> str:
+    if number == 1:
+        return "single"
+    teen = 10 <= number % 100 <= 20
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def participants_note(people: Sequence[ParticipantResult], nouns: Nouns) -> str:
+    """How much data there was, for the line under the heading."""
+    total = sum(one.samples for one in people)
+    return f"{plural(len(people), *_pair(nouns))}, {plural(total, nouns.sample, nouns.samples)}"

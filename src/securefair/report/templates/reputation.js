@@ -1,0 +1,54 @@
+"use strict";
+// The heat map's slider, and details that open for printing. Without scripts the page shows the
+// last round and loses nothing else.
+(() => {
+  addEventListener("beforeprint", () => {
+    for (const one of document.querySelectorAll("details")) one.open = true;
+  });
+  const source = document.getElementById("reputation-data");
+  if (!source) return;
+  const rounds = JSON.parse(source.textContent);
+  const control = document.getElementById("reputation-control");
+  const slider = document.getElementById("reputation-round");
+  const label = document.getElementById("reputation-label");
+  const play = document.getElementById("reputation-play");
+  const cells = [...document.querySelectorAll("#reputation td[data-student]")];
+  let timer = null;
+
+  function show(at) {
+    const now = rounds[at];
+    for (const cell of cells) {
+      const n = Number(cell.dataset.student), k = Number(cell.dataset.teacher);
+      const value = now.reputation[n][k];
+      cell.className = value === null ? "none" : `s${Math.round(value * 10)}`;
+      cell.querySelector(".value").textContent = value === null ? "\u2013" : value.toFixed(2);
+      cell.querySelector(".mark").textContent =
+        now.answered[n][k] ? "answered" : now.asked[n][k] ? "declined" : "not asked";
+    }
+    const text = `Round ${at + 1} of ${rounds.length}` + (now.forced ? ", everyone answers" : "");
+    label.textContent = text;
+    slider.setAttribute("aria-valuetext", text);
+  }
+
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "Play";
+  }
+
+  slider.addEventListener("input", () => { stop(); show(slider.valueAsNumber); });
+  play.addEventListener("click", () => {
+    if (timer) return stop();
+    if (slider.valueAsNumber >= rounds.length - 1) slider.value = 0;
+    play.textContent = "Pause";
+    show(slider.valueAsNumber);
+    timer = setInterval(() => {
+      slider.value = slider.valueAsNumber + 1;
+      show(slider.valueAsNumber);
+      if (slider.valueAsNumber >= rounds.length - 1) stop();
+    }, 350);
+  });
+  control.hidden = false;
+  slider.value = rounds.length - 1;  // a reloaded page may remember another place
+  show(rounds.length - 1);
+})();

@@ -1,0 +1,107 @@
+"""Numbers and nouns as people read them; the same in the terminal and in the HTML report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MINUS = "\u2212"
+THIN = "\u00a0"  # no line break between a number and its unit
+
+_ALGORITHMS = {"standalone": "Alone", "vpdl": "VPDL", "cycle": "CYCle"}
+_RULES = {
+    "standalone": "no collaboration",
+    "vpdl": "everyone always answers everyone",
+    "cycle": "answers depend on reputation",
+}
+_MESSAGES = {
+    "hello": "Agreement on parameters",
+    "keys": "Public keys",
+    "features": "Encrypted samples",
+    "query": "Questions",
+    "answer": "Answers",
+    "decline": "Refusals to answer",
+}
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """What participants and samples are called in one run."""
+
+    participant: str
+    participants: str
+    sample: str
+    samples: str
+
+
+HOSPITALS = Nouns("hospital", "hospitals", "patient", "patients")
+PARTICIPANTS = Nouns("participant", "participants", "sample", "samples")
+
+
+def nouns(source: str) -> Nouns:
+    """Hospitals and patients where the data set really has them, neutral words elsewhere."""
+    return HOSPITALS if source == "heart" else PARTICIPANTS
+
+
+def algorithm_name(algorithm: str) -> str:
+    """`cycle` as "CYCle"; a name that is not known stays as it is."""
+    return _ALGORITHMS.get(algorithm, algorithm)
+
+
+def algorithm_rule(algorithm: str) -> str:
+    """Who answers whom, in a few words; empty for an algorithm that is not known."""
+    return _RULES.get(algorithm, "")
+
+
+def message_name(message: str) -> str:
+    """A message type in plain words."""
+    return _MESSAGES.get(message, message)
+
+
+def percent(fraction: float, digits: int = 1) -> str:
+    """0.732 as "73.2 %"."""
+    return f"{fraction * 100:.{digits}f}{THIN}%".replace("-", MINUS)
+
+
+def points(difference: float) -> str:
+    """A difference of two fractions in signed percentage points: 0.022 as "+2.2"."""
+    rounded = round(difference * 100, 1)
+    sign = "+" if rounded > 0 else MINUS if rounded < 0 else "\u00b1"
+    return f"{sign}{abs(rounded):.1f}"
+
+
+def count(number: int) -> str:
+    """5120 as "5,120"."""
+    return f"{number:,}"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: "1 round", "40 rounds"."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def data_size(size: float) -> str:
+    """Bytes in decimal units, three digits: 1_310_000 as "1.31 MB"."""
+    if size < 1000:
+        return f"{size:.0f}{THIN}B"
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 999.5:  # what three digits would round to 1000 belongs in the next unit
+            return f"{size:.3g}{THIN}{unit}"
+    return f"{size / 1000:.3g}{THIN}TB"
+
+
+def duration(seconds: float) -> str:
+    """0.0123 as "12 ms", 75 as "1 min 15 s"."""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.3g}{THIN}ms"
+    if seconds < 59.95:
+        return f"{seconds:.3g}{THIN}s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}{THIN}h {minutes}{THIN}min" if hours else f"{minutes}{THIN}min {rest}{THIN}s"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,0 +1,75 @@
+"""Sums over records agree with the records."""
+
+from collections import Counter
+
+import numpy as np
+
+from securefair.report import facts
+
+
+def test_messages_are_summed_in_the_order_of_a_conversation(run):
+    totals = facts.message_totals(run.traffic, "cycle")
+    assert [one.message for one in totals] == [
+        "hello",
+        "keys",
+        "features",
+        "query",
+        "answer",
+        "decline",
+    ]
+    assert sum(one.bytes for one in totals) == sum(row.bytes for row in run.traffic)
+    assert facts.message_totals(run.traffic, "vpdl") == []
+
+
+def test_what_is_sent_is_received(run):
+    names = [one.name for one in run.result.participants]
+    totals = facts.partner_totals(run.traffic, "cycle", names)
+    assert sum(one.sent for one in totals) == sum(one.received for one in totals) > 0
+    first = [row.bytes for row in run.traffic if row.sender == names[0]]
+    assert totals[0].sent == sum(first)
+
+
+def test_exchanges_and_rounds_tell_the_same_answers(run):
+    rounds = facts.rounds_of(run.rounds, "cycle")
+    sharing = facts.sharing_summary(rounds)
+    exchanges = facts.exchange_summary(run.exchanges, "cycle")
+    assert sharing.answered == exchanges.answers
+    assert sharing.asked == exchanges.answers + exchanges.declines
+    assert sharing.possible == 40 * 4 * 3
+    answered = [row.teacher_seconds for row in run.exchanges if row.answered]
+    assert exchanges.median_teacher_seconds == np.median(answered)
+
+
+def test_nothing_recorded_is_nothing_summed():
+    assert facts.sharing_summary([]) == facts.SharingSummary(0, 0, 0, 0)
+    assert facts.exchange_summary([], "cycle") == facts.ExchangeSummary(0, 0, 0.0, 0.0)
+    assert facts.teacher_disclosures([], "cycle") == []
+
+
+def test_rounds_come_in_order(run):
+    shuffled = run.rounds[::-1]
+    assert [record.round for record in facts.rounds_of(shuffled, "vpdl")] == list(range(40))
+
+
+def test_a_teachers_total_bounds_colluding_students(run):
+    expected = Counter()
+    for row in run.ledger:
+        expected[row.teacher] += row.numbers_total
+    totals = facts.teacher_disclosures(run.ledger, "cycle")
+    assert {one.teacher: one.numbers for one in totals} == expected
+    assert [one.numbers for one in totals] == sorted(expected.values(), reverse=True)
+    assert {one.students for one in totals} == {3}
+
+
+def test_the_ledger_shows_the_largest_first(run):
+    numbers = [row.numbers_total for row in facts.ledger_of(run.ledger, "cycle")]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_gained_leaves_out_who_did_not(make_run):
+    people = make_run(algorithms=("standalone", "vpdl")).result.participants
+    assert [one.name for one in facts.gained(people)] == [
+        "Hungary",
+        "Switzerland",
+        "VA Long Beach",
+    ]

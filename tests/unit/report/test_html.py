@@ -1,0 +1,235 @@
+"""The report is one safe, self-contained, accessible file."""
+
+import base64
+import hashlib
+import json
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+
+from securefair.config import override
+from securefair.report import write_report
+from securefair.report.html import render
+
+VOID = {"meta", "input", "br", "link", "img", "line", "rect", "polyline"}
+
+
+class Page(HTMLParser):
+    """Elements with attributes and text; refuses tags that do not match."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements = []
+        self.texts = []
+        self._open = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append((self._open[-1] if self._open else "", data))
+
+    def inside(self, tag):
+        return [text for parent, text in self.texts if parent == tag]
+
+    def attributes(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def page_of(run, **changes):
+    arguments = {
+        "result": run.result,
+        "rounds": run.rounds,
+        "exchanges": run.exchanges,
+        "ledger": run.ledger,
+        "traffic": run.traffic,
+        "config": run.config,
+        "versions": run.versions,
+    }
+    return render(**(arguments | changes))
+
+
+def test_the_file_is_written_where_it_says(tmp_path, run):
+    path = write_report(
+        tmp_path / "demo",
+        result=run.result,
+        rounds=run.rounds,
+        exchanges=run.exchanges,
+        ledger=run.ledger,
+        traffic=run.traffic,
+        config=run.config,
+        versions=run.versions,
+    )
+    assert path == tmp_path / "demo" / "report.html"
+    assert path.read_text(encoding="utf-8") == page_of(run)
+
+
+def test_nothing_is_loaded_from_anywhere(run):
+    text = page_of(run)
+    page = Page(text)
+    for tag, attributes in page.elements:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base"}
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#")
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "://" not in text
+
+
+def test_the_policy_allows_exactly_the_packaged_style_and_script(run):
+    text = page_of(run)
+    (policy,) = [
+        a["content"]
+        for a in Page(text).attributes("meta")
+        if a.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        inline = text.split(f"<{tag}>")[1].split(f"</{tag}>")[0]
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<script>alert(1)</script>",
+        '"><img onerror=alert(1)>',
+        "</script><script>alert(1)</script>",
+        "{{ 7 * 7 }}",
+        "'; --\\",
+        "<!--",
+    ],
+)
+def test_a_name_cannot_become_markup(make_run, name):
+    plain, hostile = make_run(names=("A", "B", "C")), make_run(names=("A", name, "C"))
+    page = Page(page_of(hostile))
+    # The same elements as with a harmless name: nothing was opened, closed or commented out.
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in Page(page_of(plain)).elements]
+    assert name in page.inside("th")
+    assert len(page.inside("script")) == 2
+
+
+def test_titles_and_versions_are_escaped_too(run):
+    text = page_of(
+        run,
+        config=override(run.config, {"report.title": "<b>bold & co</b>"}),
+        versions={"<i>": "<u>"},
+    )
+    page = Page(text)
+    assert "<b>bold & co</b>" in page.inside("h1")
+    assert "<u>" in page.inside("dd")
+    assert page.attributes("i") == Page(page_of(run)).attributes("i")
+
+
+def test_the_slider_has_every_round(run):
+    text = page_of(run)
+    data = json.loads(text.split('id="reputation-data">')[1].split("</script>")[0])
+    records = [record for record in run.rounds if record.algorithm == "cycle"]
+    assert [one["round"] for one in data] == list(range(40))
+    assert [one["forced"] for one in data] == [record.forced for record in records]
+    assert data[7]["answered"] == records[7].answered
+    assert data[7]["reputation"][0][1] == pytest.approx(records[7].reputation[0][1], abs=5e-4)
+    assert data[7]["reputation"][0][0] is None
+    (slider,) = [a for a in Page(text).attributes("input") if a["type"] == "range"]
+    assert (slider["min"], slider["max"], slider["value"]) == ("0", "39", "39")
+
+
+def test_without_scripts_the_last_round_is_shown(run):
+    page = Page(page_of(run))
+    cells = [a for a in page.attributes("td") if "data-student" in a]
+    assert len(cells) == 4 * 3
+    last = run.rounds[-1].reputation[1][0]
+    (cell,) = [a for a in cells if (a["data-student"], a["data-teacher"]) == ("1", "0")]
+    assert cell["class"] == f"s{int(last * 10 + 0.5)}"
+    assert f"{last:.2f}" in page.inside("span")
+    assert "hidden" in next(
+        a for a in page.attributes("div") if a.get("id") == "reputation-control"
+    )
+
+
+def test_what_can_be_seen_can_also_be_read(run):
+    page = Page(page_of(run))
+    identifiers = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(set(identifiers)) == len(identifiers)
+    for tag, attributes in page.elements:
+        if "aria-labelledby" in attributes:
+            assert attributes["aria-labelledby"] in identifiers
+        if tag == "label":
+            assert attributes["for"] in identifiers
+        if attributes.get("role") in {"img", "region"}:
+            assert attributes["aria-label"]
+        if tag == "th":
+            assert attributes["scope"] in {"row", "col"}
+    assert page.attributes("html") == [{"lang": "en-GB"}]
+    plots = [a["aria-label"] for a in page.attributes("div") if a.get("class") == "plot"]
+    assert len(plots) == 4
+    assert plots[0].startswith("Cleveland, accuracy after the last round: Alone")
+
+
+def test_figures_and_sentences_carry_the_numbers(run):
+    text = page_of(run)
+    for part in (
+        "Every one of the 4 hospitals gained with CYCle",
+        "83.2\u00a0%",  # Cleveland together
+        "546 parameters",
+        "What is not protected",
+        "DP-SGD",
+        "128 bits",
+        "8,192",
+        "forced_every = 5",
+        "torch",
+    ):
+        assert part in text
+
+
+def test_a_run_without_encryption_says_so_first(make_run):
+    for backend in ("clear", None):
+        page = Page(page_of(make_run(backend=backend)))
+        assert any(a.get("class") == "alert" for a in page.attributes("div"))
+    assert not any(a.get("class") == "alert" for a in Page(page_of(make_run())).attributes("div"))
+
+
+def test_a_run_of_everyone_alone_shows_no_collaboration(make_run):
+    text = page_of(make_run(algorithms=("standalone",), backend=None))
+    for heading in ("Who thinks what of whom", "What was disclosed", "Cost and traffic", "MCG"):
+        assert heading not in text
+    assert "How well each does alone" in text
+
+
+@pytest.mark.parametrize("left_out", ["rounds", "exchanges", "ledger", "traffic"])
+def test_missing_records_leave_their_sections_out(run, left_out):
+    Page(page_of(run, **{left_out: []}))
+
+
+def test_algorithms_without_standalone_records_are_compared_all_the_same(make_run):
+    run = make_run(algorithms=("standalone", "cycle"))
+    result = msgspec.structs.replace(
+        run.result, algorithms={"cycle": run.result.algorithms["cycle"]}
+    )
+    assert "81.2\u00a0%" in page_of(run, result=result)
+
+
+def test_many_participants_and_seeds_fit(make_run):
+    run = make_run(names=tuple(f"Hospital {i}" for i in range(12)), seeds=(0, 1), rounds=3)
+    page = Page(page_of(run))
+    assert any(a.get("class") == "dense" for a in page.attributes("section"))
+    assert any("whisker" in a.get("class", "") for a in page.attributes("line"))
+
+
+def test_equal_records_give_equal_pages(make_run):
+    assert page_of(make_run()) == page_of(make_run())

@@ -1,0 +1,50 @@
+"""Progress is live on a terminal and plain in a log."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from securefair.report import show_progress
+
+
+def run_through(console, rounds):
+    with show_progress(console) as progress:
+        progress.start("cycle", len(rounds))
+        for record in rounds:
+            progress.advance(record)
+        progress.finish()
+    return console.file.getvalue()
+
+
+def test_a_log_gets_about_ten_plain_lines(run):
+    rounds = [record for record in run.rounds if record.algorithm == "cycle"]
+    lines = run_through(Console(file=io.StringIO(), width=40), rounds).splitlines()
+    assert len(lines) == 12
+    assert lines[0] == "CYCle: 40 rounds"
+    assert lines[1].startswith("CYCle: round 4 of 40, mean accuracy ")
+    assert lines[-2].startswith("CYCle: round 40 of 40")
+    assert lines[-1] == "CYCle: done"
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 7, 11])
+def test_the_last_round_is_always_told(make_run, rounds):
+    records = [r for r in make_run(rounds=rounds).rounds if r.algorithm == "cycle"]
+    lines = run_through(Console(file=io.StringIO(), width=80), records).splitlines()
+    assert len(lines) == min(rounds, 10) + 2
+    assert lines[-2].startswith(f"CYCle: round {rounds} of {rounds}")
+
+
+def test_a_terminal_gets_a_bar(run):
+    rounds = [record for record in run.rounds if record.algorithm == "cycle"]
+    console = Console(file=io.StringIO(), force_terminal=True, width=120, legacy_windows=False)
+    text = run_through(console, rounds)
+    assert "40/40" in text
+    assert "mean accuracy" in text
+
+
+def test_the_cursor_comes_back_after_an_error(run):
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, legacy_windows=False)
+    with pytest.raises(AttributeError):
+        run_through(console, [run.rounds[0], None])
+    assert console.file.getvalue().rstrip().endswith("\x1b[?25h")

@@ -1,0 +1,133 @@
+"""Sentences say what the records say, and never promise more."""
+
+import msgspec
+import pytest
+
+from securefair.config import override
+from securefair.report import sentences, wording
+
+NOUNS = wording.HOSPITALS
+
+
+def with_gains(result, gains):
+    people = [
+        msgspec.structs.replace(one, gain=gain)
+        for one, gain in zip(result.participants, gains, strict=True)
+    ]
+    return msgspec.structs.replace(result, participants=people)
+
+
+@pytest.mark.parametrize(
+    ("gains", "parts"),
+    [
+        ((0.01, 0.02, 0.03, 0.04), ["Every one of the 4 hospitals", "+2.5", "+1.0 to +4.0"]),
+        (
+            (0.01, -0.02, 0.0, 0.04),
+            ["2 of 4 hospitals", "worse off: Hungary (\u22122.0)", "unchanged: Switzerland"],
+        ),
+        ((-0.01, -0.01, -0.01, -0.01), ["0 of 4", "\u22121.0"]),
+    ],
+)
+def test_the_verdict_names_losers(run, gains, parts):
+    text = sentences.verdict(with_gains(run.result, gains), NOUNS)
+    for part in parts:
+        assert part in text
+
+
+def test_alone_is_called_alone(make_run):
+    run = make_run(algorithms=("standalone",), backend=None)
+    assert "nothing was shared" in sentences.verdict(run.result, NOUNS)
+    assert len(sentences.steps(run.config, run.result, NOUNS)) == 1
+
+
+def test_the_weight_of_one_patient_is_told(run, make_run):
+    first, second = sentences.cautions(run.result, NOUNS)
+    assert "Switzerland's, with 41 patients" in first
+    assert "2.4 points" in first
+    assert "one repetition" in second
+    assert "means over 2 repetitions" in sentences.cautions(make_run(seeds=(3, 4)).result, NOUNS)[1]
+
+
+@pytest.mark.parametrize("backend", ["clear", None])
+def test_no_encryption_is_claimed_where_there_was_none(make_run, backend):
+    run = make_run(backend=backend)
+    assert not sentences.encrypts(run.result.encryption)
+    assert "Nothing in this run was encrypted" in sentences.encryption(run.result.encryption)
+    steps = " ".join(sentences.steps(run.config, run.result, NOUNS))
+    assert "without encryption" in steps
+    assert "encrypted under a key" not in steps
+    assert "No readable record" not in steps
+
+
+def test_encryption_is_told_where_there_was_some(run):
+    assert "128-bit" in sentences.encryption(run.result.encryption)
+    steps = " ".join(sentences.steps(run.config, run.result, NOUNS))
+    assert "encrypted under a key that only it holds" in steps
+    assert "Every 5th round" in steps
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("projection", "64 weighted sums per class"),
+        ("logits", "every single patient"),
+        ("class_sums", "cannot train"),
+        ("loss", "one number, which"),
+    ],
+)
+def test_each_release_is_described(run, release, text):
+    changed = override(
+        run.config,
+        {"distillation.release": release, "run.algorithms": ["standalone"]},
+    )
+    assert text in sentences.released(changed, NOUNS)
+
+
+def test_logits_are_admitted_to_be_a_public_service(run):
+    open_ = override(run.config, {"distillation.release": "logits"})
+    assert "public prediction service" in str(sentences.not_protected(open_, NOUNS))
+    assert "public prediction service" not in str(sentences.not_protected(run.config, NOUNS))
+
+
+def test_disclosure_counts_for_each_student(run):
+    rows = [row for row in run.ledger if row.teacher == "Cleveland"]
+    text = sentences.disclosure(rows)
+    assert "546 parameters" in text
+    assert "128 numbers per answer (23\u00a0% of that count)" in text
+    for row in rows:
+        assert f"{row.numbers_total:,} to {row.student} in {row.answers} answers" in text
+
+
+def test_disclosure_of_a_silent_teacher_and_of_a_crowd(make_run):
+    rows = [row for row in make_run().ledger if row.teacher == "Cleveland"]
+    silent = [msgspec.structs.replace(row, answers=0, numbers_total=0) for row in rows]
+    assert sentences.disclosure(silent) == "Cleveland let out nothing."
+    crowd = make_run(names=tuple(f"H{i}" for i in range(8))).ledger
+    mine = [row for row in crowd if row.teacher == "H0"]
+    rest = sorted(row.numbers_total for row in mine)[:3]
+    assert f"{sum(rest):,} to 3 others" in sentences.disclosure(mine)
+
+
+def test_disclosure_tells_unequal_answers_apart(run):
+    rows = [row for row in run.ledger if row.teacher == "Cleveland"]
+    rows[0] = msgspec.structs.replace(rows[0], numbers_per_answer=273)
+    assert "128 to 273 numbers per answer (at most 50\u00a0%)" in sentences.disclosure(rows)
+
+
+def test_opinions_name_best_and_least(run):
+    last = run.rounds[-1]
+    names = [one.name for one in run.result.participants]
+    text = sentences.opinions(last, names)[0]
+    row = {n: r for n, r in zip(names, last.reputation[0], strict=True) if r is not None}
+    assert f"most of {max(row, key=row.get)}" in text
+    assert f"least of {min(row, key=row.get)}" in text
+    unknown = msgspec.structs.replace(last, reputation=[[None] * 4] * 4)
+    assert "no opinion" in sentences.opinions(unknown, names)[0]
+
+
+@pytest.mark.parametrize(
+    ("every", "text"), [(1, "single"), (2, "2nd"), (3, "3rd"), (11, "11th"), (21, "21st")]
+)
+def test_ordinals(run, every, text):
+    changed = override(run.config, {"fairness.forced_every": every})
+    assert f"Every {text} round" in sentences.steps(changed, run.result, NOUNS)[-1]
