@@ -40,21 +40,12 @@ def on_query(turn: Turn, name: str, query: Query) -> None:
         _repeat(turn, name, known, query)
     elif query.round < turn.round:
         turn.send(name, Decline(query.round, query.exchange, DeclineReason.STALE))
-    elif query.round > turn.round + 1:
-        raise RemoteProtocolError(
-            "asks about a round that is too far ahead",
-            culprit=name,
-            where="query.round",
-            found=query.round,
-            expected=f"at most {turn.round + 1}",
-        )
+    elif query.round > turn.round:
+        _keep_ahead(turn, name, query)
+    elif peer.introduction.state is AdmissionState.ADMITTED:
+        _decide(turn, name, Serving(query))
     else:
-        serving = Serving(query)
-        if query.round == turn.round and peer.introduction.state is AdmissionState.ADMITTED:
-            _decide(turn, name, serving)
-        else:
-            state = SERVING.next(serving.state, Event.KEEP)
-            turn.set_serving(name, query.round, replace(serving, state=state))
+        turn.set_serving(name, query.round, _kept(query))
 
 
 def serve_kept(turn: Turn, name: str) -> None:
@@ -112,6 +103,35 @@ def _repeat(turn: Turn, name: str, serving: Serving, query: Query) -> None:
         )
     if serving.reply is not None:
         turn.send(name, serving.reply)
+
+
+def _keep_ahead(turn: Turn, name: str, query: Query) -> None:
+    """Keep the query of a later round until it begins; one a student, the latest.
+
+    A student that does not ask this participant need not wait for it, so it may be some rounds
+    ahead. It asks everybody in forced rounds and then waits, hence it is ahead by forced_every
+    rounds at most (unless it has given up waiting). Whoever asks about a later round has ended
+    the earlier ones.
+    """
+    furthest = turn.round + turn.settings.forced_every
+    if query.round > furthest:
+        raise RemoteProtocolError(
+            "asks about a round that is too far ahead",
+            culprit=name,
+            where="query.round",
+            found=query.round,
+            expected=f"at most {furthest}",
+        )
+    peer = turn.peer(name)
+    if max(peer.serving, default=-1) > query.round:
+        return
+    serving = {of: exchange for of, exchange in peer.serving.items() if of <= turn.round}
+    serving[query.round] = _kept(query)
+    turn.set_peer(name, replace(peer, serving=serving))
+
+
+def _kept(query: Query) -> Serving:
+    return Serving(query, SERVING.next(SERVING.initial, Event.KEEP))
 
 
 def _decide(turn: Turn, name: str, serving: Serving) -> None:

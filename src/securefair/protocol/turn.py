@@ -73,7 +73,7 @@ class Peer:
     """All that is remembered of one peer.
 
     `exchanges` counts the queries sent to it, `serving` is by round: the current one, those of
-    the last `keep_rounds`, and the next one if its query came early.
+    the last `keep_rounds`, and one later round whose query came early.
     """
 
     introduction: Introduction = field(default_factory=Introduction)

@@ -1,0 +1,198 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.errors import ConfigError, LocalProtocolError
+from securefair.records import TrafficRow
+from securefair.simulation.network import Delivery, Faults, Link, Network, Traffic
+
+NAMES = ("ann", "bea", "cem")
+
+
+def classify(data: bytes) -> str:
+    return data[:1].decode()
+
+
+def network(link: Link | None = None, *, seed: int = 0, **links: Link) -> Network:
+    """Links are given as ann_bea=Link(...)."""
+    return Network(
+        NAMES,
+        classify=classify,
+        link=link,
+        links={tuple(pair.split("_")): value for pair, value in links.items()},
+        rng=np.random.default_rng(seed),
+    )
+
+
+def drained(net: Network) -> list[Delivery]:
+    return list(iter(net.deliver_next, None))
+
+
+def test_an_ideal_link_delivers_at_once_in_order_and_names_the_sender():
+    net = network()
+    net.send("ann", "bea", b"a1")
+    net.send("cem", "bea", b"c1")
+    net.send("ann", "bea", b"a2")
+    assert drained(net) == [
+        Delivery(0.0, "ann", "bea", b"a1"),
+        Delivery(0.0, "cem", "bea", b"c1"),
+        Delivery(0.0, "ann", "bea", b"a2"),
+    ]
+    assert net.deliver_next() is None
+    assert net.next_time is None
+
+
+def test_latency_and_bandwidth_add_up_and_messages_queue_for_the_link():
+    net = network(Link(latency=0.5, bandwidth=10.0))
+    net.send("ann", "bea", b"x" * 20)  # leaves from 0 to 2 s
+    net.send("ann", "bea", b"y" * 10)  # from 2 to 3 s
+    net.send("bea", "ann", b"z" * 10)  # the other direction is free
+    assert [(d.time, d.data[:1]) for d in drained(net)] == [(1.5, b"z"), (2.5, b"x"), (3.5, b"y")]
+    assert net.now == 3.5
+
+
+def test_time_passes_with_deliveries_and_a_free_link_starts_now():
+    net = network(Link(latency=1.0, bandwidth=10.0))
+    net.send("ann", "bea", b"x" * 10)
+    assert net.next_time == 2.0
+    net.deliver_next()
+    assert net.now == 2.0
+    net.advance(7.0)
+    net.send("ann", "bea", b"x" * 10)
+    assert net.next_time == 9.0
+
+
+def test_time_moves_only_between_now_and_the_next_delivery():
+    net = network(Link(latency=1.0))
+    net.advance(3.0)
+    net.send("ann", "bea", b"x")
+    for impossible in (2.9, 4.1):
+        with pytest.raises(LocalProtocolError, match="virtual time"):
+            net.advance(impossible)
+    net.advance(4.0)
+    assert net.deliver_next() == Delivery(4.0, "ann", "bea", b"x")
+
+
+def test_particular_links_differ_from_the_rest():
+    net = network(Link(latency=1.0), ann_bea=Link(latency=5.0))
+    net.send("ann", "bea", b"slow")
+    net.send("bea", "ann", b"fast")
+    assert [d.time for d in drained(net)] == [1.0, 5.0]
+
+
+def test_traffic_counts_what_was_sent_by_type_even_if_it_is_lost():
+    net = network(Link(faults=Faults(drop=1.0)))
+    net.send("ann", "bea", b"q12")
+    net.send("ann", "bea", b"q1")
+    net.send("ann", "bea", b"a")
+    net.send("bea", "ann", b"q")
+    assert drained(net) == []
+    assert net.traffic["ann", "bea", "q"] == Traffic(count=2, bytes=5)
+    assert net.traffic_rows("cycle") == [
+        TrafficRow(algorithm="cycle", sender=s, receiver=r, message=m, count=n, bytes=b)
+        for s, r, m, n, b in (
+            ("ann", "bea", "a", 1, 1),
+            ("ann", "bea", "q", 2, 5),
+            ("bea", "ann", "q", 1, 1),
+        )
+    ]
+
+
+def test_a_duplicate_arrives_twice_and_costs_its_sender_nothing_more():
+    net = network(Link(latency=1.0, faults=Faults(duplicate=1.0, spread=2.0)))
+    net.send("ann", "bea", b"x")
+    first, second = drained(net)
+    assert (first.time, first.data, second.data) == (1.0, b"x", b"x")
+    assert 1.0 <= second.time <= 3.0
+    assert net.traffic["ann", "bea", "x"] == Traffic(1, 1)
+
+
+def test_delay_stalls_the_link_but_keeps_the_order():
+    net = network(Link(faults=Faults(delay=0.5, spread=9.0)))
+    for index in range(50):
+        net.send("ann", "bea", b"%02d" % index)
+    arrived = drained(net)
+    assert [d.data for d in arrived] == [b"%02d" % index for index in range(50)]
+    assert 0 < arrived[-1].time <= 9.0
+
+
+def test_reorder_lets_later_messages_overtake():
+    net = network(Link(faults=Faults(reorder=0.5, spread=9.0)))
+    for index in range(50):
+        net.send("ann", "bea", b"%02d" % index)
+    arrived = [d.data for d in drained(net)]
+    assert arrived != sorted(arrived)
+    assert sorted(arrived) == [b"%02d" % index for index in range(50)]
+
+
+def test_faults_come_at_their_rates():
+    count = 4000
+    net = network(Link(faults=Faults(drop=0.1, duplicate=0.2)), seed=3)
+    for _ in range(count):
+        net.send("ann", "bea", b"x")
+    expected = count * 0.9 * 1.2
+    deviation = math.sqrt(count * (0.9 * (1.0 * 0.8 + 4.0 * 0.2) - (0.9 * 1.2) ** 2))
+    assert abs(len(drained(net)) - expected) < 4 * deviation
+
+
+def test_the_seed_decides_and_one_fault_does_not_shift_another():
+    def arrivals(seed: int, **faults: float) -> list[bytes]:
+        net = network(Link(faults=Faults(drop=0.3, **faults)), seed=seed)
+        for index in range(99):
+            net.send("ann", "bea", b"%02d" % index)
+        return [d.data for d in drained(net)]
+
+    assert arrivals(1) == arrivals(1)
+    assert arrivals(1) != arrivals(2)
+    assert set(arrivals(1)) == set(arrivals(1, duplicate=0.5, delay=0.5, spread=1.0))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES), st.binary(max_size=9))),
+    st.floats(0, 5),
+    st.floats(1, 100),
+)
+def test_without_faults_every_byte_arrives_once_in_order(sent, latency, bandwidth):
+    sent = [(s, r, b"x" + data) for s, r, data in sent if s != r]
+    net = network(Link(latency=latency, bandwidth=bandwidth))
+    for message in sent:
+        net.send(*message)
+    arrived = drained(net)
+    assert [d.time for d in arrived] == sorted(d.time for d in arrived)
+    for pair in {(s, r) for s, r, _ in sent}:
+        assert [d.data for d in arrived if (d.sender, d.receiver) == pair] == [
+            data for s, r, data in sent if (s, r) == pair
+        ]
+        size = sum(len(data) for s, r, data in sent if (s, r) == pair)
+        last = max(d.time for d in arrived if (d.sender, d.receiver) == pair)
+        assert last == pytest.approx(latency + size / bandwidth)
+
+
+@pytest.mark.parametrize(("sender", "receiver"), [("ann", "ann"), ("ann", "eve"), ("eve", "ann")])
+def test_only_participants_are_linked(sender, receiver):
+    with pytest.raises(LocalProtocolError, match="no such link"):
+        network().send(sender, receiver, b"x")
+
+
+@pytest.mark.parametrize("data", ["text", bytearray(b"x"), None])
+def test_only_bytes_cross(data):
+    with pytest.raises(LocalProtocolError, match="only bytes"):
+        network().send("ann", "bea", data)
+
+
+def test_impossible_networks_are_refused():
+    with pytest.raises(ConfigError, match="different names"):
+        Network(["ann", "ann"], classify=classify)
+    with pytest.raises(ConfigError, match="links"):
+        Network(["ann", "bea"], classify=classify, links={("ann", "eve"): Link()})
+    with pytest.raises(ConfigError, match="rng"):
+        Network(["ann", "bea"], classify=classify, link=Link(faults=Faults(drop=0.1)))
+    for faults in ({"drop": 1.1}, {"reorder": -0.1}, {"spread": math.inf}, {"spread": -1.0}):
+        with pytest.raises(ConfigError, match=next(iter(faults))):
+            Faults(**faults)
+    for link in ({"latency": -1.0}, {"latency": math.inf}, {"bandwidth": 0.0}):
+        with pytest.raises(ConfigError, match=next(iter(link))):
+            Link(**link)
