@@ -1,0 +1,28 @@
+"""Plaintext references of the published algorithms, one file each, written like their papers.
+
+They know nothing of encryption, messages or machines: an encrypted run of the same seed has to
+take the same sharing decisions and to reach the same numbers within its planned error.
+"""
+
+from securefair.algorithms.algorithm import Algorithm, run
+from securefair.algorithms.cycle import Cycle
+from securefair.algorithms.population import (
+    LogitsRelease,
+    Population,
+    ProjectionRelease,
+    Release,
+)
+from securefair.algorithms.standalone import Standalone
+from securefair.algorithms.vpdl import Vpdl
+
+__all__ = [
+    "Algorithm",
+    "Cycle",
+    "LogitsRelease",
+    "Population",
+    "ProjectionRelease",
+    "Release",
+    "Standalone",
+    "Vpdl",
+    "run",
+]

@@ -8,7 +8,7 @@ from securefair.errors import ConfigError
 from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
 
 VECTOR_INDICES = [0, 245, 1420, 2204, 2275, 2799, 3240, 3609]
-VECTOR_SIGNS = [-1.0, 1.0, -1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0]
+VECTOR_SIGNS = [1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0, 1.0, -1.0]
 
 degrees = st.integers(2, 6).map(lambda k: 2**k)
 
@@ -69,6 +69,13 @@ def test_the_public_basis_never_changes():
     # A change here would make participants of different versions disagree.
     assert public_indices(8192, 8, b"a public seed").tolist() == VECTOR_INDICES
     assert block_signs(12, b"a public seed").tolist() == VECTOR_SIGNS
+
+
+def test_the_first_block_is_always_added():
+    signs = np.stack([block_signs(9, b"%d" % k) for k in range(64)])
+    assert (signs[:, 0] == 1).all()
+    assert (np.abs(signs) == 1).all()
+    assert (np.abs(signs[:, 1:].mean(axis=0)) < 0.5).all()
 
 
 def test_other_seeds_give_other_indices_that_cover_the_range_evenly():

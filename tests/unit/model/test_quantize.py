@@ -7,7 +7,7 @@ from securefair.data.dataset import Samples
 from securefair.errors import ModelError
 from securefair.model.folded import AffineMap, FoldedHead
 from securefair.model.heads import build_head
-from securefair.model.quantize import quantization_report, quantize
+from securefair.model.quantize import quantization_report, quantize, quantize_at
 
 
 def one_layer(weights):
@@ -97,3 +97,14 @@ def test_the_quantised_head_computes_with_its_integers():
     hidden = (x @ first.weights.T / 2**first.log2_scale + first.bias) ** 2
     expected = hidden @ second.weights.T / 2**second.log2_scale + second.bias
     np.testing.assert_allclose(quantized.logits(x), expected, rtol=1e-12)
+
+
+def test_agreed_scales_are_used_whatever_the_weights():
+    head = build_head("quadratic", 4, 5, 2, seed=8).folded()
+    quantized = quantize_at(head, (7, 20))
+    for layer, folded, scale in zip(quantized.layers, head.layers, (7, 20), strict=True):
+        assert layer.log2_scale == scale
+        np.testing.assert_array_equal(layer.weights, np.rint(folded.weights * 2**scale))
+        np.testing.assert_array_equal(layer.bias, folded.bias)
+    with pytest.raises(ModelError, match="one scale a layer"):
+        quantize_at(head, (7,))

@@ -1,0 +1,44 @@
+"""What every reference algorithm is: a start, and a round that turns one state into the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol, TypeVar
+
+from securefair.algorithms.population import Population
+from securefair.records import RoundRecord
+
+State = TypeVar("State")
+
+
+class Algorithm(Protocol[State]):
+    """State in, state out.
+
+    The seed enters once and is kept in the state, and every random draw of a later round is a pure
+    function of it and of the round's number. So a round is a pure function of the state: runs are
+    repeatable and can be resumed from any state, and separate participants, who share no
+    generator, can take the same draws.
+    """
+
+    @property
+    def name(self) -> str:
+        """What records call the algorithm."""
+        ...
+
+    def init(self, population: Population, seed: int) -> State:
+        """The state before round 0."""
+        ...
+
+    def round(self, state: State, population: Population) -> tuple[State, RoundRecord]:
+        """One round; `state` is left as it was."""
+        ...
+
+
+def run(
+    algorithm: Algorithm[State], population: Population, seed: int, rounds: int
+) -> Iterator[RoundRecord]:
+    """The records of so many rounds from the start, one after the other as they are computed."""
+    state = algorithm.init(population, seed)
+    for _ in range(rounds):
+        state, record = algorithm.round(state, population)
+        yield record

@@ -1,0 +1,44 @@
+"""Small populations on which the algorithms run in milliseconds."""
+
+import numpy as np
+import pytest
+
+from securefair.algorithms import LogitsRelease, Population
+from securefair.data.dataset import ParticipantData, Samples
+
+
+def two_classes(name, seed, *, flipped=False, train=40, test=60):
+    rng = np.random.default_rng(seed)
+
+    def draw(count):
+        labels = np.arange(count) % 2
+        return Samples(rng.normal(size=(count, 4)) + 0.8 * (2 * labels[:, None] - 1), labels, 2)
+
+    own, held_out = draw(train), draw(test)
+    labels = 1 - own.labels if flipped else own.labels
+    return ParticipantData(name, Samples(own.features, labels, 2), held_out)
+
+
+@pytest.fixture
+def make_participant():
+    """A participant with samples of two overlapping classes; `flipped` swaps training labels."""
+    return two_classes
+
+
+@pytest.fixture
+def make_population():
+    """Three honest participants by default; keyword arguments change settings."""
+
+    def make(**settings):
+        defaults = {
+            "participants": tuple(two_classes(name, seed) for seed, name in enumerate("abc")),
+            "hidden": 4,
+            "local_epochs": 10,
+            "local_steps": 3,
+            "forced_every": 3,
+            "lambda_0": 10.0,  # as much as so few samples bear
+            "release": LogitsRelease(),
+        }
+        return Population(**(defaults | settings))
+
+    return make
