@@ -73,6 +73,7 @@ class ParticipantResult(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
     train_samples: int
     test_samples: int
+    majority_accuracy: float  # of always answering its most common training label
     standalone_accuracy: float
     accuracy: float  # of the collaborative algorithm that the run is about
     gain: float

@@ -6,11 +6,14 @@ a `ConfigError` that names file, key, found and expected, `writing` turns it bac
 
 from securefair.config.loading import demo_config, load_config, override, parse_config
 from securefair.config.partition import (
+    ClassLadderPartition,
     DirichletPartition,
     HomogeneousPartition,
     ImbalancedPartition,
     Partition,
     PathologicalPartition,
+    PowerLawPartition,
+    RatioPartition,
 )
 from securefair.config.sections import (
     AlgorithmName,
@@ -29,6 +32,7 @@ from securefair.config.writing import to_toml
 
 __all__ = [
     "AlgorithmName",
+    "ClassLadderPartition",
     "DataSection",
     "DirichletPartition",
     "DisclosureSection",
@@ -40,6 +44,8 @@ __all__ = [
     "ModelSection",
     "Partition",
     "PathologicalPartition",
+    "PowerLawPartition",
+    "RatioPartition",
     "ReportSection",
     "RunConfig",
     "RunSection",

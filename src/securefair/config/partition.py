@@ -1,7 +1,11 @@
-"""Ways to divide a data set that has no hospitals of its own."""
+"""Ways to divide a data set that has no hospitals of its own.
+
+Kinds and keys are the names and arguments of `securefair.data.PARTITIONERS`.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -64,7 +68,47 @@ class PathologicalPartition(_PartitionSection):
     classes_each: int = Field(default=2, ge=1, description="Classes that a participant holds")
 
 
+class RatioPartition(Section):
+    """Each participant gets its own ratio of every class."""
+
+    kind: Literal["ratio"] = Field(description="How to divide the samples")
+    ratios: Annotated[tuple[Annotated[Ratio, Field(gt=0, lt=1)], ...], Field(strict=False)] = Field(
+        min_length=2, description="One share a participant; together they are 1"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not math.isclose(sum(self.ratios), 1.0, abs_tol=1e-9):
+            raise contradiction(
+                "ratios",
+                "the shares are not a whole",
+                found=sum(self.ratios),
+                expected="a sum of 1",
+            )
+        return self
+
+
+class PowerLawPartition(_PartitionSection):
+    """Participant n of N holds a share proportional to n to a power."""
+
+    kind: Literal["power-law"] = Field(description="How to divide the samples")
+    exponent: float = Field(default=1.0, ge=0, description="0 is even, 1 linear")
+
+
+class ClassLadderPartition(_PartitionSection):
+    """From one class for the first participant to all classes for the last."""
+
+    kind: Literal["class-ladder"] = Field(description="How to divide the samples")
+    samples_each: int = Field(ge=1, description="Samples that each participant gets")
+
+
 Partition = Annotated[
-    HomogeneousPartition | ImbalancedPartition | DirichletPartition | PathologicalPartition,
+    HomogeneousPartition
+    | ImbalancedPartition
+    | RatioPartition
+    | PowerLawPartition
+    | DirichletPartition
+    | PathologicalPartition
+    | ClassLadderPartition,
     Field(discriminator="kind"),
 ]

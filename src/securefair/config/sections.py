@@ -110,7 +110,7 @@ class ModelSection(Section):
         default=16, ge=1, le=4096, description="Width of the hidden layer (quadratic only)"
     )
     weight_bits: int = Field(
-        default=12, ge=4, le=24, description="Bits of a weight when the model meets ciphertexts"
+        default=12, ge=4, le=20, description="Bits of a weight when the model meets ciphertexts"
     )
 
 
@@ -186,7 +186,7 @@ class EncryptionSection(Section):
         description="seal: audited library; rns: fast residues; clear: NO encryption, for tests",
     )
     flooding_bits: int = Field(
-        default=30, ge=20, le=60, description="Noise in an answer over its evaluation noise, log2"
+        default=30, ge=30, le=60, description="Noise in an answer over its evaluation noise, log2"
     )
     precision: Ratio = Field(
         default=2**-10, gt=0, le=0.1, description="Largest error of a released value over its range"

@@ -55,7 +55,7 @@ def verdict(result: RunResult, nouns: Nouns) -> str:
 
 
 def cautions(result: RunResult, nouns: Nouns) -> list[str]:
-    """How far chance alone could explain the result."""
+    """How far chance, or one frequent answer, could explain the result."""
     smallest = min(result.participants, key=lambda one: one.test_samples)
     step = 1 / smallest.test_samples
     notes = [
@@ -63,6 +63,13 @@ def cautions(result: RunResult, nouns: Nouns) -> list[str]:
         f"{plural(smallest.test_samples, nouns.sample, nouns.samples)}: one more or one fewer "
         f"correct prediction there moves accuracy by {step * 100:.1f} points."
     ]
+    plain = [one for one in result.participants if one.majority_accuracy >= one.accuracy]
+    if plain:
+        rates = listing([f"{one.name} ({percent(one.majority_accuracy)})" for one in plain])
+        notes.append(
+            f"Always giving the most common answer would do at least as well for {rates}: a high "
+            "accuracy there says little."
+        )
     if len(result.seeds) == 1:
         notes.append(
             "This is one repetition with one random split. Repeat with several seeds before "

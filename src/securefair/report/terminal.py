@@ -65,7 +65,7 @@ def _participants(result: RunResult, words: Nouns) -> Table:
     collaborates = result.algorithm != "standalone"
     table = _table(words.participants.capitalize())
     table.add_column(words.participant.capitalize())
-    headings = [words.samples.capitalize(), "of them test", "Alone"]
+    headings = [words.samples.capitalize(), "of them test", "Most common answer", "Alone"]
     if collaborates:
         headings += [f"With {name}", "Gain, points"]
     for heading in headings:
@@ -75,6 +75,7 @@ def _participants(result: RunResult, words: Nouns) -> Table:
             Text(one.name),
             count(one.samples),
             count(one.test_samples),
+            percent(one.majority_accuracy),
             percent(one.standalone_accuracy),
         ]
         if collaborates:

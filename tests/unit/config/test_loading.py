@@ -122,6 +122,8 @@ def test_each_refusal_names_its_key(old, new, where):
         ("participants = 3", "data.partition.kind"),
         ('kind = "imbalanced"\nparticipants = 3\nkappa = 0.5\nlarge = 2', "data.partition.kappa"),
         ('kind = "imbalanced"\nparticipants = 3\nkappa = 0.1\nlarge = 3', "data.partition.large"),
+        ('kind = "ratio"\nratios = [0.5, 0.4]', "data.partition.ratios"),
+        ('kind = "ratio"\nratios = [0.5, "x"]', "data.partition.ratios[1]"),
         ('kind = "homogeneous"\nparticipants = 1', "data.partition.participants"),
     ],
 )

@@ -41,11 +41,25 @@ def test_alone_is_called_alone(make_run):
 
 
 def test_the_weight_of_one_patient_is_told(run, make_run):
-    first, second = sentences.cautions(run.result, NOUNS)
+    first, *_, second = sentences.cautions(run.result, NOUNS)
     assert "Switzerland's, with 41 patients" in first
     assert "2.4 points" in first
     assert "one repetition" in second
-    assert "means over 2 repetitions" in sentences.cautions(make_run(seeds=(3, 4)).result, NOUNS)[1]
+    assert (
+        "means over 2 repetitions" in sentences.cautions(make_run(seeds=(3, 4)).result, NOUNS)[-1]
+    )
+
+
+def test_an_accuracy_that_a_constant_reaches_is_told(run):
+    (_, told, _) = sentences.cautions(run.result, NOUNS)
+    assert "Switzerland (93.5\u00a0%) and VA Long Beach (74.5\u00a0%)" in told
+    better = msgspec.structs.replace(
+        run.result,
+        participants=[
+            msgspec.structs.replace(one, majority_accuracy=0.5) for one in run.result.participants
+        ],
+    )
+    assert "most common" not in " ".join(sentences.cautions(better, NOUNS))
 
 
 @pytest.mark.parametrize("backend", ["clear", None])

@@ -23,7 +23,7 @@ def test_each_hospital_has_a_line(run):
     text = shown(run)
     hospitals = text.split("Hospitals")[1].split("Algorithms")[0]
     assert line_with(hospitals, "Cleveland") == [
-        *("Cleveland", "303", "101", "81.2", "%", "83.2", "%", "+2.0")
+        *("Cleveland", "303", "101", "54.1", "%", "81.2", "%", "83.2", "%", "+2.0")
     ]
 
 
