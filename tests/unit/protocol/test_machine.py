@@ -326,6 +326,14 @@ def test_a_deadline_while_stepping_or_after_the_round_does_nothing():
     assert stage.state is RoundState.STEPPING
 
 
+def test_the_deadline_of_an_earlier_round_does_not_end_this_one():
+    stage = Stage().after_round_0(bea=0.5, cem=0.0)
+    stage.begin(1)
+    assert stage.expire(0) == []
+    assert stage.state is RoundState.EXCHANGING
+    assert stage.asking("bea").state is AskingState.ASKED
+
+
 def test_a_peer_that_never_says_hello_is_absent_this_round():
     stage = Stage()
     stage.begin(0)
@@ -842,6 +850,13 @@ def test_a_round_cannot_begin_inside_another():
     stage = Stage().started()
     with pytest.raises(LocalProtocolError, match="exchanging"):
         stage.begin(1)
+
+
+def test_a_job_ends_as_the_job_that_was_run():
+    stage = Stage().started()
+    stage.hear("bea", Query(0, 0, b""))
+    with pytest.raises(LocalProtocolError, match="not under way"):
+        stage.done(AnswerQuery("bea", 0, 7, b""), Answered(b"numbers"))
 
 
 def test_results_must_be_of_the_right_kind():

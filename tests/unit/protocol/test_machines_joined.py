@@ -536,6 +536,4 @@ class Interleavings(RuleBasedStateMachine):
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = hypothesis_settings(
-    hypothesis_settings.get_profile("repeatable"), max_examples=60, stateful_step_count=60
-)
+TestInterleavings.settings = hypothesis_settings(max_examples=60, stateful_step_count=60)
