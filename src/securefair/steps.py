@@ -176,6 +176,16 @@ def align(model: Head, samples: Samples, teacher_logits: Array, temperature: flo
     return cosine(flat_gradient(hard, model), flat_gradient(soft, model))
 
 
+def distillation_loss(
+    model: Head, samples: Samples, teacher_logits: Array, temperature: float
+) -> float:
+    """Approximate KL a sample between the student's model and a teacher's logits."""
+    with torch.no_grad():
+        logits = model(torch.from_numpy(samples.features))
+        loss = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature)
+    return float(loss.mean())
+
+
 def judge(rule: ReputationRule, previous: float | None, alignment: float) -> float:
     """Alignment -> this participant's new opinion of the teacher."""
     return rule.update(previous, alignment)

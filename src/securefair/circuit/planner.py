@@ -87,11 +87,15 @@ class ExchangePlan:
 
     @property
     def feature_bytes(self) -> int:
-        """Upload once per data epoch, the basis of a student projection included."""
-        size = wire.upload_bytes(self.features)
+        """Upload once per data epoch."""
+        return wire.upload_bytes(self.features) * self.blocks
+
+    @property
+    def basis_bytes(self) -> int:
+        """Upload once per data epoch, with the features, for a student basis."""
         if self.wish.student_basis and self.factors:
-            size += wire.upload_bytes(self.factors)
-        return size * self.blocks
+            return wire.upload_bytes(self.factors) * self.blocks
+        return 0
 
     @property
     def query_bytes(self) -> int:
@@ -106,12 +110,22 @@ class ExchangePlan:
         return sum(wire.answer_bytes(meta, self.coefficients) for meta in self.released)
 
     @property
+    def public_key_bytes(self) -> int:
+        """Upload once per key epoch."""
+        return wire.public_key_bytes(self.params)
+
+    @property
+    def evaluation_key_bytes(self) -> int:
+        """Upload once per key epoch, at most: the relinearisation key, if the circuit needs it."""
+        if not self.needs_relinearization:
+            return 0
+        polynomial = self.params.ring_degree * self.params.log_qp / 8
+        return int(self.params.limbs * (polynomial * KEY_SLACK + 1024))
+
+    @property
     def key_bytes(self) -> int:
-        """Upload once per key epoch, at most: public key, and relinearisation key if needed."""
-        limbs, degree = self.params.limbs, self.params.ring_degree
-        digits = limbs if self.needs_relinearization else 0
-        switching = digits * (degree * self.params.log_qp / 8 * KEY_SLACK + 1024)
-        return wire.public_key_bytes(self.params) + int(switching)
+        """Upload once per key epoch, at most, all keys together."""
+        return self.public_key_bytes + self.evaluation_key_bytes
 
     @property
     def needs_relinearization(self) -> bool:

@@ -27,11 +27,15 @@ TAIL = 8.0
 SCALE_TOLERANCE = 1e-6
 """Largest difference of log2 scales that counts as equal; a relative error of 2^-20."""
 
-FLOAT64_ROUNDING = 2.0**-50
-"""Relative rounding of the float64 FFT that encodes, against the mean size of a coefficient."""
+CLEARTEXT_ERROR = 2.0**-40
+"""Relative error of cleartext arithmetic in float64: encoding, weights, biases, decoding.
 
-MAX_LOG2_ENCODED = 62
-"""Encoded coefficients pass through 64-bit integers."""
+It only perturbs the inputs of an evaluation that is exact from there on, so it counts towards the
+error of a result but not towards the noise that flooding must hide.
+"""
+
+MAX_LOG2_ENCODED = 110
+"""Encoded coefficients are doubles, whose mantissa ends far below; their integers are wide."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +63,12 @@ def fresh(
     params: CkksParameters, *, count: int, limbs: int, log2_scale: float, bound: float
 ) -> CipherMeta:
     """`count` symmetric encryptions."""
-    size = bound * 2.0**log2_scale
-    if math.log2(size) > MAX_LOG2_ENCODED:
+    if log2_scale + math.log2(bound) > MAX_LOG2_ENCODED:
         raise EncryptionError(
-            "the encoded value exceeds 64-bit integers",
-            found=f"{math.log2(size):.1f} bits",
+            "the encoded value is too wide",
+            found=f"{log2_scale + math.log2(bound):.1f} bits",
             expected=f"at most {MAX_LOG2_ENCODED} bits",
         )
-    spread = size / math.sqrt(params.ring_degree)
-    encoding = math.hypot(1 / math.sqrt(12), spread * FLOAT64_ROUNDING)
     return fits(
         CipherMeta(
             params=params,
@@ -76,7 +77,7 @@ def fresh(
             limbs=limbs,
             log2_scale=log2_scale,
             bound=bound,
-            noise=math.hypot(ERROR_STD, encoding),
+            noise=math.hypot(ERROR_STD, 1 / math.sqrt(12)),  # encryption, and rounding
             independent=True,
         )
     )
@@ -207,12 +208,13 @@ def rounding(ring_degree: int, polys: int) -> float:
 
 def slot_error(x: CipherMeta) -> float:
     """Bound on the error of a decrypted slot, in value units."""
-    return math.sqrt(x.params.ring_degree) * coefficient_error(x)
+    noise = TAIL * x.noise * math.sqrt(x.params.ring_degree) * float(2.0**-x.log2_scale)
+    return noise + x.bound * CLEARTEXT_ERROR
 
 
 def coefficient_error(x: CipherMeta) -> float:
     """Bound on the error of a decrypted coefficient of the message polynomial, in value units."""
-    return TAIL * x.noise * float(2.0**-x.log2_scale)
+    return TAIL * x.noise * float(2.0**-x.log2_scale) + x.bound * CLEARTEXT_ERROR
 
 
 def aligned(x: CipherMeta, y: CipherMeta) -> None:

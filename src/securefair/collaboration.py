@@ -1,0 +1,122 @@
+"""What all participants of a collaboration agree on before they exchange a byte."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field
+
+import msgspec
+
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import Wish
+from securefair.errors import ConfigError
+from securefair.fairness.reputation import ReputationRule
+from securefair.protocol.codec import Limits
+from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.settings import MachineSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collaboration:
+    """Public constants; their digest is compared in the first message.
+
+    Attributes:
+        participants: names, in the order of every record.
+        wish: the exchange, for the largest number of samples anyone may bring.
+        rule: how alignment becomes reputation.
+        always_share: VPDL: reputation 1 for all, everyone answers always.
+        forced_every: R, rounds between scorings.
+        temperature: T.
+        lambda_0: weight of the distillation loss.
+        local_steps: optimiser steps a round.
+        disclosure_fraction: largest part of the smaller yardstick that a teacher tells one
+            student of one version of its model; None for no limit.
+        round_seconds: deadline of a round.
+        setup_seconds: time for keys and features, on top of the first round's.
+        seed: public; draws the basis of projections. One data epoch keeps one seed.
+
+    Raises:
+        ConfigError: fewer than two participants, or two of one name.
+        PlanError: the wish is impossible.
+    """
+
+    participants: tuple[str, ...]
+    wish: Wish
+    rule: ReputationRule = field(default_factory=ReputationRule)
+    always_share: bool = False
+    forced_every: int = 5
+    temperature: float = 5.0
+    lambda_0: float = 50.0
+    local_steps: int = 5
+    disclosure_fraction: float | None = None
+    round_seconds: float = 600.0
+    setup_seconds: float = 3600.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if len(set(self.participants)) != len(self.participants) or len(self.participants) < 2:
+            raise ConfigError(
+                "a collaboration needs at least two participants of different names",
+                where="participants",
+                found=self.participants,
+            )
+        plan_exchange(self.wish)  # raises if impossible
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes over every constant and the version of the protocol."""
+        facts = {name: value for name, value in vars(self).items() if name != "rule"}
+        encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, asdict(self.rule)))
+        return hashlib.sha256(b"securefair collaboration\0" + encoded).digest()
+
+    def wish_for(self, samples: int) -> Wish:
+        """The exchange with a student of that many samples.
+
+        Raises:
+            ConfigError: more than the collaboration provides for.
+        """
+        if samples > self.wish.samples:
+            raise ConfigError(
+                "a participant has more samples than agreed",
+                where="samples",
+                found=samples,
+                expected=f"at most {self.wish.samples}",
+            )
+        return msgspec.structs.replace(self.wish, samples=samples)
+
+    def basis_seed(self, student: str) -> bytes:
+        """Public seed of this student's projections."""
+        facts = msgspec.json.encode((self.seed, student))
+        return hashlib.sha256(b"securefair basis\0" + facts).digest()
+
+    @property
+    def limits(self) -> Limits:
+        """Most bytes of every field of every message."""
+        plan = plan_exchange(self.wish)
+        return Limits(
+            public_key=plan.public_key_bytes,
+            evaluation_keys=plan.evaluation_key_bytes,
+            features=plan.feature_bytes,
+            basis=plan.basis_bytes,
+            predictions=plan.query_bytes,
+            answer=plan.answer_bytes,
+        )
+
+    def machine_settings(self, teacher_parameters: int) -> MachineSettings:
+        """Settings of the machine of a participant whose model has that many parameters."""
+        wish = self.wish
+        return MachineSettings(
+            collaboration=self.digest,
+            forced_every=self.forced_every,
+            always_share=self.always_share,
+            disclosure=DisclosurePolicy(
+                release=Release(wish.release),
+                classes=wish.classes,
+                rows=wish.q,
+                teacher_parameters=teacher_parameters,
+                fraction_per_version=self.disclosure_fraction,
+            ),
+            round_seconds=self.round_seconds,
+            setup_seconds=self.setup_seconds,
+        )

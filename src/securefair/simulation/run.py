@@ -1,0 +1,154 @@
+"""A whole encrypted run: pre-training, rounds, and the records that it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from securefair.collaboration import Collaboration
+from securefair.data.dataset import ParticipantData
+from securefair.errors import SecureFairError
+from securefair.model.training import evaluate
+from securefair.participant import ModelConfig, Participant
+from securefair.protocol.codec import kind_of
+from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
+from securefair.simulation.audit import ReleaseAudit
+from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
+from securefair.simulation.network import Link, Network
+
+
+@dataclass(eq=False)
+class EncryptedRun:
+    """One algorithm on one seed, between participants that exchange bytes only.
+
+    Iterate `rounds` to run it; the other attributes grow with every round.
+    """
+
+    algorithm: str
+    collaboration: Collaboration
+    engine: Engine
+    network: Network
+    audit: ReleaseAudit | None
+    exchanges: list[ExchangeRecord] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run so many rounds; one record each, as soon as it is over.
+
+        Raises:
+            SecureFairError: a participant's own step failed (its training diverged, say).
+        """
+        for number in range(count):
+            log = self.engine.round(number)
+            for name, summary in log.summaries.items():
+                if summary.step_error:
+                    raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
+            self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
+            self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+            if self.audit:
+                self._check(number)
+            self.exchanges += self._exchanges(number, log)
+            yield self._record(number, log)
+
+    @property
+    def ledger(self) -> list[LedgerRow]:
+        """What every teacher has disclosed so far."""
+        return [
+            row
+            for name, participant in self.engine.participants.items()
+            for row in participant.machine.ledger.rows(algorithm=self.algorithm, teacher=name)
+        ]
+
+    @property
+    def traffic(self) -> list[TrafficRow]:
+        """Bytes by sender, receiver and message type so far."""
+        return self.network.traffic_rows(self.algorithm)
+
+    def _check(self, number: int) -> None:
+        participants = self.engine.participants
+        teachers = {name: p.rounds[number].snapshot for name, p in participants.items()}
+        for participant in participants.values():
+            if self.audit:
+                self.audit.check(participant, number, teachers)
+
+    def _exchanges(self, number: int, log: RoundLog) -> Iterator[ExchangeRecord]:
+        participants = self.engine.participants
+        for student, summary in log.summaries.items():
+            for teacher in summary.asked:
+                size = log.sizes.get((student, teacher), ExchangeBytes())
+                answered = participants[teacher].rounds[number].teacher_seconds
+                opened = participants[student].rounds[number].student_seconds
+                yield ExchangeRecord(
+                    algorithm=self.algorithm,
+                    round=number,
+                    student=student,
+                    teacher=teacher,
+                    answered=teacher in summary.opened,
+                    bytes_up=size.up,
+                    bytes_down=size.down,
+                    teacher_seconds=answered.get(student, 0.0),
+                    student_seconds=opened.get(teacher, 0.0),
+                )
+
+    def _record(self, number: int, log: RoundLog) -> RoundRecord:
+        participants = list(self.engine.participants.values())
+        names = [p.name for p in participants]
+        trained = [evaluate(p.learner.model, p.data.train) for p in participants]
+        tested = [evaluate(p.learner.model, p.data.test) for p in participants]
+
+        def matrix(attribute: str) -> Matrix:
+            rows = [getattr(p.rounds[number], attribute) for p in participants]
+            return [[row.get(name) for name in names] for row in rows]
+
+        summaries = [log.summaries[name] for name in names]
+        return RoundRecord(
+            algorithm=self.algorithm,
+            round=number,
+            forced=summaries[0].forced and not self.collaboration.always_share,
+            accuracy=[e.accuracy for e in tested],
+            cross_entropy=[e.cross_entropy for e in trained],
+            reputation=[[s.reputations.get(name) for name in names] for s in summaries],
+            alignment=matrix("alignment"),
+            distillation_loss=matrix("distillation_loss"),
+            asked=[[name in s.asked for name in names] for s in summaries],
+            answered=[[name in s.opened for name in names] for s in summaries],
+        )
+
+
+def start_run(
+    algorithm: str,
+    data: Sequence[ParticipantData],
+    collaboration: Collaboration,
+    models: Sequence[ModelConfig],
+    *,
+    seed: int,
+    backend: str,
+    link: Link | None = None,
+    audit: bool = True,
+) -> EncryptedRun:
+    """Participants with keys and locally trained models, ready for round 0.
+
+    Args:
+        algorithm: the name that records carry.
+        data: one entry a participant, in the collaboration's order.
+        collaboration: what was agreed; `always_share` makes it VPDL.
+        models: one entry a participant.
+        seed: of initialisation, batches and sharing coins.
+        backend: encryption engine.
+        link: of the network between all pairs; instantaneous by default.
+        audit: compare every released value with the clear backend.
+    """
+    participants = [
+        Participant(own, collaboration, model, seed=seed, backend=backend)
+        for own, model in zip(data, models, strict=True)
+    ]
+    for participant in participants:
+        participant.train_alone()
+    network = Network([p.name for p in participants], classify=kind_of, link=link)
+    return EncryptedRun(
+        algorithm=algorithm,
+        collaboration=collaboration,
+        engine=Engine(participants, collaboration, network, seed=seed),
+        network=network,
+        audit=ReleaseAudit(collaboration) if audit else None,
+    )
