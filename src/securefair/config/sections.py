@@ -1,7 +1,7 @@
 """The sections of a configuration file, their keys, meanings, ranges and defaults.
 
 Every model is frozen, strict (no silent conversion of "5" to 5) and refuses unknown keys.
-Defaults are the values of the packaged demo, which docs/protocol.md explains.
+Defaults are the values of the packaged demo; docs/terminology.md explains the words.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from securefair.config.partition import Partition
 AlgorithmName = Literal["standalone", "vpdl", "cycle"]
 
 NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
-TRAINING_RELEASES = ("projection", "logits")  # docs/protocol.md, releases: the others only monitor
+TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
 
 class RunSection(Section):
@@ -183,7 +183,7 @@ class EncryptionSection(Section):
 
     backend: Literal["seal", "rns", "clear"] = Field(
         default="seal",
-        description="seal: audited library; rns: fast residues; clear: NO encryption, for tests",
+        description="seal: SEAL multiplies; rns: our residue kernels; clear: NO encryption, for tests",
     )
     flooding_bits: int = Field(
         default=30, ge=30, le=60, description="Noise in an answer over its evaluation noise, log2"
@@ -199,8 +199,15 @@ class DisclosureSection(Section):
     fraction: float = Field(
         default=1.0,
         gt=0,
-        description="Most numbers one student may receive of one version of a teacher's model, "
-        "as a multiple of that model's parameter count",
+        description="Most numbers one student may receive of one version of a teacher's model, as "
+        "a fraction of that model's parameters or of the student's samples times classes, "
+        "whichever is smaller",
+    )
+    student_total: int | None = Field(
+        default=None, ge=1, description="Most numbers to one student over all versions"
+    )
+    teacher_total: int | None = Field(
+        default=None, ge=1, description="Most numbers to all students over all versions"
     )
 
 
