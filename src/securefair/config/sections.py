@@ -183,7 +183,7 @@ class EncryptionSection(Section):
 
     backend: Literal["seal", "rns", "clear"] = Field(
         default="seal",
-        description="seal: SEAL multiplies; rns: our residue kernels; clear: NO encryption, for tests",
+        description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
     )
     flooding_bits: int = Field(
         default=30, ge=30, le=60, description="Noise in an answer over its evaluation noise, log2"
