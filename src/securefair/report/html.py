@@ -90,6 +90,8 @@ def render(
     names = [one.name for one in result.participants]
     subject = result.algorithm
     own_rounds = facts.rounds_of(rounds, subject) if facts.collaborative(result) else []
+    # Reputations change in forced rounds only; without any (VPDL) they are constants, not opinions.
+    forms_opinions = any(record.forced for record in own_rounds)
     contenders = _contenders(result)
     style = _source("style.css")
     script = _source("reputation.js")
@@ -117,8 +119,8 @@ def render(
         },
         panels=charts.panels(rounds, [one.key for one in contenders], names),
         rounds=own_rounds,
-        heat=_heat(own_rounds),
-        opinions=sentences.opinions(own_rounds[-1], names) if own_rounds else [],
+        heat=_heat(own_rounds) if forms_opinions else [],
+        opinions=sentences.opinions(own_rounds[-1], names) if forms_opinions else [],
         sharing=facts.sharing_summary(own_rounds),
         exchanges=facts.exchange_summary(exchanges, subject),
         messages=facts.message_totals(traffic, subject),

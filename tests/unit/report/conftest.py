@@ -111,26 +111,30 @@ def _rounds(algorithm, n, rounds, rng):
     opinion = rng.uniform(0.3, 1.0, (n, n))
     reputation = np.ones((n, n))
     for t in range(rounds):
-        forced = t % 5 == 0
+        forced = algorithm == "cycle" and t % 5 == 0
         accuracy = np.clip(end + (start - end) * np.exp(-t / 6) + rng.normal(0, 0.006, n), 0, 1)
         collaborates = algorithm != "standalone"
         alignment = rng.uniform(-0.2, 0.9, (n, n))
-        if algorithm == "cycle" and forced:
+        if forced:
             fresh = np.clip(opinion + rng.normal(0, 0.1, (n, n)), 0, 1)
             reputation = fresh if t == 0 else 0.5 * reputation + 0.5 * fresh
         asked = [[collaborates and i != k for k in range(n)] for i in range(n)]
         answered = [
-            [asked[i][k] and (forced or bool(rng.uniform() <= reputation[k, i])) for k in range(n)]
+            [
+                asked[i][k]
+                and (forced or algorithm == "vpdl" or bool(rng.uniform() <= reputation[k, i]))
+                for k in range(n)
+            ]
             for i in range(n)
         ]
         yield RoundRecord(
             algorithm=algorithm,
             round=t,
-            forced=collaborates and forced,
+            forced=forced,
             accuracy=[float(a) for a in accuracy],
             cross_entropy=[float(0.3 + 0.4 * np.exp(-t / 8)) for _ in range(n)],
             reputation=_matrix(reputation, collaborates),
-            alignment=_matrix(alignment, collaborates and forced),
+            alignment=_matrix(alignment, forced),
             distillation_loss=_matrix(-alignment, collaborates),
             asked=asked,
             answered=answered,

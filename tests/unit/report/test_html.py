@@ -211,6 +211,13 @@ def test_a_run_of_everyone_alone_shows_no_collaboration(make_run):
     assert "How well each does alone" in text
 
 
+def test_where_nobody_forms_opinions_none_are_shown(make_run):
+    text = page_of(make_run(algorithms=("standalone", "vpdl")))
+    assert "Who thinks what of whom" not in text
+    assert "What was disclosed" in text
+    assert "480 of 480 questions were answered, 0 declined" in text
+
+
 @pytest.mark.parametrize("left_out", ["rounds", "exchanges", "ledger", "traffic"])
 def test_missing_records_leave_their_sections_out(run, left_out):
     Page(page_of(run, **{left_out: []}))
