@@ -242,7 +242,8 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
         (
             "Sizes and times",
             f"Partners see roughly how many {nouns.samples} there are and how long a computation "
-            "takes. Whoever watches the network sees who talks to whom, when and how much.",
+            "takes. Whoever watches the network sees who talks to whom, when and how much. How "
+            f"often a {nouns.participant} answers shows its opinion of the one who asks.",
         ),
         (
             "Honest answers",
