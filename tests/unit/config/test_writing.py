@@ -41,7 +41,7 @@ def test_a_partition_and_a_folder_survive():
 def test_defaults_are_written_out(comments):
     written = tomllib.loads(to_toml(demo_config(), comments=comments))
     assert written["fairness"]["forced_every"] == 5
-    assert written["encryption"]["precision"] == 2**-10
+    assert written["encryption"]["precision"] == demo_config().encryption.precision
 
 
 def test_comments_explain_every_key():
