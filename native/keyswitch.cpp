@@ -12,24 +12,6 @@ namespace securefair {
 
 namespace {
 
-// Division of a polynomial, known modulo `from` and the target prime q, by `from` with rounding:
-//
-//     (x - t) / from,   t = ((x + half) mod from) - half,   half = floor(from / 2),
-//
-// which SEAL computes per prime. With w = from^-1 mod q this is w x - (w r - w half), where the
-// digit r = (x + half) mod from is the same for all target primes. When more divisions follow,
-// their inverses are multiplied into w.
-struct Step {
-    Factor w;
-    u32 offset;  // w half mod q
-
-    Step(u32 from, u32 later, u32 q) {
-        const u32 value = multiply(inverse(from % q, q), later, q);
-        w = factor(value, q);
-        offset = multiply((from >> 1) % q, value, q);
-    }
-};
-
 // Division by the last `drop` primes of a basis: constants once, any number of polynomials.
 class Division {
 public:
@@ -62,7 +44,7 @@ public:
             std::copy_n(x + (left + k) * n, n, digit);
             ntt_inverse(digit, q);
             for (std::size_t j = drop_; j-- > k + 1;) {
-                const Step& step = among_[k][j - k - 1];
+                const DivisionStep& step = among_[k][j - k - 1];
                 scale_offset(correction, memory + j * n, step.w, step.offset, false, n, q);
                 scale_subtract(digit, digit, step.w, correction, n, q);
             }
@@ -71,7 +53,7 @@ public:
         for (std::size_t i = 0; i < left; ++i) {
             const Tables& q = *basis_[i];
             for (std::size_t k = 0; k < drop_; ++k) {
-                const Step& step = onto_[i][k];
+                const DivisionStep& step = onto_[i][k];
                 scale_offset(correction, memory + k * n, step.w, step.offset, k != 0, n, q);
             }
             ntt_forward(correction, q);
@@ -82,7 +64,7 @@ public:
 private:
     Basis basis_;
     std::size_t drop_;
-    std::vector<std::vector<Step>> among_, onto_;
+    std::vector<std::vector<DivisionStep>> among_, onto_;
 };
 
 void switch_one(const SwitchTask& task, const SwitchingKey& key, const Basis& basis,

@@ -73,6 +73,12 @@ Tables::Tables(std::size_t degree, u32 prime) : Prime(prime), n(degree) {
     n_inverse_root = factor(multiply(scale, inverse_roots[1], p), p);
 }
 
+DivisionStep::DivisionStep(u32 from, u32 later, u32 q) {
+    const u32 value = multiply(inverse(from % q, q), later, q);
+    w = factor(value, q);
+    offset = multiply((from >> 1) % q, value, q);
+}
+
 const Tables& tables(std::size_t n, u32 prime) {
     static std::mutex mutex;
     static std::map<std::pair<std::size_t, u32>, std::unique_ptr<const Tables>> cache;

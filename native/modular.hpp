@@ -61,6 +61,20 @@ struct Tables : Prime {
     Tables(std::size_t n, u32 prime);
 };
 
+// Division of a polynomial, known modulo `from` and the target prime q, by `from` with rounding:
+//
+//     (x - t) / from,   t = ((x + half) mod from) - half,   half = floor(from / 2),
+//
+// which SEAL computes per prime. With w = from^-1 mod q this is w x - (w r - w half), where the
+// digit r = (x + half) mod from is the same for all target primes. When more divisions follow,
+// their inverses are multiplied into w.
+struct DivisionStep {
+    Factor w;
+    u32 offset;  // w half mod q
+
+    DivisionStep(u32 from, u32 later, u32 q);
+};
+
 // Shared, immutable tables; made on first use, kept for the life of the process.
 const Tables& tables(std::size_t n, u32 prime);
 

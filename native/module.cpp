@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 #include <span>
@@ -14,12 +15,15 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "encode.hpp"
 #include "gemm.hpp"
 #include "keyswitch.hpp"
 #include "ntt.hpp"
 #include "parallel.hpp"
+#include "prng.hpp"
 #include "product.hpp"
 #include "rows.hpp"
+#include "scratch.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,6 +35,8 @@ template <typename T, int dimensions>
 using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 using Rows = Array<std::int32_t, 2>;     // (rows, n)
 using Tensor = Array<std::int32_t, 4>;   // (d, polys, limbs, n)
+using Polynomials = Array<std::int32_t, 3>;  // (count, limbs, n)
+using Reals = Array<double, 2>;          // (count, slots)
 using Integers = Array<std::int64_t, 1>;
 using Primes = std::vector<u32>;
 
@@ -153,6 +159,83 @@ void relinearize(const Tensor& to, const Tensor& x, const Tensor& key, const Pri
     switch_key(tasks, {words(key), key.shape(0), key.shape(2)}, tables(n, primes));
 }
 
+// Calls body(row of x, row of plain, tables) for the first `polys` polynomials of every x.
+template <typename Body>
+void for_each_plain(const Tensor& x, const Polynomials& plain, std::size_t polys,
+                    const Primes& primes, const Body& body) {
+    const std::size_t d = x.shape(0), limbs = primes.size(), n = x.shape(3);
+    require_shape(x, d, x.shape(1), limbs, n, "x is not (d, polys, limbs, n)");
+    require(plain.shape(0) == d && plain.shape(1) == limbs && plain.shape(2) == n,
+            "plain is not (d, limbs, n)");
+    const auto basis = tables(n, primes);
+    parallel_for(d * polys * limbs, [&](std::size_t task) {
+        const std::size_t limb = task % limbs, poly = task / limbs % polys, i = task / limbs / polys;
+        body((i * x.shape(1) + poly) * limbs + limb, i * limbs + limb, *basis[limb]);
+    });
+}
+
+void add_to_first(const Tensor& x, const Polynomials& plain, const Primes& primes) {
+    for_each_plain(x, plain, 1, primes, [&](std::size_t row, std::size_t other, const Tables& t) {
+        u32* const at = words(x) + row * t.n;
+        add(at, at, words(plain) + other * t.n, t.n, t);
+    });
+}
+
+void multiply_by_plain(const Tensor& to, const Tensor& x, const Polynomials& plain,
+                       const Primes& primes) {
+    require_shape(to, x.shape(0), x.shape(1), x.shape(2), x.shape(3), "out is not shaped as x");
+    for_each_plain(x, plain, x.shape(1), primes,
+                   [&](std::size_t row, std::size_t other, const Tables& t) {
+                       multiply(words(to) + row * t.n, words(x) + row * t.n,
+                                words(plain) + other * t.n, t.n, t);
+                   });
+}
+
+// Selected coefficients of every row: (rows, n) in transformed form -> (rows, selected).
+void coefficients(const Rows& to, const Rows& x, const Integers& which, const Primes& primes) {
+    const std::size_t n = x.shape(1);
+    const auto selected = indices(which, n);
+    require(to.shape(0) == x.shape(0) && to.shape(1) == selected.size(),
+            "out is not (rows, selected)");
+    for_each_row(x, primes, [&](std::size_t row, const Tables& t) {
+        u32* const memory = scratch(n);
+        std::copy_n(words(x) + row * n, n, memory);
+        ntt_inverse(memory, t);
+        u32* const at = words(to) + row * selected.size();
+        for (std::size_t i = 0; i < selected.size(); ++i) at[i] = memory[selected[i]];
+    });
+}
+
+void require_shape(const Polynomials& x, std::size_t count, std::size_t limbs) {
+    require(limbs > 0 && x.shape(0) == count && x.shape(1) == limbs,
+            "residues are not (count, limbs, n)");
+}
+
+void encode_slots(const Polynomials& to, const Reals& slots, double scale, const Primes& primes) {
+    require_shape(to, slots.shape(0), primes.size());
+    require(slots.shape(1) <= to.shape(2) / 2, "too many slots");
+    encode(words(to), slots.data(), slots.shape(0), slots.shape(1), scale,
+           tables(to.shape(2), primes));
+}
+
+void decode_slots(const Reals& slots, const Polynomials& x, double scale, const Primes& primes) {
+    require_shape(x, slots.shape(0), primes.size());
+    require(slots.shape(1) == x.shape(2) / 2, "out is not (count, n/2)");
+    decode(slots.data(), words(x), x.shape(0), scale, tables(x.shape(2), primes));
+}
+
+// The sampler on a stream that is given instead of one made from a seed (for tests).
+void uniform(const Polynomials& to, const Array<std::uint64_t, 1>& stream, const Primes& primes) {
+    require_shape(to, 1, primes.size());
+    sample_uniform(words(to), {stream.data(), stream.shape(0)}, tables(to.shape(2), primes));
+}
+
+void expand(const Polynomials& to, const Array<std::uint8_t, 2>& seeds, const Primes& primes) {
+    require_shape(to, seeds.shape(0), primes.size());
+    require(seeds.shape(1) == seed_bytes, "seeds are not (count, 64)");
+    expand_seeds(words(to), seeds.data(), seeds.shape(0), tables(to.shape(2), primes));
+}
+
 std::string isa_name(Isa isa) {
     return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "scalar";
 }
@@ -196,13 +279,14 @@ NB_MODULE(_native, m) {
             combine_rows(to, x, y, primes, subtract);
         },
         "out"_a, "x"_a, "y"_a, "primes"_a, release());
-    m.def(
-        "multiply_rows",
-        [](const Rows& to, const Rows& x, const Rows& y, const Primes& primes) {
-            combine_rows(to, x, y, primes, static_cast<RowOperation>(multiply));
-        },
-        "out"_a, "x"_a, "y"_a, "primes"_a, release());
     m.def("below_primes", rows_below_primes, "rows"_a, "primes"_a, release());
+    m.def("multiply_plain", multiply_by_plain, "out"_a, "x"_a, "plain"_a, "primes"_a, release());
+    m.def("add_to_first", add_to_first, "x"_a, "plain"_a, "primes"_a, release());
+    m.def("coefficients", coefficients, "out"_a, "x"_a, "which"_a, "primes"_a, release());
+    m.def("encode", encode_slots, "out"_a, "slots"_a, "scale"_a, "primes"_a, release());
+    m.def("decode", decode_slots, "out"_a, "x"_a, "scale"_a, "primes"_a, release());
+    m.def("expand_seeds", expand, "out"_a, "seeds"_a, "primes"_a, release());
+    m.def("uniform", uniform, "out"_a, "stream"_a, "primes"_a, release());
     m.def("square", square_tensor, "out"_a, "x"_a, "primes"_a, release());
     m.def("sum_products", sum_of_products, "out"_a, "x"_a, "y"_a, "left"_a, "right"_a, "primes"_a,
           release());

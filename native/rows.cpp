@@ -57,6 +57,10 @@ void reduce(u32* to, const u32* x, std::size_t n, const Prime& q) {
     DISPATCH(reduce, to, x, n, q)
 }
 
+bool reduce_words(u32* to, const u64* x, std::size_t n, const Prime& q) {
+    DISPATCH(reduce_words, to, x, n, q)
+}
+
 void scale_subtract(u32* to, const u32* x, Factor w, const u32* y, std::size_t n, const Prime& q) {
     DISPATCH(scale_subtract, to, x, w, y, n, q)
 }

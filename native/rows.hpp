@@ -33,6 +33,9 @@ void inner_product(u32* to, const u32* const* x, const u32* const* y, std::size_
 // x mod q for any 32-bit x.
 void reduce(u32* to, const u32* x, std::size_t n, const Prime& q);
 
+// 64-bit words mod q. Returns whether one of them is so large that a sampler may reject it.
+bool reduce_words(u32* to, const u64* x, std::size_t n, const Prime& q);
+
 // w x - y
 void scale_subtract(u32* to, const u32* x, Factor w, const u32* y, std::size_t n, const Prime& q);
 

@@ -17,6 +17,14 @@ static INLINE TARGET V::wide accumulate(V::wide sum, reg x, reg y, const Prime& 
     return V::subtract_if_not_below(V::plus(sum, V::product(x, y)), q.square);
 }
 
+static INLINE TARGET bool any(reg x) {
+    u32 words[V::width];
+    V::store(words, x);
+    for (const u32 word : words)
+        if (word != 0) return true;
+    return false;
+}
+
 TARGET void add(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q) {
     const reg p = V::set1(q.p);
     for (std::size_t i = 0; i < n; i += V::width)
@@ -88,6 +96,27 @@ TARGET void reduce(u32* to, const u32* x, std::size_t n, const Prime& q) {
     }
 }
 
+TARGET bool reduce_words(u32* to, const u64* x, std::size_t n, const Prime& q) {
+    // high 2^32 + low; only words whose high half is all ones can be close to 2^64.
+    const Factor one = factor(1, q.p);
+    const Factor shift = factor(static_cast<u32>((u64{1} << 32) % q.p), q.p);
+    const reg p = V::set1(q.p), one_quotient = V::set1(one.quotient);
+    const reg shift_value = V::set1(shift.value), shift_quotient = V::set1(shift.quotient);
+    const reg ordinary = V::set1(~u32{1});
+    reg excess = V::set1(0);
+    for (std::size_t i = 0; i < n; i += V::width) {
+        const u32* const halves = reinterpret_cast<const u32*>(x + i);
+        reg low = V::load(halves), high = V::load(halves + V::width);
+        V::unzip(low, high);
+        excess = V::bit_or(excess, V::sub(high, V::min(high, ordinary)));
+        const reg multiple = V::low_product(V::high_product_uniform(low, one_quotient), p);
+        const reg low_part = reduce_once(V::sub(low, multiple), p);
+        const reg high_part = scale(high, shift_value, shift_quotient, p);
+        V::store(to + i, reduce_once(V::add(low_part, high_part), p));
+    }
+    return any(excess);
+}
+
 TARGET void scale_subtract(u32* to, const u32* x, Factor w, const u32* y, std::size_t n,
                            const Prime& q) {
     const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
@@ -114,9 +143,5 @@ TARGET bool all_below(const u32* x, std::size_t n, const Prime& q) {
         const reg v = V::load(x + i);
         excess = V::bit_or(excess, V::sub(v, V::min(v, largest)));
     }
-    u32 lanes[V::width];
-    V::store(lanes, excess);
-    for (const u32 lane : lanes)
-        if (lane != 0) return false;
-    return true;
+    return !any(excess);
 }

@@ -1,0 +1,423 @@
+"""Public arithmetic on residue arrays: the one place that chooses who computes it.
+
+Tensors on the CPU go to the native module where it is built, everything else (CUDA, or no
+compiler at installation) to torch operations. Both give the same bits, and SEAL's.
+
+Residues are int32 in [0, p), one NTT prime p < 2^31 for each limb, N values a row in SEAL's
+transformed order unless said otherwise. A ciphertext tensor is (d, polys, limbs, N). Functions
+ending in an underscore write into their argument; the others return a new tensor.
+
+Raises everywhere: EncryptionError, when shapes, types or devices do not fit. That residues are
+below their primes is the caller's promise (`all_below` checks it once, on arrival).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+import torch
+
+from securefair.ckks.backends import residues_torch
+from securefair.ckks.backends.basis import Basis
+from securefair.errors import EncryptionError
+
+__all__ = [
+    "Basis",
+    "KernelInfo",
+    "MAX_WEIGHT",
+    "SEED_BYTES",
+    "add",
+    "add_to_first_",
+    "all_below",
+    "available",
+    "coefficients",
+    "decode",
+    "describe",
+    "encode",
+    "expand_seeds",
+    "inner",
+    "linear",
+    "multiply",
+    "multiply_plain",
+    "ntt_forward_",
+    "ntt_inverse_",
+    "outer",
+    "relinearize",
+    "rescale",
+    "set_threads",
+    "square",
+    "subtract",
+    "sum_products",
+]
+
+MAX_WEIGHT = (1 << 15) - 1
+"""Largest absolute weight of `linear`: it must fit one signed 16-bit digit."""
+
+SEED_BYTES = 64
+"""Length of the seed of a ciphertext's second polynomial."""
+
+_log = logging.getLogger(__name__)
+
+
+def _load_native() -> ModuleType | None:
+    """The native implementation, or None with one message that says what is missing."""
+    try:
+        from securefair.ckks.backends import residues_native
+    except ImportError as error:
+        _log.warning(
+            "native kernels are not available (%s): encrypted computations run on torch alone, "
+            "which is many times slower; install a C++20 compiler and reinstall securefair",
+            error,
+        )
+        return None
+    return residues_native
+
+
+_native = _load_native()
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """What computes on CPU tensors.
+
+    Attributes:
+        native: the native module is built and in use.
+        instruction_set: "avx512", "avx2" or "scalar"; "torch" without the native module.
+        threads: threads that a call may use.
+    """
+
+    native: bool
+    instruction_set: str
+    threads: int
+
+
+def available() -> bool:
+    """Whether the native kernels are built."""
+    return _native is not None
+
+
+def describe() -> KernelInfo:
+    """Instruction set and threads in use."""
+    if _native is None:
+        return KernelInfo(False, "torch", torch.get_num_threads())
+    return KernelInfo(True, _native.instruction_set(), _native.threads())
+
+
+def set_threads(count: int) -> None:
+    """Threads for native kernels and for torch together, so that they do not compete.
+
+    Raises:
+        ValueError: count is below 1.
+    """
+    if count < 1:
+        raise ValueError(f"count must be at least 1, not {count}")
+    torch.set_num_threads(count)
+    if _native is not None:
+        _native.set_threads(count)
+
+
+def implementation(device: torch.device) -> ModuleType:
+    """The module that computes on tensors of that device."""
+    return _native if _native is not None and device.type == "cpu" else residues_torch
+
+
+def ntt_forward_(x: torch.Tensor, basis: Basis) -> None:
+    """Coefficients (..., limbs, N) -> values, in place; SEAL's roots and order."""
+    _check("x", x, (..., len(basis), basis.ring_degree))
+    implementation(x.device).ntt_forward_(x, basis)
+
+
+def ntt_inverse_(x: torch.Tensor, basis: Basis) -> None:
+    """Values (..., limbs, N) -> coefficients, in place."""
+    _check("x", x, (..., len(basis), basis.ring_degree))
+    implementation(x.device).ntt_inverse_(x, basis)
+
+
+def all_below(x: torch.Tensor, basis: Basis) -> bool:
+    """Whether every residue (..., limbs, N) is in [0, p)."""
+    _check("x", x, (..., len(basis), basis.ring_degree))
+    return bool(implementation(x.device).all_below(x, basis))
+
+
+def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """x + y for equal shapes (..., limbs, N)."""
+    _check_pair(x, y, basis)
+    result: torch.Tensor = implementation(x.device).add(x, y, basis)
+    return result
+
+
+def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """x - y for equal shapes (..., limbs, N)."""
+    _check_pair(x, y, basis)
+    result: torch.Tensor = implementation(x.device).subtract(x, y, basis)
+    return result
+
+
+def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
+    """Add plaintexts (d, limbs, N) to the first polynomials of x (d, polys, limbs, N), in place."""
+    _check_with_plain(x, plain, basis)
+    implementation(x.device).add_to_first_(x, plain, basis)
+
+
+def multiply_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """Every polynomial of x (d, polys, limbs, N) times a plaintext (d, limbs, N)."""
+    _check_with_plain(x, plain, basis)
+    result: torch.Tensor = implementation(x.device).multiply_plain(x, plain, basis)
+    return result
+
+
+def linear(
+    weights: torch.Tensor, x: torch.Tensor, basis: Basis, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """sum_i weights[o, i] x[i] + bias[o], exactly: (inputs, polys, limbs, N) -> (outputs, ...).
+
+    Args:
+        weights: integers (outputs, inputs) on the CPU, at most MAX_WEIGHT in magnitude.
+        x: ciphertexts (inputs, polys, limbs, N).
+        basis: primes of the limbs.
+        bias: residues int32 (outputs, limbs), added to every value of the first polynomial,
+            which adds the constant to every slot.
+    """
+    _check("x", x, (None, None, len(basis), basis.ring_degree))
+    if weights.is_floating_point() or weights.shape[1:] != x.shape[:1] or not len(weights):
+        raise EncryptionError(
+            "weights do not fit the ciphertexts",
+            where="weights",
+            found=f"{weights.dtype} {tuple(weights.shape)}",
+            expected=f"integers (outputs, {len(x)})",
+        )
+    if int(weights.abs().max()) > MAX_WEIGHT:
+        raise EncryptionError(
+            "a weight is too large",
+            where="weights",
+            found=int(weights.abs().max()),
+            expected=f"at most {MAX_WEIGHT}",
+            hint="Quantise to fewer bits, or add two products of a high and a low part",
+        )
+    if bias is not None:
+        _check("bias", bias, (len(weights), len(basis)))
+        _check_device("bias", bias, x)
+    result: torch.Tensor = implementation(x.device).linear(weights, x, bias, basis)
+    return result
+
+
+def square(x: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """(d, 2, limbs, N) -> (d, 3, limbs, N): c0^2, 2 c0 c1, c1^2."""
+    _check("x", x, (None, 2, len(basis), basis.ring_degree))
+    result: torch.Tensor = implementation(x.device).square(x, basis)
+    return result
+
+
+def sum_products(
+    x: torch.Tensor,
+    y: torch.Tensor,
+    left: torch.Tensor,
+    right: torch.Tensor,
+    basis: Basis,
+) -> torch.Tensor:
+    """sum_t x[left[g, t]] y[right[g, t]] for every group g, without relinearisation.
+
+    Args:
+        x, y: ciphertexts (d, 2, limbs, N) and (e, 2, limbs, N).
+        left, right: int64 (groups, terms) on the CPU, indices into x and y.
+        basis: primes of the limbs.
+
+    Returns:
+        Ciphertexts (groups, 3, limbs, N).
+    """
+    for name, factor in (("x", x), ("y", y)):
+        _check(name, factor, (None, 2, len(basis), basis.ring_degree))
+    _check_device("y", y, x)
+    if left.shape != right.shape or left.dim() != 2 or left.numel() == 0:
+        raise EncryptionError(
+            "indices must be (groups, terms), not empty and alike",
+            where="left, right",
+            found=f"{tuple(left.shape)} and {tuple(right.shape)}",
+        )
+    for name, index, count in (("left", left, len(x)), ("right", right, len(y))):
+        if int(index.min()) < 0 or int(index.max()) >= count:
+            raise EncryptionError(
+                "an index is out of range",
+                where=name,
+                found=f"{int(index.min())} to {int(index.max())}",
+                expected=f"0 to {count - 1}",
+            )
+    result: torch.Tensor = implementation(x.device).sum_products(
+        x, y, left.contiguous(), right.contiguous(), basis
+    )
+    return result
+
+
+def multiply(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """x_c y_c for equal counts: (d, 2, limbs, N) each -> (d, 3, limbs, N)."""
+    _check_pair(x, y, basis)
+    each = torch.arange(len(x))[:, None]
+    return sum_products(x, y, each, each, basis)
+
+
+def inner(x: torch.Tensor, y: torch.Tensor, basis: Basis, groups: int = 1) -> torch.Tensor:
+    """Sums of x_c y_c over `groups` equal runs of c -> (groups, 3, limbs, N)."""
+    _check_pair(x, y, basis)
+    if groups < 1 or len(x) % groups:
+        raise EncryptionError(
+            "the factors do not divide into groups", where="groups", found=f"{len(x)} / {groups}"
+        )
+    each = torch.arange(len(x)).view(groups, -1)
+    return sum_products(x, y, each, each, basis)
+
+
+def outer(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """All products x_i y_c, row-major in (i, c) -> (d e, 3, limbs, N)."""
+    left = torch.arange(len(x)).repeat_interleave(len(y))[:, None]
+    right = torch.arange(len(y)).repeat(len(x))[:, None]
+    return sum_products(x, y, left, right, basis)
+
+
+def rescale(x: torch.Tensor, limbs: int, basis: Basis) -> torch.Tensor:
+    """Divide by the last primes, one after the other with rounding, until `limbs` are left.
+
+    Bit for bit SEAL's rescale_to: (d, polys, len(basis), N) -> (d, polys, limbs, N).
+    """
+    _check("x", x, (None, None, len(basis), basis.ring_degree))
+    if not 1 <= limbs < len(basis):
+        raise EncryptionError(
+            "cannot rescale to that many limbs",
+            where="limbs",
+            found=limbs,
+            expected=f"1 to {len(basis) - 1}",
+        )
+    result: torch.Tensor = implementation(x.device).rescale(x, limbs, basis)
+    return result
+
+
+def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) -> torch.Tensor:
+    """(d, 3, limbs, N) -> (d, 2, limbs, N), bit for bit SEAL's relinearize at any level.
+
+    Args:
+        x: products of ciphertexts.
+        key: SEAL's key for s^2, int32 (digits, 2, key limbs, N): one digit for each data prime,
+            the special prime last of the key limbs.
+        special: the special prime.
+        basis: the data primes left in x, a prefix of the key's.
+    """
+    _check("x", x, (None, 3, len(basis), basis.ring_degree))
+    _check("key", key, (None, 2, None, basis.ring_degree))
+    _check_device("key", key, x)
+    if len(key) < len(basis) or key.shape[2] != len(key) + 1:
+        raise EncryptionError(
+            "the key does not fit the ciphertexts",
+            where="key",
+            found=tuple(key.shape),
+            expected=f"at least {len(basis)} digits and one limb more than digits",
+        )
+    Basis(basis.ring_degree, (*basis.primes, special))  # refuses an unfit special prime
+    result: torch.Tensor = implementation(x.device).relinearize(x, key, special, basis)
+    return result
+
+
+def coefficients(x: torch.Tensor, which: Sequence[int], basis: Basis) -> torch.Tensor:
+    """Selected coefficients of every polynomial: (..., limbs, N) -> (..., limbs, len(which)).
+
+    With c0's coefficient i and the mask polynomials this is an LWE sample of the message's.
+    """
+    _check("x", x, (..., len(basis), basis.ring_degree))
+    if not which or min(which) < 0 or max(which) >= basis.ring_degree:
+        raise EncryptionError(
+            "no such coefficients",
+            where="which",
+            found=f"{min(which)} to {max(which)}" if which else "none",
+            expected=f"0 to {basis.ring_degree - 1}",
+        )
+    result: torch.Tensor = implementation(x.device).coefficients(x, which, basis)
+    return result
+
+
+def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """Seeds uint8 (d, 64) -> the second polynomials (d, limbs, N) that SEAL makes of them."""
+    _check("seeds", seeds, (None, SEED_BYTES), torch.uint8)
+    result: torch.Tensor = implementation(seeds.device).expand_seeds(seeds, basis)
+    return result
+
+
+def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
+    """Real slots float64 (d, n <= N/2), the rest zero -> plaintexts (d, limbs, N).
+
+    Slot j is the value at zeta^(5^j), as in SEAL; coefficients are rounded to nearest.
+
+    Raises:
+        EncryptionError: a slot is not finite, or a scaled coefficient is not below 2^120.
+    """
+    _check("slots", slots, (None, None), torch.float64)
+    if slots.shape[1] > basis.ring_degree // 2:
+        raise EncryptionError(
+            "too many slots",
+            where="slots",
+            found=slots.shape[1],
+            expected=f"at most {basis.ring_degree // 2}",
+        )
+    try:
+        result: torch.Tensor = implementation(slots.device).encode(slots, scale, basis)
+    except ValueError as error:
+        raise EncryptionError(
+            "slots cannot be encoded", where="slots", found=str(error), hint="Lower the scale"
+        ) from error
+    return result
+
+
+def decode(x: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
+    """Plaintexts (d, limbs, N) -> real parts of their slots, float64 (d, N/2).
+
+    Exact to float rounding for any message with coefficients below half the product of primes.
+    """
+    _check("x", x, (None, len(basis), basis.ring_degree))
+    result: torch.Tensor = implementation(x.device).decode(x, scale, basis)
+    return result
+
+
+def _check(
+    name: str,
+    x: torch.Tensor,
+    shape: tuple[object, ...],
+    dtype: torch.dtype = torch.int32,
+) -> None:
+    """Refuse another type or shape; None stands for any size, a leading ... for any sizes."""
+    if shape[0] is ...:
+        fits = x.dim() >= len(shape) - 1 and tuple(x.shape[1 - len(shape) :]) == shape[1:]
+    else:
+        fits = x.dim() == len(shape) and all(
+            want is None or have == want for have, want in zip(x.shape, shape, strict=True)
+        )
+    if fits and x.dtype == dtype and x.is_contiguous():
+        return
+    wanted = ", ".join("..." if s is ... else "any" if s is None else str(s) for s in shape)
+    raise EncryptionError(
+        "a residue array does not fit",
+        where=name,
+        found=f"{x.dtype} {tuple(x.shape)}{'' if x.is_contiguous() else ', not contiguous'}",
+        expected=f"contiguous {dtype} ({wanted})",
+    )
+
+
+def _check_device(name: str, x: torch.Tensor, reference: torch.Tensor) -> None:
+    if x.device != reference.device:
+        raise EncryptionError(
+            "tensors are on different devices",
+            where=name,
+            found=str(x.device),
+            expected=str(reference.device),
+        )
+
+
+def _check_pair(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
+    _check("x", x, (..., len(basis), basis.ring_degree))
+    _check("y", y, tuple(x.shape))
+    _check_device("y", y, x)
+
+
+def _check_with_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
+    _check("x", x, (None, None, len(basis), basis.ring_degree))
+    _check("plain", plain, (len(x), len(basis), basis.ring_degree))
+    _check_device("plain", plain, x)

@@ -1,0 +1,163 @@
+"""The kernels of `kernels.py` on the native module: CPU tensors, checked there.
+
+Every function allocates its result and hands buffers over; the native code releases the
+interpreter lock and uses the threads of `kernels.set_threads`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import securefair.ckks.backends._native as _native
+from securefair.ckks.backends.basis import Basis
+
+
+def _rows(x: torch.Tensor) -> NDArray[Any]:
+    rows: NDArray[Any] = x.view(-1, x.shape[-1]).numpy()
+    return rows
+
+
+def instruction_set() -> str:
+    """The instruction set in use."""
+    return str(_native.isa())
+
+
+def threads() -> int:
+    """Threads that a call may use."""
+    return int(_native.threads())
+
+
+def set_threads(count: int) -> None:
+    """See `kernels.set_threads`."""
+    _native.set_threads(count)
+
+
+def _new(*shape: int) -> torch.Tensor:
+    return torch.empty(shape, dtype=torch.int32)
+
+
+def ntt_forward_(x: torch.Tensor, basis: Basis) -> None:
+    """See `kernels.ntt_forward_`."""
+    _native.ntt_forward(_rows(x), basis.prime_list)
+
+
+def ntt_inverse_(x: torch.Tensor, basis: Basis) -> None:
+    """See `kernels.ntt_inverse_`."""
+    _native.ntt_inverse(_rows(x), basis.prime_list)
+
+
+def all_below(x: torch.Tensor, basis: Basis) -> bool:
+    """See `kernels.all_below`."""
+    return bool(_native.below_primes(_rows(x), basis.prime_list))
+
+
+def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """See `kernels.add`."""
+    result = torch.empty_like(x)
+    _native.add(_rows(result), _rows(x), _rows(y), basis.prime_list)
+    return result
+
+
+def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """See `kernels.subtract`."""
+    result = torch.empty_like(x)
+    _native.subtract(_rows(result), _rows(x), _rows(y), basis.prime_list)
+    return result
+
+
+def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
+    """See `kernels.add_to_first_`."""
+    _native.add_to_first(x.numpy(), plain.numpy(), basis.prime_list)
+
+
+def multiply_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """See `kernels.multiply_plain`."""
+    result = torch.empty_like(x)
+    _native.multiply_plain(result.numpy(), x.numpy(), plain.numpy(), basis.prime_list)
+    return result
+
+
+def linear(
+    weights: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None, basis: Basis
+) -> torch.Tensor:
+    """See `kernels.linear`."""
+    result = _new(len(weights), *x.shape[1:])
+    small = np.ascontiguousarray(weights.numpy(), dtype=np.int32)
+    offsets = None if bias is None else bias.numpy()
+    _native.linear(result.numpy(), small, x.numpy(), offsets, basis.prime_list)
+    return result
+
+
+def square(x: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """See `kernels.square`."""
+    result = _new(len(x), 3, *x.shape[2:])
+    _native.square(result.numpy(), x.numpy(), basis.prime_list)
+    return result
+
+
+def sum_products(
+    x: torch.Tensor,
+    y: torch.Tensor,
+    left: torch.Tensor,
+    right: torch.Tensor,
+    basis: Basis,
+) -> torch.Tensor:
+    """See `kernels.sum_products`."""
+    result = _new(len(left), 3, *x.shape[2:])
+    _native.sum_products(
+        result.numpy(),
+        x.numpy(),
+        y.numpy(),
+        left.reshape(-1).numpy(),
+        right.reshape(-1).numpy(),
+        basis.prime_list,
+    )
+    return result
+
+
+def rescale(x: torch.Tensor, limbs: int, basis: Basis) -> torch.Tensor:
+    """See `kernels.rescale`."""
+    result = _new(*x.shape[:2], limbs, x.shape[3])
+    _native.rescale(result.numpy(), x.numpy(), basis.prime_list)
+    return result
+
+
+def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) -> torch.Tensor:
+    """See `kernels.relinearize`."""
+    result = _new(len(x), 2, *x.shape[2:])
+    _native.relinearize(result.numpy(), x.numpy(), key.numpy(), [*basis.primes, special])
+    return result
+
+
+def coefficients(x: torch.Tensor, which: Sequence[int], basis: Basis) -> torch.Tensor:
+    """See `kernels.coefficients`."""
+    result = _new(*x.shape[:-1], len(which))
+    indices = np.array(which, dtype=np.int64)
+    _native.coefficients(_rows(result), _rows(x), indices, basis.prime_list)
+    return result
+
+
+def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
+    """See `kernels.expand_seeds`."""
+    result = _new(len(seeds), len(basis), basis.ring_degree)
+    _native.expand_seeds(result.numpy(), seeds.numpy(), basis.prime_list)
+    return result
+
+
+def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
+    """See `kernels.encode`."""
+    result = _new(len(slots), len(basis), basis.ring_degree)
+    _native.encode(result.numpy(), slots.numpy(), scale, basis.prime_list)
+    return result
+
+
+def decode(x: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
+    """See `kernels.decode`."""
+    result = torch.empty((len(x), basis.ring_degree // 2), dtype=torch.float64)
+    _native.decode(result.numpy(), x.numpy(), scale, basis.prime_list)
+    return result
