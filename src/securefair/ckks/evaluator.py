@@ -18,7 +18,7 @@ from securefair.ckks import rules
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.errors import EncryptionError, ModelError
+from securefair.errors import ModelError
 
 P = TypeVar("P")
 
@@ -90,14 +90,12 @@ class Evaluator(ABC, Generic[P]):
 
     def multiply(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
         """x_c y_c in every slot for equal counts; three polynomials."""
-        if x.meta.count != y.meta.count:
-            raise EncryptionError(
-                "factors differ in count", found=f"{x.meta.count} and {y.meta.count}"
-            )
+        rules.paired(x.meta, y.meta)
         return CipherTensor(rules.multiply(x.meta, y.meta), self._multiply(x, y))
 
     def inner(self, x: CipherTensor[P], y: CipherTensor[P], *, bound: float) -> CipherTensor[P]:
         """sum_c x_c y_c as one ciphertext of three polynomials; |sum| <= bound."""
+        rules.paired(x.meta, y.meta)
         meta = rules.total(rules.multiply(x.meta, y.meta), bound=bound)
         return CipherTensor(meta, self._inner(x, y))
 

@@ -103,12 +103,11 @@ def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
 
 
 def add(x: CipherMeta, y: CipherMeta) -> CipherMeta:
-    """Sum of two tensors of equal count, level and scale."""
+    """Sum of two tensors of equal count, polynomials, level and scale."""
     aligned(x, y)
     return fits(
         replace(
             x,
-            polys=max(x.polys, y.polys),
             bound=x.bound + y.bound,
             noise=x.noise + y.noise,
             independent=False,
@@ -219,13 +218,19 @@ def coefficient_error(x: CipherMeta) -> float:
 
 def aligned(x: CipherMeta, y: CipherMeta) -> None:
     """Refuse a sum of tensors whose encodings differ."""
-    same = (x.params, x.count, x.limbs) == (y.params, y.count, y.limbs)
+    same = (x.params, x.residue_shape) == (y.params, y.residue_shape)
     if not same or abs(x.log2_scale - y.log2_scale) > SCALE_TOLERANCE:
         raise EncryptionError(
-            "summands differ in count, level or scale",
-            found=f"{x.count}/{x.limbs}/{x.log2_scale:.3f} and "
-            f"{y.count}/{y.limbs}/{y.log2_scale:.3f}",
+            "summands differ in count, polynomials, level or scale",
+            found=f"{x.residue_shape[:3]} at {x.log2_scale:.3f} and "
+            f"{y.residue_shape[:3]} at {y.log2_scale:.3f}",
         )
+
+
+def paired(x: CipherMeta, y: CipherMeta) -> None:
+    """Refuse a product, ciphertext by ciphertext, of tensors of different lengths."""
+    if x.count != y.count:
+        raise EncryptionError("factors differ in count", found=f"{x.count} and {y.count}")
 
 
 def fits(x: CipherMeta) -> CipherMeta:

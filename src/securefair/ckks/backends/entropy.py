@@ -7,7 +7,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_LOG2_AMPLITUDE = 95
+MAX_LOG2_AMPLITUDE = 127
+"""Four limbs, the most that answers are flooded at, hold less."""
 _WORD = 32
 
 
@@ -22,7 +23,7 @@ def uniform_residues(
         Residues (*shape[:-1], limbs, shape[-1]); the same integer under each prime.
 
     Raises:
-        ValueError: the amplitude exceeds 2^95.
+        ValueError: the amplitude exceeds 2^127.
     """
     if not 0 <= log2_amplitude <= MAX_LOG2_AMPLITUDE:
         raise ValueError(f"amplitude 2^{log2_amplitude} is not within 2^0..2^{MAX_LOG2_AMPLITUDE}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from securefair.ckks.backends import seal_keys, wire
 from securefair.ckks.backends.entropy import uniform_residues
-from securefair.ckks.backends.seal_context import SealObject, seal_context
+from securefair.ckks.backends.seal_context import SEAL_REFUSALS, SealObject, seal_context
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
@@ -66,7 +66,7 @@ class SealEvaluator(Evaluator[Residues]):
             bias = [round(b * 2.0**meta.log2_scale) % prime for b in layer.bias.tolist()]
             out[:, 0, limb] = (out[:, 0, limb] + np.array(bias)[:, None]) % prime
         residues: Residues = out.astype(np.uint64)
-        return residues
+        return self._masked(residues, meta)
 
     def _combine(self, x: SealTensor, y: SealTensor, sign: int) -> Residues:
         primes = self._column_primes(x.meta)
@@ -128,16 +128,34 @@ class SealEvaluator(Evaluator[Residues]):
         values = first[:, :, coefficients].swapaxes(1, 2)
         return wire.write_answer(x.payload[:, 1:].astype(np.uint32), values.astype(np.uint32))
 
+    def _masked(self, residues: Residues, meta: CipherMeta) -> Residues:
+        """A row of zero weights leaves no mask, which SEAL refuses: add an encryption of zero.
+
+        Its noise is far below what the plan allows a row of weights.
+        """
+        bare = ~residues[:, 1:].any(axis=(1, 2, 3))
+        if bare.any():
+            zeros = seal_keys.encryptions_of_zero(
+                self._context, self._zeros, meta.limbs, int(bare.sum())
+            )
+            primes = self._column_primes(meta).astype(np.uint64)
+            residues[bare, :2] = (residues[bare, :2] + zeros) % primes
+        return residues
+
     def _product(self, a: Residues, b: Residues) -> Residues:
-        left, right = self._context.ciphertext(a), self._context.ciphertext(b)
-        self._context.evaluator.multiply_inplace(left, right)
-        return self._context.residues(left)
+        right = self._context.ciphertext(b)
+        multiply = self._context.evaluator.multiply_inplace
+        product: Residues = self._each(lambda left: multiply(left, right), a[None])[0]
+        return product
 
     def _each(self, operation: Callable[[SealObject], None], residues: Residues) -> Residues:
         done = []
         for row in residues:
             ciphertext = self._context.ciphertext(row)
-            operation(ciphertext)
+            try:
+                operation(ciphertext)
+            except SEAL_REFUSALS as error:
+                raise EncryptionError("SEAL refuses an operation", found=str(error)) from error
             done.append(self._context.residues(ciphertext))
         return np.stack(done)
 

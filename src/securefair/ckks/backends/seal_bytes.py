@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -28,12 +30,16 @@ Residues = NDArray[np.uint64]
 _HEADER = struct.Struct("<HBBBBHQ")
 _MAGIC, _VERSION = 0xA15E, (4, 3)
 _PLAIN, _ZSTD = 0, 2
+_PARMS_ID_BYTES = 32
 _CIPHERTEXT = struct.Struct("<32sBQQQdQ")
 _PLAINTEXT = struct.Struct("<32sQd")
 _COUNT = struct.Struct("<Q")
 GENERATOR_BYTES = _HEADER.size + 1 + 64
 SEED_BYTES = 64
 _BLAKE2XB = 1
+_PIECE = 1 << 20
+MAX_BODY_BYTES = 1 << 29
+"""No object that the security table allows is larger; what decompresses to more is an attack."""
 
 
 class Savable(Protocol):
@@ -71,22 +77,49 @@ class Pipe:
 
 
 def unwrap(data: bytes) -> bytes:
-    """Header off, decompressed."""
+    """Header off, decompressed.
+
+    Raises:
+        EncryptionError: not a SEAL object, or one that decompresses to more than MAX_BODY_BYTES.
+    """
     if len(data) < _HEADER.size:
         raise EncryptionError("a SEAL object is truncated", found=f"{len(data)} bytes")
     magic, size, *version, compression, _, total = _HEADER.unpack_from(data)
     if (magic, size, tuple(version), total) != (_MAGIC, _HEADER.size, _VERSION, len(data)):
         raise EncryptionError("these bytes are not a SEAL 4.3 object")
     body = data[_HEADER.size :]
-    if compression == _ZSTD:
-        return zstandard.ZstdDecompressor().decompressobj().decompress(body)
-    return body
+    if compression == _PLAIN:
+        return body
+    return _inflated(body)
+
+
+def _inflated(body: bytes) -> bytes:
+    reader, pieces, size = zstandard.ZstdDecompressor().stream_reader(body), [], 0
+    try:
+        while piece := reader.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_BODY_BYTES:
+                raise EncryptionError(
+                    "a SEAL object is too large", expected=f"at most {MAX_BODY_BYTES} bytes"
+                )
+    except zstandard.ZstdError as error:
+        raise EncryptionError("a SEAL object cannot be decompressed", found=str(error)) from error
+    return b"".join(pieces)
 
 
 def wrap(body: bytes) -> bytes:
     """Header on, uncompressed (SEAL loads it fifteen times faster than it writes zstd)."""
     total = _HEADER.size + len(body)
     return _HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total) + body
+
+
+@contextmanager
+def _parsing(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (struct.error, ValueError, OverflowError) as error:
+        raise EncryptionError(f"{what} is malformed", found=str(error)) from error
 
 
 def _array(values: Residues) -> bytes:
@@ -119,31 +152,31 @@ def write_ciphertext(
 
 def read_ciphertext(body: bytes) -> tuple[Residues, bytes]:
     """Residues (polys, limbs, N), or for a seeded ciphertext (1, limbs, N) and its seed."""
-    _, _, polys, n, limbs, _, _ = _CIPHERTEXT.unpack_from(body)
-    values, end = _values(body, _CIPHERTEXT.size)
-    seed = body[end + _HEADER.size + 1 :]
-    return values.reshape(polys - bool(seed), limbs, n), seed
+    with _parsing("a ciphertext"):
+        _, _, polys, n, limbs, _, _ = _CIPHERTEXT.unpack_from(body)
+        values, end = _values(body, _CIPHERTEXT.size)
+        seed = body[end + _HEADER.size + 1 :]
+        return values.reshape(polys - bool(seed), limbs, n), seed
 
 
 def read_plaintext(body: bytes, ring_degree: int) -> Residues:
     """Residues (limbs, N) of a decrypted plaintext, in NTT form."""
-    values, _ = _values(body, _PLAINTEXT.size)
-    return values.reshape(-1, ring_degree)
+    with _parsing("a plaintext"):
+        values, _ = _values(body, _PLAINTEXT.size)
+        return values.reshape(-1, ring_degree)
 
 
 def read_relinearization_key(body: bytes) -> Residues:
     """Residues (digits, 2, limbs with the special prime, N) of the key for s^2."""
-    offset = 32
-    (powers,) = _COUNT.unpack_from(body, offset)
-    offset += _COUNT.size
-    if powers != 1:
-        raise EncryptionError("a relinearisation key for s^2 alone is expected", found=powers)
-    (digits,) = _COUNT.unpack_from(body, offset)
-    offset += _COUNT.size
-    keys = []
-    for _ in range(digits):
-        offset += _HEADER.size  # each digit is a public key, wrapped on its own
-        _, _, polys, n, limbs, _, _ = _CIPHERTEXT.unpack_from(body, offset)
-        values, offset = _values(body, offset + _CIPHERTEXT.size)
-        keys.append(values.reshape(polys, limbs, n))
-    return np.stack(keys)
+    with _parsing("a relinearisation key"):
+        powers, digits = struct.unpack_from("<QQ", body, _PARMS_ID_BYTES)
+        if powers != 1:
+            raise EncryptionError("a relinearisation key for s^2 alone is expected", found=powers)
+        offset = _PARMS_ID_BYTES + 2 * _COUNT.size
+        keys = []
+        for _ in range(digits):
+            offset += _HEADER.size  # each digit is a public key, wrapped on its own
+            _, _, polys, n, limbs, _, _ = _CIPHERTEXT.unpack_from(body, offset)
+            values, offset = _values(body, offset + _CIPHERTEXT.size)
+            keys.append(values.reshape(polys, limbs, n))
+        return np.stack(keys)

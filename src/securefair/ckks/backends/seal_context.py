@@ -22,6 +22,10 @@ SealObject: TypeAlias = Any
 """An object of SEAL's untyped Python surface."""
 
 
+SEAL_REFUSALS = (RuntimeError, ValueError, IndexError)
+"""What SEAL's Python surface raises about objects that do not fit."""
+
+
 class SealContext:
     """SEAL's view of the parameters: its chain of levels and its evaluator."""
 
@@ -60,7 +64,7 @@ class SealContext:
         data = write_ciphertext(residues, struct.pack("<4Q", *words), ntt=ntt, seed=seed)
         try:
             ciphertext.load(self.seal, self.pipe.offer(data))
-        except (RuntimeError, ValueError) as error:
+        except SEAL_REFUSALS as error:
             raise EncryptionError(
                 "SEAL refuses a ciphertext", found=str(error), expected="residues below the primes"
             ) from error

@@ -18,7 +18,12 @@ from securefair.ckks.backends.seal_bytes import (
     read_plaintext,
     write_ciphertext,
 )
-from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
+from securefair.ckks.backends.seal_context import (
+    SEAL_REFUSALS,
+    SealContext,
+    SealObject,
+    seal_context,
+)
 from securefair.ckks.encoding import to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys, StudentKeys
@@ -132,7 +137,7 @@ def load_public_key(context: SealContext, data: bytes) -> SealObject:
     try:
         body = write_ciphertext(first[None].astype(np.uint64), level, seed=seed)
         key.load(context.seal, context.pipe.offer(body))
-    except (RuntimeError, ValueError) as error:
+    except SEAL_REFUSALS as error:
         raise EncryptionError(
             "a public key does not fit the parameters", found=str(error)
         ) from error
@@ -158,7 +163,7 @@ def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | 
     key = seal.RelinKeys()
     try:
         key.load(context.seal, context.pipe.offer(data))
-    except (RuntimeError, ValueError) as error:
+    except SEAL_REFUSALS as error:
         raise EncryptionError(
             "a relinearisation key does not fit the parameters", found=str(error)
         ) from error
