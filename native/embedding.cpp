@@ -29,7 +29,8 @@ namespace securefair::avx512 {
 
 namespace securefair {
 
-Embedding::Embedding(std::size_t n) : points(n / 2), cosine(points), sine(points), reversed(points) {
+Embedding::Embedding(std::size_t n)
+    : points(n / 2), cosine(points), sine(points), reversed(points), place(points) {
     for (std::size_t h = 1; h < points; h *= 2) {
         const std::size_t order = 8 * h;
         std::size_t exponent = 1;
@@ -42,6 +43,11 @@ Embedding::Embedding(std::size_t n) : points(n / 2), cosine(points), sine(points
     }
     for (std::size_t i = 1; i < points; ++i)
         reversed[i] = static_cast<u32>(reversed[i / 2] / 2 + (i % 2 != 0 ? points / 2 : 0));
+    std::vector<u32> number(2 * n);
+    for (std::size_t k = 0, exponent = 1; k < points; ++k, exponent = exponent * 5 % (2 * n))
+        number[exponent] = static_cast<u32>(k);
+    for (std::size_t j = 0, exponent = 1; j < points; ++j, exponent = exponent * 3 % (2 * n))
+        place[j] = number[exponent % 4 == 1 ? exponent : 2 * n - exponent];
 }
 
 const Embedding& embedding(std::size_t n) {
@@ -53,12 +59,12 @@ const Embedding& embedding(std::size_t n) {
     return *entry;
 }
 
-void slots_to_coefficients(double* re, double* im, const Embedding& e) {
-    DISPATCH(slots_to_coefficients, re, im, e)
+void points_to_coefficients(double* re, double* im, const Embedding& e) {
+    DISPATCH(points_to_coefficients, re, im, e)
 }
 
-void coefficients_to_slots(double* re, double* im, const Embedding& e) {
-    DISPATCH(coefficients_to_slots, re, im, e)
+void coefficients_to_points(double* re, double* im, const Embedding& e) {
+    DISPATCH(coefficients_to_points, re, im, e)
 }
 
 }  // namespace securefair

@@ -1,6 +1,6 @@
 // Decimation in frequency and its mirror image; the compiler vectorises the inner loops.
 
-TARGET void slots_to_coefficients(double* __restrict re, double* __restrict im,
+TARGET void points_to_coefficients(double* __restrict re, double* __restrict im,
                                   const Embedding& e) {
     for (std::size_t h = e.points / 2; h >= 1; h /= 2) {
         const double *c = e.cosine.data() + h, *s = e.sine.data() + h;
@@ -20,7 +20,7 @@ TARGET void slots_to_coefficients(double* __restrict re, double* __restrict im,
     }
 }
 
-TARGET void coefficients_to_slots(double* __restrict re, double* __restrict im,
+TARGET void coefficients_to_points(double* __restrict re, double* __restrict im,
                                   const Embedding& e) {
     for (std::size_t h = 1; h < e.points; h *= 2) {
         const double *c = e.cosine.data() + h, *s = e.sine.data() + h;

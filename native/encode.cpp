@@ -72,8 +72,8 @@ void encode_one(u32* to, const double* slots, std::size_t used, double scale, co
                 const Embedding& e) {
     const std::size_t n = basis[0]->n;
     Workspace w(n);
-    std::copy_n(slots, used, w.re.data());
-    slots_to_coefficients(w.re.data(), w.im.data(), e);
+    for (std::size_t j = 0; j < used; ++j) w.re[e.place[j]] = slots[j];
+    points_to_coefficients(w.re.data(), w.im.data(), e);
     const double size = gather_scaled(w.values.data(), w.re.data(), w.im.data(),
                                       scale / static_cast<double>(e.points), e);
     if (!(size < 0x1p120)) throw std::invalid_argument("a scaled coefficient is not below 2^120");
@@ -123,12 +123,13 @@ void decode_one(double* slots, const u32* x, double scale, const Basis& basis,
         const u32* const row = rows + k * n;
         for (std::size_t i = 0; i < n; ++i) values[i] = values[i] * p + (row[i] - half);
     }
-    std::vector<double> im(e.points);
+    std::vector<double> re(e.points), im(e.points);
     for (std::size_t k = 0; k < e.points; ++k) {
-        slots[e.reversed[k]] = values[k] / scale;
+        re[e.reversed[k]] = values[k] / scale;
         im[e.reversed[k]] = values[k + e.points] / scale;
     }
-    coefficients_to_slots(slots, im.data(), e);
+    coefficients_to_points(re.data(), im.data(), e);
+    for (std::size_t j = 0; j < e.points; ++j) slots[j] = re[e.place[j]];
 }
 
 }  // namespace

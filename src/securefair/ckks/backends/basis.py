@@ -69,6 +69,14 @@ def _is_ntt_prime(ring_degree: int, p: int) -> bool:
     return p < 1 << MAX_LIMB_BITS and p % (2 * ring_degree) == 1 and is_prime(p)
 
 
+def _powers(base: int, count: int, p: int) -> torch.Tensor:
+    """base^0 .. base^(count - 1) modulo p, int64, for a power of two `count`."""
+    powers = torch.ones(1, dtype=torch.int64)
+    while len(powers) < count:
+        powers = torch.cat([powers, powers * pow(base, len(powers), p) % p])
+    return powers
+
+
 @cache
 def smallest_root(ring_degree: int, p: int) -> int:
     """The smallest primitive 2N-th root of unity modulo p, SEAL's choice."""
@@ -77,11 +85,7 @@ def smallest_root(ring_degree: int, p: int) -> int:
     while pow(candidate, exponent * ring_degree, p) != p - 1:
         candidate += 1
     root = pow(candidate, exponent, p)
-    step, smallest = root * root % p, root
-    for _ in range(ring_degree - 1):
-        root = root * step % p
-        smallest = min(smallest, root)
-    return smallest
+    return int((_powers(root * root % p, ring_degree, p) * root % p).min())
 
 
 @cache
@@ -94,18 +98,16 @@ def bit_reversal(size: int) -> torch.Tensor:
 
 
 @cache
+def _row(ring_degree: int, p: int, device: torch.device, *, inverse: bool) -> torch.Tensor:
+    root = smallest_root(ring_degree, p)
+    powers = _powers(pow(root, -1, p) if inverse else root, ring_degree, p)
+    return powers[bit_reversal(ring_degree)].to(device)
+
+
 def twiddles(basis: Basis, device: torch.device, *, inverse: bool) -> torch.Tensor:
     """Factors of the butterflies, int64 (limbs, N): psi^(+-bitreverse(i)) at i.
 
     Block i of a stage of m blocks uses the factor at m + i.
     """
-    n = basis.ring_degree
-    rows = []
-    for p in basis.primes:
-        root = smallest_root(n, p)
-        powers = [1]
-        root = pow(root, -1, p) if inverse else root
-        for _ in range(n - 1):
-            powers.append(powers[-1] * root % p)
-        rows.append(torch.tensor(powers, dtype=torch.int64)[bit_reversal(n)])
-    return torch.stack(rows).to(device)
+    rows = [_row(basis.ring_degree, p, device, inverse=inverse) for p in basis.primes]
+    return torch.stack(rows)

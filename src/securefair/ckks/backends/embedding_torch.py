@@ -1,4 +1,4 @@
-"""The canonical embedding in torch: real slots at zeta^(5^j) <-> real coefficients.
+"""The canonical embedding in torch: real slots at zeta^(3^j) <-> real coefficients.
 
 The same transform as `securefair.ckks.encoding`, on any device.
 """
@@ -9,14 +9,13 @@ from functools import cache
 
 import torch
 
+from securefair.ckks.encoding import slot_exponents
+
 
 @cache
 def _positions(ring_degree: int, device: torch.device) -> torch.Tensor:
-    """Where slot j sits among the odd powers of zeta: (5^j mod 2N) // 2."""
-    exponents = [1]
-    for _ in range(ring_degree // 2 - 1):
-        exponents.append(exponents[-1] * 5 % (2 * ring_degree))
-    return torch.tensor(exponents, device=device) // 2
+    """Where slot j sits among the odd powers of zeta: exponent 2t + 1 at t."""
+    return torch.tensor(slot_exponents(ring_degree) // 2, device=device)
 
 
 @cache

@@ -345,7 +345,7 @@ def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
 def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
     """Real slots float64 (d, n <= N/2), the rest zero -> plaintexts (d, limbs, N).
 
-    Slot j is the value at zeta^(5^j), as in SEAL; coefficients are rounded to nearest.
+    Slot j is the value at zeta^(3^j), as in SEAL; coefficients are rounded to nearest.
 
     Raises:
         EncryptionError: a slot is not finite, or a scaled coefficient is not below 2^120.

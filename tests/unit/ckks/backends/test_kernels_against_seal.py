@@ -1,0 +1,185 @@
+"""Every operation that SEAL has, bit for bit, on random residues and corners, at every level."""
+
+from __future__ import annotations
+
+import os
+import struct
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+import pytest
+import tenseal.sealapi as seal
+import torch
+
+from securefair.ckks.backends import kernels, residues_torch
+from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.seal_bytes import read_ciphertext, read_relinearization_key
+from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
+from securefair.ckks.parameters import CkksParameters, CkksSpec
+
+LITERALS = {
+    4096: CkksSpec(ring_degree=4096, limb_bits=(31, 31), special_bits=31),
+    8192: CkksSpec(ring_degree=8192, limb_bits=(31, 30, 31, 20, 31), special_bits=31),
+    16384: CkksSpec(ring_degree=16384, limb_bits=(31,) * 7, special_bits=31),
+}
+pytestmark = pytest.mark.parametrize("degree", [4096, 8192, 16384])
+
+
+@pytest.fixture(params=["native", "torch"])
+def compute(request: pytest.FixtureRequest) -> ModuleType:
+    """An implementation of the kernels."""
+    if request.param == "native" and not kernels.available():
+        pytest.skip("the native module is not built")
+    return (
+        kernels.implementation(torch.device("cpu"))
+        if request.param == "native"
+        else (residues_torch)
+    )
+
+
+def context_of(degree: int) -> SealContext:
+    return seal_context(CkksParameters(LITERALS[degree]))
+
+
+def bases(context: SealContext) -> list[Basis]:
+    """The basis of every level, most limbs first."""
+    whole = Basis(context.params.ring_degree, context.params.primes)
+    return [whole.prefix(limbs) for limbs in range(len(whole), 0, -1)]
+
+
+@cache
+def relinearization_key(degree: int) -> tuple[SealObject, torch.Tensor]:
+    """SEAL's key and its residues."""
+    context = context_of(degree)
+    key = seal.RelinKeys()
+    seal.KeyGenerator(context.seal).create_relin_keys(key)
+    return key, as_tensor(read_relinearization_key(context.pipe.body(key)))
+
+
+def as_tensor(residues: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(residues.astype(np.int32))
+
+
+def samples(basis: Basis, polys: int, seed: int) -> list[torch.Tensor]:
+    """Residues (polys, limbs, N): uniform, the corners in turn, and almost all of them p - 1.
+
+    SEAL refuses ciphertexts whose masks are zero, so the last polynomial keeps its uniform values.
+    """
+    rng = np.random.default_rng(seed)
+    n = basis.ring_degree
+    uniform = np.stack([rng.integers(0, p, (polys, n)) for p in basis.primes], axis=1)
+    turns, largest = uniform.copy(), uniform.copy()
+    for limb, p in enumerate(basis.primes):
+        turns[:-1, limb] = np.array([0, 1, p - 1])[np.arange(n) % 3]
+        largest[:-1, limb] = p - 1
+    return [as_tensor(x) for x in (uniform, turns, largest)]
+
+
+def to_seal(context: SealContext, x: torch.Tensor) -> SealObject:
+    return context.ciphertext(x.numpy().astype(np.uint64))
+
+
+def from_seal(context: SealContext, ciphertext: SealObject) -> torch.Tensor:
+    return as_tensor(context.residues(ciphertext))
+
+
+def test_transforms(compute: ModuleType, degree: int) -> None:
+    context = context_of(degree)
+    for basis in bases(context)[::4]:
+        for x in samples(basis, 2, 1):
+            values = as_tensor(context.to_ntt(x.numpy().astype(np.uint64)))
+            mine = x.clone()
+            compute.ntt_forward_(mine, basis)
+            assert torch.equal(mine, values)
+            compute.ntt_inverse_(mine, basis)
+            assert torch.equal(mine, x)
+
+
+def test_products(compute: ModuleType, degree: int) -> None:
+    context = context_of(degree)
+    for basis in bases(context)[::4]:
+        for x, y in zip(samples(basis, 2, 2), samples(basis, 2, 3), strict=True):
+            expected = seal.Ciphertext()
+            context.evaluator.multiply(to_seal(context, x), to_seal(context, y), expected)
+            index = torch.zeros((1, 1), dtype=torch.int64)
+            product = compute.sum_products(x[None], y[None], index, index, basis)
+            assert torch.equal(product[0], from_seal(context, expected))
+            context.evaluator.square(to_seal(context, x), expected)
+            assert torch.equal(compute.square(x[None], basis)[0], from_seal(context, expected))
+
+
+def test_sums(compute: ModuleType, degree: int) -> None:
+    context = context_of(degree)
+    basis = bases(context)[0]
+    for x, y in zip(samples(basis, 3, 4), samples(basis, 3, 5), strict=True):
+        expected = seal.Ciphertext()
+        context.evaluator.add(to_seal(context, x), to_seal(context, y), expected)
+        assert torch.equal(compute.add(x, y, basis), from_seal(context, expected))
+    x, y = samples(basis, 3, 6)[0], samples(basis, 3, 7)[0]
+    context.evaluator.sub(to_seal(context, x), to_seal(context, y), expected)
+    assert torch.equal(compute.subtract(x, y, basis), from_seal(context, expected))
+
+
+@pytest.mark.parametrize("polys", [2, 3])
+def test_rescaling(compute: ModuleType, degree: int, polys: int) -> None:
+    context = context_of(degree)
+    for basis in bases(context)[:-1:2]:
+        for x in samples(basis, polys, 8):
+            expected = to_seal(context, x)
+            for limbs in range(len(basis) - 1, max(0, len(basis) - 4), -1):
+                context.evaluator.rescale_to_next_inplace(expected)
+                result = compute.rescale(x[None], limbs, basis)
+                assert torch.equal(result[0], from_seal(context, expected))
+
+
+def test_relinearization(compute: ModuleType, degree: int) -> None:
+    context = context_of(degree)
+    key, residues = relinearization_key(degree)
+    for basis in bases(context):
+        for x in samples(basis, 3, 9):
+            expected = to_seal(context, x)
+            context.evaluator.relinearize_inplace(expected, key)
+            result = compute.relinearize(x[None], residues, context.params.special_prime, basis)
+            assert torch.equal(result[0], from_seal(context, expected))
+
+
+def test_seeds(compute: ModuleType, degree: int) -> None:
+    """What SEAL makes of its own seeded encryption, and of seeds that we write."""
+    context = context_of(degree)
+    secret = seal.KeyGenerator(context.seal).secret_key()
+    encryptor = seal.Encryptor(context.seal, secret)
+    for basis in bases(context)[::2]:
+        zero = encryptor.encrypt_zero_symmetric(context.parms_words(len(basis)))
+        first, own = read_ciphertext(context.pipe.body(zero))
+        for seed in (own, bytes(64), os.urandom(64)):
+            expected = from_seal(context, context.ciphertext(first, seed=seed))
+            words = torch.frombuffer(bytearray(seed), dtype=torch.uint8)[None]
+            assert torch.equal(compute.expand_seeds(words, basis)[0], expected[1])
+            assert torch.equal(as_tensor(first[0]), expected[0])
+
+
+def test_slots(compute: ModuleType, degree: int) -> None:
+    """Slots that SEAL encodes we decode, and the other way round."""
+    context = context_of(degree)
+    encoder = seal.CKKSEncoder(context.seal)
+    slots = np.random.default_rng(10).uniform(-1, 1, (1, degree // 2))
+    limbs, scale = 2, 2.0**40
+    basis = bases(context)[-limbs]
+    plaintext = seal.Plaintext()
+    encoder.encode(slots[0].tolist(), context.parms_words(limbs), scale, plaintext)
+    body = context.pipe.body(plaintext)
+    theirs = as_tensor(np.frombuffer(body, "<u8")[-limbs * degree :].reshape(1, limbs, degree))
+    error = compute.decode(theirs, scale, basis).numpy() - slots
+    assert np.abs(error).max() < degree / scale
+
+    ours = compute.encode(torch.from_numpy(slots), scale, basis)
+    prefix, words = body[: len(body) - 8 * limbs * degree], ours.numpy().astype("<u8")
+    total = 16 + len(body)
+    header = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 0, 0, total)
+    plaintext.load(context.seal, context.pipe.offer(header + prefix + words.tobytes()))
+    error = np.array(encoder.decode_double(plaintext)) - slots[0]
+    assert np.abs(error).max() < degree / scale
+    # The same integers, but for a rare tie that another order of float additions decides.
+    differences = int((ours != theirs).any(dim=1).sum())
+    assert differences <= degree // 1000
