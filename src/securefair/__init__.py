@@ -1,0 +1,90 @@
+"""Privacy-first secure computation for collaborative learning.
+
+Hospitals improve their models together without showing each other patients, models or gradients:
+
+    samples -> features -> slots -> ciphertexts           student: data and secret key
+                                        |
+                          encrypted inference, release    teacher: a private model
+                                        |
+    released numbers -> teacher logits -> alignment -> reputation -> sharing -> optimiser step
+
+`steps` tells this story in code. A single exchange, three lines on each side:
+
+>>> import numpy as np
+>>> import securefair as sf
+>>> rng = np.random.default_rng(0)
+>>> samples = sf.Samples(rng.uniform(-1, 1, (100, 6)), rng.integers(0, 2, 100), classes=2)
+>>> student = sf.Student(sf.Wish(features=6, classes=2, samples=100, hidden=0, release="logits"))
+>>> request = student.request(samples)               # bytes, to the teacher
+>>> model = sf.build_head("linear", 6, 0, 2, seed=0)
+>>> answer = sf.Teacher(model).answer(request)       # bytes, back to the student
+>>> bool(np.abs(student.open(answer).logits - model.logits(samples.features)).max() < 0.01)
+True
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from securefair.circuit.planner import ExchangePlan, plan_exchange
+    from securefair.circuit.wish import HeadBounds, Wish
+    from securefair.collaboration import Collaboration
+    from securefair.data.dataset import ParticipantData, Samples
+    from securefair.errors import SecureFairError
+    from securefair.exchange import Opened, Student, Teacher
+    from securefair.model.heads import LinearHead, QuadraticHead, build_head
+    from securefair.participant import ModelConfig, Participant
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Collaboration",
+    "ExchangePlan",
+    "HeadBounds",
+    "LinearHead",
+    "ModelConfig",
+    "Opened",
+    "Participant",
+    "ParticipantData",
+    "QuadraticHead",
+    "Samples",
+    "SecureFairError",
+    "Student",
+    "Teacher",
+    "Wish",
+    "build_head",
+    "plan_exchange",
+]
+
+_HOME = {
+    "Collaboration": "collaboration",
+    "ExchangePlan": "circuit.planner",
+    "HeadBounds": "circuit.wish",
+    "LinearHead": "model.heads",
+    "ModelConfig": "participant",
+    "Opened": "exchange",
+    "Participant": "participant",
+    "ParticipantData": "data.dataset",
+    "QuadraticHead": "model.heads",
+    "Samples": "data.dataset",
+    "SecureFairError": "errors",
+    "Student": "exchange",
+    "Teacher": "exchange",
+    "Wish": "circuit.wish",
+    "build_head": "model.heads",
+    "plan_exchange": "circuit.planner",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: torch and SEAL take a second to load."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Public names, loaded or not."""
+    return sorted([*globals(), *__all__])

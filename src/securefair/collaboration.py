@@ -18,6 +18,23 @@ from securefair.protocol.settings import MachineSettings
 
 
 @dataclass(frozen=True, kw_only=True)
+class DisclosureLimits:
+    """How much one participant is willing to let out as teacher; each decides for itself.
+
+    Attributes:
+        fraction: most numbers to one student of one version of the model, as a part of the
+            smaller yardstick (`protocol.ledger`).
+        student_total, teacher_total: most numbers over all versions, to one student and to all.
+
+    None stands for no limit.
+    """
+
+    fraction: float | None = 1.0
+    student_total: int | None = None
+    teacher_total: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Collaboration:
     """Public constants; their digest is compared in the first message.
 
@@ -30,8 +47,6 @@ class Collaboration:
         temperature: T.
         lambda_0: weight of the distillation loss.
         local_steps: optimiser steps a round.
-        disclosure_fraction: largest part of the smaller yardstick that a teacher tells one
-            student of one version of its model; None for no limit.
         round_seconds: deadline of a round.
         setup_seconds: time for keys and features, on top of the first round's.
         seed: public; draws the basis of projections. One data epoch keeps one seed.
@@ -49,7 +64,6 @@ class Collaboration:
     temperature: float = 5.0
     lambda_0: float = 50.0
     local_steps: int = 5
-    disclosure_fraction: float | None = None
     round_seconds: float = 600.0
     setup_seconds: float = 3600.0
     seed: int = 0
@@ -103,7 +117,9 @@ class Collaboration:
             answer=plan.answer_bytes,
         )
 
-    def machine_settings(self, teacher_parameters: int) -> MachineSettings:
+    def machine_settings(
+        self, teacher_parameters: int, disclosure: DisclosureLimits
+    ) -> MachineSettings:
         """Settings of the machine of a participant whose model has that many parameters."""
         wish = self.wish
         return MachineSettings(
@@ -115,7 +131,9 @@ class Collaboration:
                 classes=wish.classes,
                 rows=wish.q,
                 teacher_parameters=teacher_parameters,
-                fraction_per_version=self.disclosure_fraction,
+                fraction_per_version=disclosure.fraction,
+                student_total=disclosure.student_total,
+                teacher_total=disclosure.teacher_total,
             ),
             round_seconds=self.round_seconds,
             setup_seconds=self.setup_seconds,

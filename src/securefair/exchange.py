@@ -75,14 +75,14 @@ class Student:
 
     Args:
         wish: what both sides agreed on; `wish.samples` is this student's number of samples.
-        backend: which encryption engine to use ("seal", "clear").
+        backend: which encryption engine to use ("rns", "seal", "clear").
         seed: public seed of a projection's basis; fixed for a data epoch.
 
     Raises:
         PlanError: the wish cannot be granted.
     """
 
-    def __init__(self, wish: Wish, *, backend: str = "seal", seed: bytes = b"") -> None:
+    def __init__(self, wish: Wish, *, backend: str = "rns", seed: bytes = b"") -> None:
         self.plan: ExchangePlan = plan_exchange(wish)
         self.seed = seed
         self._basis = steps.public_basis(self.plan, seed)
@@ -211,7 +211,7 @@ class Teacher:
         self,
         model: Head,
         *,
-        backend: str = "seal",
+        backend: str = "rns",
         min_flooding_bits: int = MIN_FLOODING_BITS,
         max_numbers: int | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from securefair import steps
 from securefair.ckks.keys import PublicKeys
-from securefair.collaboration import Collaboration
+from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError
 from securefair.exchange import Opened, Student, Teacher, Upload
@@ -82,6 +82,7 @@ class Participant:
         model: its own model.
         seed: of initialisation and mini-batches.
         backend: encryption engine.
+        disclosure: how much it lets out as teacher; one answer a version by default.
 
     Raises:
         PlanError, DataError, ModelError: data or model do not fit what was agreed.
@@ -95,6 +96,7 @@ class Participant:
         *,
         seed: int,
         backend: str,
+        disclosure: DisclosureLimits | None = None,
     ) -> None:
         self.name = data.name
         self.data = data
@@ -110,7 +112,7 @@ class Participant:
         self.machine = ParticipantMachine(
             data.name,
             [name for name in collaboration.participants if name != data.name],
-            collaboration.machine_settings(head.parameter_count),
+            collaboration.machine_settings(head.parameter_count, disclosure or DisclosureLimits()),
         )
         self.rounds: dict[int, RoundNotes] = {}
         self._model = model

@@ -75,7 +75,7 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
         raise DataError("a feature is NaN or infinite", hint="Fill missing values first")
     for name, size, bound in (
         ("feature", np.abs(features), bounds.feature),
-        ("feature_norm", np.linalg.norm(features, axis=1), bounds.feature_norm),
+        ("feature_norm", np.linalg.norm(features, axis=1), wish.feature_norm),
     ):
         if size.max() > bound * (1 + 1e-9):
             raise DataError(

@@ -38,7 +38,7 @@ def head_specs(wish: Wish) -> tuple[AffineSpec, ...]:
         max_integer=1 << bits,
         l1=l2 * math.sqrt(wish.features),
         l2=l2,
-        bound=bounds.hidden,
+        bound=wish.hidden_bound,
     )
     return hidden, output
 

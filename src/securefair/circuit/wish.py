@@ -22,7 +22,8 @@ class HeadBounds(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         feature: largest |feature|.
-        feature_norm: largest Euclidean norm of a sample's features.
+        feature_norm: largest Euclidean norm of a sample's features; None for what `feature`
+            implies, feature * sqrt(d).
         row_norm: Euclidean norm of every hidden unit's weights with its bias. Heads are balanced
             to it: what a unit loses in the first layer its square gains in the second.
         output_weight: largest |output weight| after balancing.
@@ -31,17 +32,12 @@ class HeadBounds(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     feature: float = 1.0
-    feature_norm: float = 4.0
+    feature_norm: float | None = None
     row_norm: float = 1.0
     output_weight: float = 16.0
     output_l1: float = 128.0
     output_l2: float = 32.0
     logit: float = 32.0
-
-    @property
-    def hidden(self) -> float:
-        """Largest |hidden value| before the square: Cauchy-Schwarz on features and a one."""
-        return self.row_norm * math.sqrt(self.feature_norm**2 + 1)
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +68,17 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     precision: float = 2.0**-10
     weight_bits: int = 12
     bounds: HeadBounds = HeadBounds()
+
+    @property
+    def feature_norm(self) -> float:
+        """Largest Euclidean norm of a sample's features."""
+        given = self.bounds.feature_norm
+        return self.bounds.feature * math.sqrt(self.features) if given is None else given
+
+    @property
+    def hidden_bound(self) -> float:
+        """Largest |hidden value| before the square: Cauchy-Schwarz on features and a one."""
+        return self.bounds.row_norm * math.sqrt(self.feature_norm**2 + 1)
 
     @property
     def sends_predictions(self) -> bool:

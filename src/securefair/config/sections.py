@@ -183,7 +183,7 @@ class EncryptionSection(Section):
     """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
 
     backend: Literal["seal", "rns", "clear"] = Field(
-        default="seal",
+        default="rns",
         description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
     )
     flooding_bits: int = Field(

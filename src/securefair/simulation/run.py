@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from securefair.collaboration import Collaboration
+from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.data.dataset import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.model.training import evaluate
@@ -123,6 +123,7 @@ def start_run(
     *,
     seed: int,
     backend: str,
+    disclosure: DisclosureLimits | None = None,
     link: Link | None = None,
     audit: bool = True,
 ) -> EncryptedRun:
@@ -135,11 +136,12 @@ def start_run(
         models: one entry a participant.
         seed: of initialisation, batches and sharing coins.
         backend: encryption engine.
+        disclosure: the same limits for everyone.
         link: of the network between all pairs; instantaneous by default.
         audit: compare every released value with the clear backend.
     """
     participants = [
-        Participant(own, collaboration, model, seed=seed, backend=backend)
+        Participant(own, collaboration, model, seed=seed, backend=backend, disclosure=disclosure)
         for own, model in zip(data, models, strict=True)
     ]
     for participant in participants:

@@ -171,7 +171,13 @@ class SealBackend(Backend):
 
     def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
         """SEAL's keys."""
-        return seal_keys.generate_keys(params, relinearization=relinearization)
+        context = seal_context(params)
+        secret, public = seal_keys.generate(context, relinearization=relinearization)
+        return StudentKeys(
+            public,
+            seal_keys.SealEncryptor(context, secret),
+            seal_keys.SealDecryptor(context, secret),
+        )
 
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> SealEvaluator:
         """An evaluator under one student's public keys."""

@@ -16,29 +16,28 @@ from securefair.ckks.backends.seal_bytes import (
     Residues,
     read_ciphertext,
     read_plaintext,
+    read_relinearization_key,
     write_ciphertext,
 )
 from securefair.ckks.backends.seal_context import (
     SEAL_REFUSALS,
     SealContext,
     SealObject,
-    seal_context,
 )
 from securefair.ckks.encoding import to_slots
 from securefair.ckks.evaluator import Released
-from securefair.ckks.keys import PublicKeys, StudentKeys
-from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError
 
 
-def generate_keys(params: CkksParameters, *, relinearization: bool) -> StudentKeys:
-    """Fresh keys from SEAL's generator, which the operating system seeds.
+def generate(context: SealContext, *, relinearization: bool) -> tuple[SealObject, PublicKeys]:
+    """A fresh secret key from SEAL's generator, which the operating system seeds, and its public
+    keys.
 
     The public key (b, a) is a seeded encryption of zero at the key level: half the bytes of the
     one that SEAL's Python surface would save, and its a is expanded by whoever receives it.
     """
-    context = seal_context(params)
     generator = seal.KeyGenerator(context.seal)
     secret = generator.secret_key()
     zero = seal.Encryptor(context.seal, secret).encrypt_zero_symmetric(context.seal.key_parms_id())
@@ -49,7 +48,38 @@ def generate_keys(params: CkksParameters, *, relinearization: bool) -> StudentKe
             context.pipe.serialized(generator.create_relin_keys()) if relinearization else b""
         ),
     )
-    return StudentKeys(public, SealEncryptor(context, secret), SealDecryptor(context, secret))
+    return secret, public
+
+
+def symmetric_encryptor(context: SealContext, secret: SealObject) -> SealObject:
+    """SEAL's encryptor under the student's own secret key."""
+    return seal.Encryptor(context.seal, secret)
+
+
+def seeded_encryptions_of_zero(
+    context: SealContext, encryptor: SealObject, limbs: int, count: int
+) -> tuple[Residues, list[bytes]]:
+    """First polynomials (count, limbs, N) and seeds of fresh symmetric encryptions of zero."""
+    words = context.parms_words(limbs)
+    first, seeds = [], []
+    for _ in range(count):
+        zero = encryptor.encrypt_zero_symmetric(words)
+        residues, seed = read_ciphertext(context.pipe.body(zero))
+        first.append(residues[0])
+        seeds.append(seed)
+    return np.stack(first), seeds
+
+
+def decrypt_residues(context: SealContext, secret: SealObject, residues: Residues) -> Residues:
+    """Ciphertexts (count, polys, limbs, N) -> message residues (count, limbs, N), NTT form."""
+    decryptor = seal.Decryptor(context.seal, secret)
+    messages = []
+    for row in residues:
+        plaintext = seal.Plaintext()
+        decryptor.decrypt(context.ciphertext(row), plaintext)
+        body = context.pipe.body(plaintext)
+        messages.append(read_plaintext(body, context.params.ring_degree))
+    return np.stack(messages)
 
 
 class SealEncryptor:
@@ -57,7 +87,7 @@ class SealEncryptor:
 
     def __init__(self, context: SealContext, secret: SealObject) -> None:
         self._context = context
-        self._encryptor = seal.Encryptor(context.seal, secret)
+        self._encryptor = symmetric_encryptor(context, secret)
         self._encoder = seal.CKKSEncoder(context.seal)
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
@@ -79,39 +109,31 @@ class SealDecryptor:
 
     def __init__(self, context: SealContext, secret: SealObject) -> None:
         self._context = context
-        self._decryptor = seal.Decryptor(context.seal, secret)
+        self._secret = secret
 
     def open(self, released: Released) -> NDArray[np.float64]:
         """Released coefficients (d, q), or all slots (d, N/2)."""
         meta, chosen = released.meta, released.coefficients
         if chosen is None:
-            whole = wire.read_whole(released.data, meta).astype(np.uint64)
-            return to_slots(np.stack([self._coefficients(ct, meta) for ct in whole]))
+            whole = wire.read_whole(released.data, meta)
+            return to_slots(self._values(self._decrypt(whole), meta))
         masks, values = wire.read_answer(released.data, meta, len(chosen))
-        opened = []
-        for mask, kept in zip(masks, values, strict=True):
-            # By linearity: decrypt with c0 = 0, then add the released coefficients of c0.
-            shares = self._decrypt(np.concatenate([np.zeros_like(mask[:1]), mask]))
-            total = shares[:, chosen] + kept.T
-            opened.append(_centred(total, meta) * float(2.0**-meta.log2_scale))
-        return np.stack(opened)
+        # By linearity: decrypt with c0 = 0, then add the released coefficients of c0.
+        blank = np.zeros_like(masks[:, :1])
+        shares = self._decrypt(np.concatenate([blank, masks], axis=1))[:, :, chosen]
+        return self._values(shares + values.swapaxes(1, 2), meta)
 
-    def _coefficients(self, residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
-        values = _centred(self._decrypt(residues), meta)
-        return values * float(2.0**-meta.log2_scale)
+    def _decrypt(self, residues: NDArray[np.uint32]) -> Residues:
+        """Message residues (d, limbs, N) in coefficient form."""
+        plain = decrypt_residues(self._context, self._secret, residues.astype(np.uint64))
+        return self._context.from_ntt(plain)
 
-    def _decrypt(self, residues: Residues) -> Residues:
-        """Message residues (limbs, N) in coefficient form."""
-        plaintext = seal.Plaintext()
-        ciphertext = self._context.ciphertext(residues.astype(np.uint64))
-        self._decryptor.decrypt(ciphertext, plaintext)
-        body = self._context.pipe.body(plaintext)
-        ntt = read_plaintext(body, self._context.params.ring_degree)
-        coefficients: Residues = self._context.from_ntt(ntt[None])[0]
-        return coefficients
+    def _values(self, residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
+        integers = np.stack([centred(row, meta) for row in residues])
+        return integers * float(2.0**-meta.log2_scale)
 
 
-def _centred(residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
+def centred(residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
     """Residues (limbs, n) -> signed integers in (-Q/2, Q/2], as floats, by Garner's algorithm."""
     primes = meta.params.primes[: meta.limbs]
     wide = np.int64 if meta.limbs <= 2 else object  # two 31-bit primes still fit 64-bit words
@@ -168,3 +190,11 @@ def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | 
             "a relinearisation key does not fit the parameters", found=str(error)
         ) from error
     return key
+
+
+def relinearization_residues(context: SealContext, data: bytes) -> Residues | None:
+    """The key as residues (digits, 2, limbs with the special prime, N), validated by SEAL."""
+    key = load_relinearization_key(context, data)
+    if key is None:
+        return None
+    return read_relinearization_key(context.pipe.body(key))

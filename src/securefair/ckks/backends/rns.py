@@ -1,0 +1,142 @@
+"""The rns backend: everything between upload and answer on residue arrays, without SEAL objects.
+
+Native kernels on the CPU, torch on a GPU or where nothing could be compiled (`kernels` chooses).
+SEAL still does whatever samples or touches a key: encryptions of zero, decryption.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.ckks.backends import kernels, seal_keys, wire
+from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.entropy import uniform_residues
+from securefair.ckks.backends.rns_keys import ResidueDecryptor, ResidueEncryptor
+from securefair.ckks.backends.seal_context import seal_context
+from securefair.ckks.evaluator import AffineLayer, Evaluator
+from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.errors import EncryptionError
+
+RnsTensor = CipherTensor[torch.Tensor]
+
+
+class RnsEvaluator(Evaluator[torch.Tensor]):
+    """Residues int32 (d, polys, limbs, N) in NTT form, on one device."""
+
+    def __init__(self, params: CkksParameters, public: PublicKeys, device: torch.device) -> None:
+        super().__init__(params)
+        self._device = device
+        self._context = seal_context(params)
+        self._zeros = seal_keys.load_public_key(self._context, public.encryption)
+        key = seal_keys.relinearization_residues(self._context, public.relinearization)
+        self._key = None if key is None else _tensor(key, device)
+
+    def load(self, data: bytes, meta: CipherMeta) -> RnsTensor:
+        """Check the residues and expand the seeds."""
+        first, seeds = wire.read_upload(data, meta)
+        packed = torch.frombuffer(bytearray(b"".join(seeds)), dtype=torch.uint8)
+        second = kernels.expand_seeds(
+            packed.reshape(meta.count, -1).to(self._device), self._basis(meta)
+        )
+        return CipherTensor(meta, torch.stack([_tensor(first, self._device), second], dim=1))
+
+    def _linear(
+        self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> torch.Tensor:
+        del spec
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        scale, primes = 2.0**meta.log2_scale, self.params.primes[: meta.limbs]
+        bias = [[round(b * scale) % p for p in primes] for b in layer.bias.tolist()]
+        return kernels.linear(
+            torch.from_numpy(layer.weights),
+            x.payload,
+            self._basis(meta),
+            torch.tensor(bias, dtype=torch.int32, device=self._device),
+        )
+
+    def _combine(self, x: RnsTensor, y: RnsTensor, sign: int) -> torch.Tensor:
+        combine = kernels.add if sign > 0 else kernels.subtract
+        return combine(x.payload, y.payload, self._basis(x.meta))
+
+    def _square(self, x: RnsTensor) -> torch.Tensor:
+        return kernels.square(x.payload, self._basis(x.meta))
+
+    def _multiply(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
+        return kernels.multiply(x.payload, y.payload, self._basis(x.meta))
+
+    def _inner(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
+        return kernels.inner(x.payload, y.payload, self._basis(x.meta))
+
+    def _outer(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
+        return kernels.outer(x.payload, y.payload, self._basis(x.meta))
+
+    def _relinearize(self, x: RnsTensor) -> torch.Tensor:
+        if self._key is None:
+            raise EncryptionError("the peer sent no relinearisation key")
+        special = self.params.special_prime
+        return kernels.relinearize(x.payload, self._key, special, self._basis(x.meta))
+
+    def _rescale(self, x: RnsTensor, limbs: int) -> torch.Tensor:
+        return kernels.rescale(x.payload, limbs, self._basis(x.meta))
+
+    def _sanitize(self, x: RnsTensor, log2_amplitude: int) -> torch.Tensor:
+        meta, basis = x.meta, self._basis(x.meta)
+        noise = uniform_residues(
+            log2_amplitude,
+            (meta.count, self.params.ring_degree),
+            np.array(self.params.primes[: meta.limbs]),
+        )
+        flood = _tensor(noise, self._device)
+        kernels.ntt_forward_(flood, basis)
+        out = x.payload.clone()
+        kernels.add_to_first_(out, flood, basis)
+        for shift in range(meta.polys - 1):
+            zeros = _tensor(
+                seal_keys.encryptions_of_zero(self._context, self._zeros, meta.limbs, meta.count),
+                self._device,
+            )
+            masked = out[:, shift : shift + 2].contiguous()
+            out[:, shift : shift + 2] = kernels.add(masked, zeros, basis)
+        return out
+
+    def _extract(self, x: RnsTensor, coefficients: NDArray[np.int64] | None) -> bytes:
+        if coefficients is None:
+            return x.payload.cpu().numpy().astype("<u4").tobytes()
+        first = x.payload[:, 0].contiguous()
+        values = kernels.coefficients(first, coefficients.tolist(), self._basis(x.meta))
+        masks = x.payload[:, 1:].cpu().numpy().astype(np.uint32)
+        return wire.write_answer(masks, values.swapaxes(1, 2).cpu().numpy().astype(np.uint32))
+
+    def _basis(self, meta: CipherMeta) -> Basis:
+        return Basis(self.params.ring_degree, self.params.primes[: meta.limbs])
+
+
+class RnsBackend(Backend):
+    """Residue kernels; `device` is a torch device for the teacher's side."""
+
+    name = "rns"
+
+    def __init__(self, device: str = "cpu") -> None:
+        self._device = torch.device(device)
+
+    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+        """SEAL's keys; encoding and transforms by the kernels."""
+        context = seal_context(params)
+        secret, public = seal_keys.generate(context, relinearization=relinearization)
+        return StudentKeys(
+            public, ResidueEncryptor(context, secret), ResidueDecryptor(context, secret)
+        )
+
+    def evaluator(self, params: CkksParameters, public: PublicKeys) -> RnsEvaluator:
+        """An evaluator under one student's public keys."""
+        return RnsEvaluator(params, public, self._device)
+
+
+def _tensor(values: NDArray[np.generic], device: torch.device) -> torch.Tensor:
+    return torch.from_numpy(values.astype(np.int32)).to(device)

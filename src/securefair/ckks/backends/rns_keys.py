@@ -1,0 +1,81 @@
+"""The student's side of the rns backend: SEAL encrypts zeros and decrypts, kernels do the rest.
+
+An encryption of a message is an encryption of zero with the encoded message added to its first
+polynomial: SEAL samples and multiplies with the key, encoding is arithmetic on the student's own
+data at home.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.ckks.backends import kernels, wire
+from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.seal_context import SealContext, SealObject
+from securefair.ckks.backends.seal_keys import (
+    centred,
+    decrypt_residues,
+    seeded_encryptions_of_zero,
+    symmetric_encryptor,
+)
+from securefair.ckks.encoding import to_slots
+from securefair.ckks.evaluator import Released
+from securefair.ckks.tensor import CipherMeta
+
+
+class ResidueEncryptor:
+    """Symmetric, seeded encryption of whole matrices."""
+
+    def __init__(self, context: SealContext, secret: SealObject) -> None:
+        self._context = context
+        self._encryptor = symmetric_encryptor(context, secret)
+
+    def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
+        """Real slots (d, n <= N/2) -> upload."""
+        basis = _basis(meta)
+        slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
+        encoded = kernels.encode(slots, 2.0**meta.log2_scale, basis)
+        first, seeds = seeded_encryptions_of_zero(
+            self._context, self._encryptor, meta.limbs, meta.count
+        )
+        total = kernels.add(torch.from_numpy(first.astype(np.int32)), encoded, basis)
+        return wire.write_upload(total.numpy().astype(np.uint32), seeds)
+
+
+class ResidueDecryptor:
+    """Opens answers; what it returns must not be sent anywhere unrounded (IND-CPA-D)."""
+
+    def __init__(self, context: SealContext, secret: SealObject) -> None:
+        self._context = context
+        self._secret = secret
+
+    def open(self, released: Released) -> NDArray[np.float64]:
+        """Released coefficients (d, q), or all slots (d, N/2)."""
+        meta, chosen = released.meta, released.coefficients
+        if chosen is None:
+            whole = wire.read_whole(released.data, meta)
+            return to_slots(_values(self._decrypt(whole, meta), meta))
+        masks, values = wire.read_answer(released.data, meta, len(chosen))
+        # By linearity: decrypt with c0 = 0, then add the released coefficients of c0.
+        blank = np.zeros_like(masks[:, :1])
+        shares = self._decrypt(np.concatenate([blank, masks], axis=1), meta)[:, :, chosen]
+        return _values(shares + values.swapaxes(1, 2), meta)
+
+    def _decrypt(self, residues: NDArray[np.uint32], meta: CipherMeta) -> NDArray[np.uint64]:
+        """Ciphertexts (d, polys, limbs, N) -> message residues (d, limbs, N), coefficients."""
+        plain = decrypt_residues(self._context, self._secret, residues.astype(np.uint64))
+        message = torch.from_numpy(plain.astype(np.int32))
+        kernels.ntt_inverse_(message, _basis(meta))
+        return message.numpy().astype(np.uint64)
+
+
+def _values(residues: NDArray[np.uint64], meta: CipherMeta) -> NDArray[np.float64]:
+    """Message residues (d, limbs, n) -> values (d, n)."""
+    integers = np.stack([centred(row, meta) for row in residues])
+    return integers * float(2.0**-meta.log2_scale)
+
+
+def _basis(meta: CipherMeta) -> Basis:
+    return Basis(meta.params.ring_degree, meta.params.primes[: meta.limbs])
