@@ -34,8 +34,8 @@ class CkksParameters:
     """Concrete primes for a spec, within the modulus that 128-bit security allows.
 
     Raises:
-        PlanError: unknown ring degree, limb sizes outside 15..31 bits, or a modulus above
-            the security cap.
+        PlanError: unknown ring degree, limb sizes that are too small for primes of 1 mod 2N or
+            above 31 bits, or a modulus above the security cap.
     """
 
     spec: CkksSpec
@@ -59,11 +59,15 @@ class CkksParameters:
                 found=bits,
                 expected=f"{lowest} to {MAX_LIMB_BITS} bits",
             )
-        if self.log_qp > cap:
+        try:
+            log_qp = self.log_qp
+        except ValueError as error:
+            raise PlanError("too few primes", where="limb_bits", found=str(error)) from error
+        if log_qp > cap:
             raise PlanError(
                 f"the modulus is too large for {SECURITY_BITS}-bit security at this ring degree",
                 where="limb_bits",
-                found=f"{self.log_qp:.1f} bits",
+                found=f"{log_qp:.1f} bits",
                 expected=f"at most {cap} bits at N = {spec.ring_degree}",
                 hint="Use the next larger ring degree, or fewer limbs",
             )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import struct
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -55,9 +56,7 @@ class Pipe:
     def __init__(self) -> None:
         self._descriptor = os.memfd_create("securefair")
         self.path = f"/proc/self/fd/{self._descriptor}"
-
-    def __del__(self) -> None:
-        os.close(self._descriptor)
+        weakref.finalize(self, os.close, self._descriptor)
 
     def body(self, obj: Savable) -> bytes:
         """The decompressed body of a SEAL object."""

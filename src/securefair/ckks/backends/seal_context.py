@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -40,12 +41,20 @@ class SealContext:
                 "SEAL refuses these parameters", found=self.seal.parameters_error_message()
             )
         self.evaluator = seal.Evaluator(self.seal)
-        self.pipe = Pipe()
+        self._pipes = threading.local()
         self._words: dict[int, list[int]] = {}
         level = self.seal.first_context_data()
         while level is not None:
             self._words[len(level.parms().coeff_modulus())] = level.parms_id()
             level = level.next_context_data()
+
+    @property
+    def pipe(self) -> Pipe:
+        """This thread's pipe: what one writes, no other may read."""
+        if not hasattr(self._pipes, "pipe"):
+            self._pipes.pipe = Pipe()
+        pipe: Pipe = self._pipes.pipe
+        return pipe
 
     def parms_words(self, limbs: int) -> list[int]:
         """SEAL's identifier of the data level with that many limbs, as four words."""
