@@ -133,7 +133,8 @@ class Student:
         if not wish.sends_predictions or factors is None:
             raise DataError("this release sends no predictions", found=wish.release)
         expected = (wish.samples, wish.classes)
-        if predictions.shape != expected or not np.allclose(predictions.sum(axis=1), 1.0):
+        probable = predictions.shape == expected and predictions.min() >= 0
+        if not probable or not np.allclose(predictions.sum(axis=1), 1.0):
             raise DataError(
                 "not the probabilities of every sample", found=predictions.shape, expected=expected
             )
@@ -237,6 +238,12 @@ class Teacher:
                 expected=f"at least {self._min_flooding_bits}",
             )
         plan = plan_exchange(wish)
+        if len(keys.relinearization) > plan.evaluation_key_bytes:
+            raise EncryptionError(
+                "evaluation keys are larger than the plan lists",
+                found=f"{len(keys.relinearization)} bytes",
+                expected=f"at most {plan.evaluation_key_bytes} bytes",
+            )
         evaluator = self._backend.evaluator(plan.params, keys)
         factors = (
             steps.receive(evaluator, plan.factors, basis, plan.blocks)

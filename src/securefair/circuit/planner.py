@@ -23,6 +23,7 @@ from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
+from securefair.ckks.masking import masks_hold
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, ntt_primes
 from securefair.ckks.rules import AffineSpec
@@ -148,11 +149,15 @@ def plan_exchange(wish: Wish) -> ExchangePlan:
     """
     check_wish(wish)
     nearest: ExchangePlan | None = None
+    unmasked = False
     for spec in _candidates(wish):
         best: ExchangePlan | None = None
         for schedule in _schedules(wish, spec):
             found = _evaluate(wish, schedule)
             if found is None:
+                continue
+            if not _masked(found):
+                unmasked |= found.relative_error <= wish.precision
                 continue
             if nearest is None or found.relative_error < nearest.relative_error:
                 nearest = found
@@ -160,6 +165,14 @@ def plan_exchange(wish: Wish) -> ExchangePlan:
                 best = found
         if best is not None:
             return best
+    if unmasked:
+        raise PlanError(
+            "so many numbers per class could unmask the model to a dishonest student",
+            where="q",
+            found=wish.q,
+            expected="fewer",
+            hint="Release fewer numbers, or 'logits' knowingly",
+        )
     raise PlanError(
         "no parameters at 128-bit security grant this",
         where="precision",
@@ -167,6 +180,16 @@ def plan_exchange(wish: Wish) -> ExchangePlan:
         expected=f"at least {nearest.relative_error:.2g}" if nearest else "a shallower circuit",
         hint="Allow a larger error, fewer flooding bits, or tighter bounds on the model",
     )
+
+
+def _masked(plan: ExchangePlan) -> bool:
+    """Answers stay masked under any public key; `logits` tell the model's function knowingly."""
+    released = plan.coefficients
+    if released is None:
+        return True
+    if released > plan.params.slots:  # for real values the other coefficients repeat these
+        return False
+    return all(masks_hold(meta, released) for meta in plan.released)
 
 
 def _better(plan: ExchangePlan, best: ExchangePlan | None) -> bool:

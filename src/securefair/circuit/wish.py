@@ -17,6 +17,13 @@ MAX_EXACT_BITS = 53 - 31
 """Bits left for weights and the number of inputs when a float64 sum of residues is exact."""
 
 
+MAX_SIZE = 1 << 20
+"""Most samples, features, units, classes or numbers: planning takes time in proportion."""
+
+MAX_BOUND = 2.0**20
+"""Bounds beyond this or below its inverse cannot be meant."""
+
+
 class HeadBounds(msgspec.Struct, frozen=True, kw_only=True):
     """Public promises about features and models; nothing here may depend on private weights.
 
@@ -113,10 +120,14 @@ def check_wish(wish: Wish) -> None:
         PlanError: names the field, and the nearest possible value where there is one.
     """
     for field, least in (("features", 1), ("classes", 2), ("samples", 2), ("hidden", 0), ("q", 1)):
-        _within(field, getattr(wish, field), least, None)
+        _within(field, getattr(wish, field), least, MAX_SIZE)
     _within("flooding_bits", wish.flooding_bits, 0, 60)
     _within("weight_bits", wish.weight_bits, 2, MAX_EXACT_BITS - 1)
     _within("precision", wish.precision, 2.0**-40, 0.5)
+    for field in HeadBounds.__struct_fields__:
+        bound = getattr(wish.bounds, field)
+        if bound is not None:
+            _within(f"bounds.{field}", bound, 1 / MAX_BOUND, MAX_BOUND)
     _one_of("release", wish.release, ("loss", "class_sums", "projection", "logits"))
     _one_of("basis", wish.basis, ("public", "student"))
     if wish.release == "projection" and wish.q >= wish.samples:
@@ -138,14 +149,9 @@ def check_wish(wish: Wish) -> None:
         )
 
 
-def _within(field: str, value: float, least: float, most: float | None) -> None:
-    if value < least or (most is not None and value > most):
-        raise PlanError(
-            "out of range",
-            where=field,
-            found=value,
-            expected=f"at least {least}" if most is None else f"{least} to {most}",
-        )
+def _within(field: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:  # NaN is not within
+        raise PlanError("out of range", where=field, found=value, expected=f"{least} to {most}")
 
 
 def _one_of(field: str, value: str, choices: Sequence[str]) -> None:

@@ -236,7 +236,7 @@ def paired(x: CipherMeta, y: CipherMeta) -> None:
 def fits(x: CipherMeta) -> CipherMeta:
     """Refuse a value that could wrap around the modulus."""
     largest = math.log2(x.bound * 2.0**x.log2_scale + TAIL * x.noise)
-    room = x.params.log_q(x.limbs) - 1
+    room = x.log_q - 1
     if largest > room:
         raise EncryptionError(
             "the value would wrap around the modulus",

@@ -43,6 +43,11 @@ class CipherMeta:
         return self.limbs - 1
 
     @property
+    def log_q(self) -> float:
+        """log2 of the modulus that is left."""
+        return self.params.log_q(self.limbs)
+
+    @property
     def residue_shape(self) -> tuple[int, int, int, int]:
         """Shape of the residue array: (d, polys, limbs, N)."""
         return self.count, self.polys, self.limbs, self.params.ring_degree
