@@ -39,6 +39,10 @@ struct L {
     static INLINE reg set1(u64 x) { return x; }
     static INLINE reg load(const u64* p) { return *p; }
     static INLINE void store(u64* p, reg x) { *p = x; }
+    // Lane l of the eight registers to to[8 l] .. to[8 l + 7].
+    static INLINE void store_columns(u64* to, const reg* h) {
+        for (int i = 0; i < 8; ++i) to[i] = h[i];
+    }
     static INLINE reg add(reg a, reg b) { return a + b; }
     static INLINE reg bit_xor(reg a, reg b) { return a ^ b; }
     template <int k>
@@ -64,6 +68,18 @@ struct L {
     OPERATION void store(u64* p, reg x) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
     }
+    OPERATION void store_columns(u64* to, const reg* h) {
+        for (int i = 0; i < 8; i += 4) {
+            const reg a = _mm256_unpacklo_epi64(h[i], h[i + 1]);
+            const reg b = _mm256_unpackhi_epi64(h[i], h[i + 1]);
+            const reg c = _mm256_unpacklo_epi64(h[i + 2], h[i + 3]);
+            const reg d = _mm256_unpackhi_epi64(h[i + 2], h[i + 3]);
+            store(to + i, _mm256_permute2x128_si256(a, c, 0x20));
+            store(to + i + 8, _mm256_permute2x128_si256(b, d, 0x20));
+            store(to + i + 16, _mm256_permute2x128_si256(a, c, 0x31));
+            store(to + i + 24, _mm256_permute2x128_si256(b, d, 0x31));
+        }
+    }
     OPERATION reg add(reg a, reg b) { return _mm256_add_epi64(a, b); }
     OPERATION reg bit_xor(reg a, reg b) { return _mm256_xor_si256(a, b); }
     template <int k>
@@ -84,6 +100,27 @@ struct L {
     OPERATION reg set1(u64 x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
     OPERATION reg load(const u64* p) { return _mm512_loadu_si512(p); }
     OPERATION void store(u64* p, reg x) { _mm512_storeu_si512(p, x); }
+    OPERATION void store_columns(u64* to, const reg* h) {
+        // Pairs of words, then pairs of pairs: even[i] holds lanes 0, 2, 4, 6 of words 2i, 2i + 1.
+        reg even[4], odd[4];
+        for (int i = 0; i < 4; ++i) {
+            even[i] = _mm512_unpacklo_epi64(h[2 * i], h[2 * i + 1]);
+            odd[i] = _mm512_unpackhi_epi64(h[2 * i], h[2 * i + 1]);
+        }
+        store_quarters(to, even);
+        store_quarters(to + 8, odd);
+    }
+    // Quarter k of the four registers to to[16 k] .. to[16 k + 7].
+    OPERATION void store_quarters(u64* to, const reg* x) {
+        const reg a = _mm512_shuffle_i64x2(x[0], x[1], 0x88);  // quarters 0, 2 of both
+        const reg b = _mm512_shuffle_i64x2(x[2], x[3], 0x88);
+        const reg c = _mm512_shuffle_i64x2(x[0], x[1], 0xDD);  // quarters 1, 3
+        const reg d = _mm512_shuffle_i64x2(x[2], x[3], 0xDD);
+        store(to, _mm512_shuffle_i64x2(a, b, 0x88));
+        store(to + 16, _mm512_shuffle_i64x2(c, d, 0x88));
+        store(to + 32, _mm512_shuffle_i64x2(a, b, 0xDD));
+        store(to + 48, _mm512_shuffle_i64x2(c, d, 0xDD));
+    }
     OPERATION reg add(reg a, reg b) { return _mm512_add_epi64(a, b); }
     OPERATION reg bit_xor(reg a, reg b) { return _mm512_xor_si512(a, b); }
     template <int k>

@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t most_rows = 8;
 constexpr std::size_t tile_columns = 256;
+// A tile's rows are far apart, so the processor does not foresee them: fetch some rows early.
+constexpr std::size_t rows_ahead = 6;
 constexpr std::int32_t largest_weight = 32767;
 
 // A digit is at most 2^15: below this sum of absolute weights a 32-bit sum cannot overflow.

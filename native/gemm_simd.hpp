@@ -104,7 +104,11 @@ struct M : V {
         return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(V::add(x, shift), 16),
                                        V::add(y, shift));
     }
-    OPERATION reg dot(reg sum, reg x, reg w) { return _mm512_dpwssd_epi32(sum, x, w); }
+    OPERATION reg dot(reg sum, reg x, reg w) {
+        // As the intrinsic, but GCC 12 would copy and spill the sums around it.
+        asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
+        return sum;
+    }
     OPERATION void add_half(double* at, __m256i low, __m256i high) {
         const __m512d value = _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(65536.0),
                                               _mm512_cvtepi32_pd(low));

@@ -11,6 +11,21 @@
 
 namespace securefair {
 
+namespace {
+
+constexpr std::size_t buffer_words = 512;  // the stream is made 4096 bytes at a time
+constexpr std::size_t node_words = 8;      // of which one BLAKE2b call makes 64
+constexpr std::size_t buffers_at_once = 8;
+
+// Parameter words of the BLAKE2X note. Root: digest, key, fanout and depth; node: digest and leaf,
+// fanout and depth are 0; the length of the output stands beside the number of the node.
+constexpr u64 root_lengths = 64 | seed_bytes << 8 | u64{1} << 16 | u64{1} << 24;
+constexpr u64 node_lengths = 64 | u64{64} << 32;
+constexpr u64 output_length = u64{8 * buffer_words} << 32;
+constexpr u64 inner_length = u64{64} << 8;
+
+}  // namespace
+
 #define TARGET
 namespace scalar {
 #include "prng.inl"
@@ -32,20 +47,8 @@ namespace avx512 {
 
 namespace {
 
-void output_nodes(u64* to, const std::array<u64, 8>& root) { DISPATCH(output_nodes, to, root) }
-
-// The root hash of BLAKE2Xb: keyed BLAKE2b of the counter, 4096 bytes of output announced.
-std::array<u64, 8> root_hash(const std::uint8_t* seed, u64 counter) {
-    std::array<u64, 8> h = blake2b_iv;
-    h[0] ^= 64 | seed_bytes << 8 | u64{1} << 16 | u64{1} << 24;  // digest, key, fanout, depth
-    h[1] ^= u64{8 * buffer_words} << 32;
-    u64 block[16] = {};
-    std::memcpy(block, seed, seed_bytes);
-    scalar::compress<16>(h.data(), block, 128, false);
-    std::fill_n(block, 16, 0);
-    block[0] = counter;
-    scalar::compress<16>(h.data(), block, 128 + sizeof counter, true);
-    return h;
+void stream_buffers(u64* to, const u64* seed, u64 counter) {
+    DISPATCH(stream_buffers, to, seed, counter)
 }
 
 struct Rejected {
@@ -59,20 +62,21 @@ u64 first_rejected(u32 p) {
     return largest - largest % p - 1;
 }
 
-// 512 words at a time of a seed's stream.
+// The words of a seed's stream, some buffers at a time.
 class SeedStream {
 public:
-    explicit SeedStream(const std::uint8_t* seed) : seed_(seed) {}
+    explicit SeedStream(const std::uint8_t* seed) { std::memcpy(seed_, seed, seed_bytes); }
 
     std::span<const u64> refill() {
-        output_nodes(buffer_, root_hash(seed_, counter_++));
-        return buffer_;
+        stream_buffers(words_, seed_, counter_);
+        counter_ += buffers_at_once;
+        return words_;
     }
 
 private:
-    const std::uint8_t* seed_;
+    u64 seed_[seed_bytes / sizeof(u64)];
     u64 counter_ = 0;
-    alignas(64) u64 buffer_[buffer_words];
+    alignas(64) u64 words_[buffers_at_once * buffer_words];
 };
 
 class GivenStream {
@@ -91,7 +95,7 @@ private:
 };
 
 template <typename Stream>
-void sample(u32* to, Stream stream, const Basis& basis) {
+void sample(u32* to, Stream&& stream, const Basis& basis) {
     const std::size_t n = basis[0]->n;
     std::vector<Rejected> rejected;
     std::span<const u64> words;

@@ -2,7 +2,6 @@
 // ciphertext: BLAKE2Xb (RFC 7693 with the XOF parameters of the BLAKE2X note) and rejection.
 #pragma once
 
-#include <array>
 #include <span>
 
 #include "modular.hpp"
@@ -12,8 +11,6 @@ namespace securefair {
 using Basis = std::span<const Tables* const>;
 
 constexpr std::size_t seed_bytes = 64;
-constexpr std::size_t buffer_words = 512;  // the stream is made 4096 bytes at a time
-constexpr std::size_t node_words = 8;      // of which one BLAKE2b call makes 64
 
 // (count, limbs, n) residues, uniform below each prime, from (count, 64) bytes.
 void expand_seeds(u32* to, const std::uint8_t* seeds, std::size_t count, const Basis& basis);

@@ -1,63 +1,91 @@
 using lanes = L::reg;
 
-static INLINE TARGET void mix(lanes* v, int a, int b, int c, int d, lanes x, lanes y) {
-    v[a] = L::add(L::add(v[a], v[b]), x);
+template <int words>
+static INLINE TARGET lanes add_word(lanes v, const lanes* m, int word) {
+    return word < words ? L::add(v, m[word]) : v;
+}
+
+template <int words>
+static INLINE TARGET void mix(lanes* v, int a, int b, int c, int d, const lanes* m, int x, int y) {
+    v[a] = L::add(add_word<words>(v[a], m, x), v[b]);
     v[d] = L::template rotate_right<32>(L::bit_xor(v[d], v[a]));
     v[c] = L::add(v[c], v[d]);
     v[b] = L::template rotate_right<24>(L::bit_xor(v[b], v[c]));
-    v[a] = L::add(L::add(v[a], v[b]), y);
+    v[a] = L::add(add_word<words>(v[a], m, y), v[b]);
     v[d] = L::template rotate_right<16>(L::bit_xor(v[d], v[a]));
     v[c] = L::add(v[c], v[d]);
     v[b] = L::template rotate_right<63>(L::bit_xor(v[b], v[c]));
 }
 
-template <int words>
-static INLINE TARGET lanes word(const u64* m, int i) {
-    return L::set1(i < words ? m[i] : 0);
-}
-
-// One block in every lane: h becomes the next state. Words of m from `words` on are zero.
-template <int words>
-static INLINE TARGET void compress(lanes* h, const u64* m, u64 bytes, bool last) {
-    lanes v[16];
-    for (int i = 0; i < 8; ++i) v[i] = h[i];
-    for (int i = 0; i < 8; ++i) v[8 + i] = L::set1(blake2b_iv[i]);
-    v[12] = L::bit_xor(v[12], L::set1(bytes));
-    if (last) v[14] = L::bit_xor(v[14], L::set1(~u64{0}));
+// One message block in every lane of `ways` sets of lanes: states h become the next. The sets take
+// turns, because the steps of one wait for each other. m holds the block's first `words` words,
+// the others are zero.
+template <int words, int ways>
+static INLINE TARGET void compress(lanes (&h)[ways][8], const lanes* m, u64 bytes, bool last) {
+    lanes v[ways][16];
+    for (int s = 0; s < ways; ++s) {
+        for (int i = 0; i < 8; ++i) v[s][i] = h[s][i];
+        for (int i = 0; i < 8; ++i) v[s][8 + i] = L::set1(blake2b_iv[i]);
+        v[s][12] = L::bit_xor(v[s][12], L::set1(bytes));
+        if (last) v[s][14] = L::bit_xor(v[s][14], L::set1(~u64{0}));
+    }
 #pragma GCC unroll 12
     for (int round = 0; round < 12; ++round) {
-        const std::uint8_t* const s = blake2b_sigma[round];
-        mix(v, 0, 4, 8, 12, word<words>(m, s[0]), word<words>(m, s[1]));
-        mix(v, 1, 5, 9, 13, word<words>(m, s[2]), word<words>(m, s[3]));
-        mix(v, 2, 6, 10, 14, word<words>(m, s[4]), word<words>(m, s[5]));
-        mix(v, 3, 7, 11, 15, word<words>(m, s[6]), word<words>(m, s[7]));
-        mix(v, 0, 5, 10, 15, word<words>(m, s[8]), word<words>(m, s[9]));
-        mix(v, 1, 6, 11, 12, word<words>(m, s[10]), word<words>(m, s[11]));
-        mix(v, 2, 7, 8, 13, word<words>(m, s[12]), word<words>(m, s[13]));
-        mix(v, 3, 4, 9, 14, word<words>(m, s[14]), word<words>(m, s[15]));
+#pragma GCC unroll 2
+        for (int turn = 0; turn < 2; ++turn) {  // columns, then diagonals
+            const std::uint8_t* const order = blake2b_sigma[round] + 8 * turn;
+#pragma GCC unroll 2
+            for (int s = 0; s < ways; ++s) {
+                // The registers are all needed for v: keep the message an operand in memory.
+                asm("" : "+r"(m));
+#pragma GCC unroll 4
+                for (int g = 0; g < 4; ++g)
+                    mix<words>(v[s], g, 4 + (g + turn) % 4, 8 + (g + 2 * turn) % 4,
+                               12 + (g + 3 * turn) % 4, m, order[2 * g], order[2 * g + 1]);
+            }
+        }
     }
-    for (int i = 0; i < 8; ++i) h[i] = L::bit_xor(h[i], L::bit_xor(v[i], v[8 + i]));
+    for (int s = 0; s < ways; ++s)
+        for (int i = 0; i < 8; ++i) h[s][i] = L::bit_xor(h[s][i], L::bit_xor(v[s][i], v[s][8 + i]));
 }
 
-// All output nodes of one buffer: node i is an unkeyed BLAKE2b of the root hash.
-TARGET void output_nodes(u64* to, const std::array<u64, 8>& root) {
-    constexpr u64 count = buffer_words / node_words;
-    constexpr u64 lengths = 64 | u64{64} << 32;  // digest, leaf; fanout and depth are 0
-    constexpr u64 inner_length = u64{64} << 8;
-    u64 numbers[L::width];
-    for (u64 first = 0; first < count; first += L::width) {
-        for (std::size_t l = 0; l < L::width; ++l)
-            numbers[l] = blake2b_iv[1] ^ ((first + l) | u64{8 * buffer_words} << 32);
-        lanes h[8];
-        for (int i = 0; i < 8; ++i) h[i] = L::set1(blake2b_iv[i]);
-        h[0] = L::set1(blake2b_iv[0] ^ lengths);
-        h[1] = L::load(numbers);
-        h[2] = L::set1(blake2b_iv[2] ^ inner_length);
-        compress<8>(h, root.data(), 64, true);
-        for (std::size_t i = 0; i < node_words; ++i) {
-            L::store(numbers, h[i]);
-            for (std::size_t l = 0; l < L::width; ++l)
-                to[(first + l) * node_words + i] = numbers[l];
+static INLINE TARGET void first_state(lanes* h, const u64 (&parameters)[3]) {
+    for (int i = 0; i < 8; ++i) h[i] = L::set1(blake2b_iv[i] ^ (i < 3 ? parameters[i] : 0));
+}
+
+// The root hashes of consecutive buffers: keyed BLAKE2b of the counter. root[i] holds word i.
+static TARGET void root_hashes(u64 (*root)[buffers_at_once], const u64* seed, u64 counter) {
+    lanes h[1][8], m[8];
+    for (std::size_t b = 0; b < buffers_at_once; b += L::width) {
+        first_state(h[0], {root_lengths, output_length, 0});
+        for (int i = 0; i < 8; ++i) m[i] = L::set1(seed[i]);
+        compress<8, 1>(h, m, 128, false);
+        u64 counters[L::width];
+        for (std::size_t l = 0; l < L::width; ++l) counters[l] = counter + b + l;
+        m[0] = L::load(counters);
+        compress<1, 1>(h, m, 128 + sizeof counter, true);
+        for (int i = 0; i < 8; ++i) L::store(root[i] + b, h[0][i]);
+    }
+}
+
+TARGET void stream_buffers(u64* to, const u64* seed, u64 counter) {
+    u64 root[8][buffers_at_once];
+    root_hashes(root, seed, counter);
+    constexpr std::size_t nodes = buffer_words / node_words;
+    for (std::size_t b = 0; b < buffers_at_once; ++b) {
+        lanes m[8];
+        for (int i = 0; i < 8; ++i) m[i] = L::set1(root[i][b]);
+        for (std::size_t first = 0; first < nodes; first += 2 * L::width) {
+            lanes h[2][8];
+            for (int s = 0; s < 2; ++s) {
+                u64 numbers[L::width];
+                for (std::size_t l = 0; l < L::width; ++l)
+                    numbers[l] = first + s * L::width + l;
+                first_state(h[s], {node_lengths, output_length, inner_length});
+                h[s][1] = L::bit_xor(h[s][1], L::load(numbers));
+            }
+            compress<8, 2>(h, m, 64, true);
+            for (int s = 0; s < 2; ++s, to += L::width * node_words) L::store_columns(to, h[s]);
         }
     }
 }
