@@ -6,6 +6,7 @@ take the same sharing decisions and to reach the same numbers within its planned
 
 from securefair.algorithms.algorithm import Algorithm, run
 from securefair.algorithms.cycle import Cycle
+from securefair.algorithms.early_stopping import EarlyStopping
 from securefair.algorithms.population import (
     LogitsRelease,
     Population,
@@ -18,6 +19,7 @@ from securefair.algorithms.vpdl import Vpdl
 __all__ = [
     "Algorithm",
     "Cycle",
+    "EarlyStopping",
     "LogitsRelease",
     "Population",
     "ProjectionRelease",

@@ -1,0 +1,81 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from securefair.algorithms import EarlyStopping, Standalone, run
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError
+
+
+def parameters(learner):
+    return torch.cat([p.detach().flatten() for p in learner.model.parameters()])
+
+
+def test_until_it_stops_it_is_standalone_and_then_it_rests(make_population):
+    population = make_population()
+    rounds = 8
+    early = EarlyStopping(rounds=rounds)
+    stops = early.init(population, 3).stops
+    alone = [Standalone().init(population, 3)]
+    mine = [early.init(population, 3)]
+    for _ in range(rounds):
+        alone.append(Standalone().round(alone[-1], population)[0])
+        mine.append(early.round(mine[-1], population)[0])
+    for name in population.names:
+        for t in range(rounds + 1):
+            expected = alone[min(t, stops[name])].learners[name]
+            assert torch.equal(parameters(mine[t].learners[name]), parameters(expected))
+
+
+def test_the_choice_is_the_lowest_loss_on_validation(make_population):
+    """Labels that nothing explains: the longer one trains, the worse on samples set aside."""
+    rng = np.random.default_rng(0)
+
+    def noise(count):
+        return Samples(rng.normal(size=(count, 4)), rng.integers(0, 2, count), 2)
+
+    people = tuple(ParticipantData(name, noise(30), noise(10)) for name in "abc")
+    hopeless = make_population(participants=people, local_epochs=5, local_steps=20, hidden=16)
+    stops = EarlyStopping(rounds=20).init(hopeless, 0).stops
+    assert all(stop < 5 for stop in stops.values())
+    # With a learnable task and far too little training so far, it goes on to the end.
+    slow = replace(make_population().optimizer, learning_rate=1e-3)
+    learnable = make_population(local_epochs=0, optimizer=slow)
+    assert set(EarlyStopping(rounds=5).init(learnable, 0).stops.values()) == {5}
+
+
+def test_test_samples_have_no_part_in_the_choice(make_population):
+    population = make_population()
+    flipped = replace(
+        population,
+        participants=tuple(
+            replace(own, test=replace(own.test, labels=1 - own.test.labels))
+            for own in population.participants
+        ),
+    )
+    early = EarlyStopping(rounds=6)
+    assert early.init(population, 1).stops == early.init(flipped, 1).stops
+
+
+def test_a_single_sample_of_each_class_is_enough(make_population, make_participant):
+    tiny = make_participant("tiny", 9, train=2)
+    population = make_population(participants=(tiny, make_participant("other", 1)))
+    record = list(run(EarlyStopping(rounds=2), population, 0, 2))[-1]
+    assert len(record.accuracy) == 2
+
+
+def test_records_show_nobody_asked_and_repeat_exactly(make_population):
+    population = make_population()
+    first = list(run(EarlyStopping(rounds=3), population, 0, 3))
+    assert first == list(run(EarlyStopping(rounds=3), population, 0, 3))
+    for t, record in enumerate(first):
+        assert (record.algorithm, record.round, record.forced) == ("early_stopping", t, False)
+        assert record.asked == record.answered == [[False] * 3] * 3
+
+
+@pytest.mark.parametrize("settings", [{"rounds": 0}, {"rounds": 5, "validation_fraction": 1.0}])
+def test_numbers_out_of_range_are_named(settings):
+    with pytest.raises(ConfigError, match=list(settings)[-1]):
+        EarlyStopping(**settings)
