@@ -32,6 +32,9 @@ from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError, PlanError
 
 MIN_FEATURE_SCALE = 16
+SCALE_STEPS = 8
+"""Steps a bit in which feature scales are searched."""
+
 FACTOR_SCALES = range(58, 19, -2)
 MAX_FLOODING_LIMBS = 4
 MAX_ANSWER_LIMBS = 3
@@ -230,24 +233,25 @@ def _schedules(wish: Wish, spec: CkksSpec) -> Iterator[Schedule]:
                     yield _schedule(wish, spec, scale, factor, product, flooding, answer_limbs)
 
 
-def _largest_feature_scale(wish: Wish, spec: CkksSpec, product: int, factor: int) -> int | None:
+def _largest_feature_scale(wish: Wish, spec: CkksSpec, product: int, factor: int) -> float | None:
     """Bisection: a larger scale is more precise until the value wraps around the modulus."""
-    low, high = MIN_FEATURE_SCALE - 1, rules.MAX_LOG2_ENCODED
+    low, high = MIN_FEATURE_SCALE * SCALE_STEPS - 1, rules.MAX_LOG2_ENCODED * SCALE_STEPS
     while low < high:
         middle = (low + high + 1) // 2
         # Flooded at the product level: nothing after it restricts the scale from above.
-        schedule = _schedule(wish, spec, middle, factor, product, product, product)
+        scale = middle / SCALE_STEPS
+        schedule = _schedule(wish, spec, scale, factor, product, product, product)
         if _evaluate(wish, schedule, flood=False) is None:
             high = middle - 1
         else:
             low = middle
-    return low if low >= MIN_FEATURE_SCALE else None
+    return low / SCALE_STEPS if low >= MIN_FEATURE_SCALE * SCALE_STEPS else None
 
 
 def _schedule(
     wish: Wish,
     spec: CkksSpec,
-    scale: int,
+    scale: float,
     factor: int,
     product: int,
     flooding: int,

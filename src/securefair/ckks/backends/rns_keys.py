@@ -17,9 +17,8 @@ from securefair.ckks.backends.seal_context import SealContext, SealObject
 from securefair.ckks.backends.seal_keys import (
     centred,
     decrypt_residues,
-    seeded_encryptions_of_zero,
-    symmetric_encryptor,
 )
+from securefair.ckks.backends.zero_pool import ZeroPool
 from securefair.ckks.encoding import to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.tensor import CipherMeta
@@ -29,19 +28,16 @@ class ResidueEncryptor:
     """Symmetric, seeded encryption of whole matrices."""
 
     def __init__(self, context: SealContext, secret: SealObject) -> None:
-        self._context = context
-        self._encryptor = symmetric_encryptor(context, secret)
+        self._zeros = ZeroPool(context, secret)
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
         """Real slots (d, n <= N/2) -> upload."""
         basis = _basis(meta)
         slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
         encoded = kernels.encode(slots, 2.0**meta.log2_scale, basis)
-        first, seeds = seeded_encryptions_of_zero(
-            self._context, self._encryptor, meta.limbs, meta.count
-        )
-        total = kernels.add(torch.from_numpy(first.astype(np.int32)), encoded, basis)
-        return wire.write_upload(total.numpy().astype(np.uint32), seeds)
+        first, seeds = self._zeros.take(meta.limbs, meta.count)
+        total = kernels.add(torch.from_numpy(first.view(np.int32)), encoded, basis)
+        return wire.write_upload(total.numpy().view(np.uint32), seeds)
 
 
 class ResidueDecryptor:

@@ -56,18 +56,12 @@ def symmetric_encryptor(context: SealContext, secret: SealObject) -> SealObject:
     return seal.Encryptor(context.seal, secret)
 
 
-def seeded_encryptions_of_zero(
-    context: SealContext, encryptor: SealObject, limbs: int, count: int
-) -> tuple[Residues, list[bytes]]:
-    """First polynomials (count, limbs, N) and seeds of fresh symmetric encryptions of zero."""
-    words = context.parms_words(limbs)
-    first, seeds = [], []
-    for _ in range(count):
-        zero = encryptor.encrypt_zero_symmetric(words)
-        residues, seed = read_ciphertext(context.pipe.body(zero))
-        first.append(residues[0])
-        seeds.append(seed)
-    return np.stack(first), seeds
+def seeded_zero(context: SealContext, encryptor: SealObject, limbs: int) -> tuple[Residues, bytes]:
+    """First polynomial (limbs, N) and seed of a fresh symmetric encryption of zero."""
+    zero = encryptor.encrypt_zero_symmetric(context.parms_words(limbs))
+    residues, seed = read_ciphertext(context.pipe.body(zero))
+    first: Residues = residues[0]
+    return first, seed
 
 
 def decrypt_residues(context: SealContext, secret: SealObject, residues: Residues) -> Residues:

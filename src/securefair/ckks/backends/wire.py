@@ -56,7 +56,7 @@ def read_public_key(data: bytes, params: CkksParameters) -> tuple[Words, bytes]:
 
 def write_upload(first: Words, seeds: list[bytes]) -> bytes:
     """First polynomials (d, limbs, N) and their seeds."""
-    return first.astype("<u4").tobytes() + b"".join(seeds)
+    return b"".join([np.ascontiguousarray(first, dtype="<u4").data.cast("B"), *seeds])
 
 
 def read_upload(data: bytes, meta: CipherMeta) -> tuple[Words, list[bytes]]:
