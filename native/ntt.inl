@@ -141,12 +141,13 @@ static TARGET void join_halves(u32* row, std::size_t step, std::size_t m, std::s
     }
 }
 
-// Groups of two registers: everything that stays inside them, in one pass.
-static TARGET void split_groups(u32* row, const Tables& t) {
+// Groups of two registers, from number `first` of the whole row on: everything that stays inside
+// them, in one pass.
+static TARGET void split_groups(u32* row, std::size_t words, std::size_t first, const Tables& t) {
     constexpr std::size_t group = 2 * V::width;
     const reg p = V::set1(t.p);
-    for (std::size_t g = 0; g < t.n / group; ++g) {
-        u32* at = row + g * group;
+    for (std::size_t g = first; g < first + words / group; ++g) {
+        u32* at = row + (g - first) * group;
         const std::size_t w = t.n / group + g;
         reg x = V::load(at), y = V::load(at + V::width);
         split<true>(x, y, uniform_twiddle(&t.roots[w], &t.roots_quotient[w]), p);
@@ -159,11 +160,11 @@ static TARGET void split_groups(u32* row, const Tables& t) {
     }
 }
 
-static TARGET void join_groups(u32* row, const Tables& t) {
+static TARGET void join_groups(u32* row, std::size_t words, std::size_t first, const Tables& t) {
     constexpr std::size_t group = 2 * V::width;
     const reg p = V::set1(t.p);
-    for (std::size_t g = 0; g < t.n / group; ++g) {
-        u32* at = row + g * group;
+    for (std::size_t g = first; g < first + words / group; ++g) {
+        u32* at = row + (g - first) * group;
         const std::size_t w = t.n / group + g;
         reg x = V::load(at), y = V::load(at + V::width);
         if constexpr (V::width > 1) {
@@ -176,29 +177,58 @@ static TARGET void join_groups(u32* row, const Tables& t) {
     }
 }
 
-TARGET void ntt_forward(u32* row, const Tables& t) {
-    std::size_t m = 1, size = t.n;  // m blocks of `size` words are left to split
-    for (; size >= 8 * V::width; m *= 4, size /= 4)
-        for (std::size_t i = 0; i < m; ++i) split_quarters(row + i * size, size / 4, m, i, t);
-    if (size == 4 * V::width) {
-        for (std::size_t i = 0; i < m; ++i) split_halves(row + i * size, size / 2, m, i, t);
+// Words of a block that stays in the first-level cache while its stages are finished: longer rows
+// are split (or joined) block by block, not stage by stage.
+constexpr std::size_t cached_words = 8192;
+
+// Block i of m, `size` words, from its first stage down to single words.
+static TARGET void split_block(u32* row, std::size_t size, std::size_t m, std::size_t i,
+                               const Tables& t) {
+    if (size > cached_words) {
+        split_quarters(row, size / 4, m, i, t);
+        for (std::size_t k = 0; k < 4; ++k)
+            split_block(row + k * (size / 4), size / 4, 4 * m, 4 * i + k, t);
+        return;
     }
-    split_groups(row, t);
+    const std::size_t words = size;
+    std::size_t blocks = 1;  // `blocks` blocks of `size` words are left to split
+    for (; size >= 8 * V::width; blocks *= 4, size /= 4)
+        for (std::size_t k = 0; k < blocks; ++k)
+            split_quarters(row + k * size, size / 4, blocks * m, blocks * i + k, t);
+    if (size == 4 * V::width)
+        for (std::size_t k = 0; k < blocks; ++k)
+            split_halves(row + k * size, size / 2, blocks * m, blocks * i + k, t);
+    split_groups(row, words, i * (words / (2 * V::width)), t);
 }
 
-TARGET void ntt_inverse(u32* row, const Tables& t) {
-    join_groups(row, t);
-    std::size_t size = 2 * V::width, m = t.n / size;  // m blocks of `size` words are joined
-    if (std::countr_zero(m) % 2 == 1) {
+// The inverse, without the last two stages of the whole row.
+static TARGET void join_block(u32* row, std::size_t words, std::size_t m, std::size_t i,
+                              const Tables& t) {
+    if (words > cached_words) {
+        for (std::size_t k = 0; k < 4; ++k)
+            join_block(row + k * (words / 4), words / 4, 4 * m, 4 * i + k, t);
+        if (m > 1) join_quarters<false>(row, words / 4, m, i, t);
+        return;
+    }
+    std::size_t size = 2 * V::width, blocks = words / size;  // blocks of `size` words are joined
+    join_groups(row, words, i * blocks, t);
+    if (std::countr_zero(blocks) % 2 == 1) {
         size *= 2;
-        m /= 2;
-        for (std::size_t i = 0; i < m; ++i) join_halves(row + i * size, size / 2, m, i, t);
+        blocks /= 2;
+        for (std::size_t k = 0; k < blocks; ++k)
+            join_halves(row + k * size, size / 2, blocks * m, blocks * i + k, t);
     }
-    while (m > 4) {
+    for (const std::size_t left = m > 1 ? 1 : 4; blocks > left;) {
         size *= 4;
-        m /= 4;
-        for (std::size_t i = 0; i < m; ++i)
-            join_quarters<false>(row + i * size, size / 4, m, i, t);
+        blocks /= 4;
+        for (std::size_t k = 0; k < blocks; ++k)
+            join_quarters<false>(row + k * size, size / 4, blocks * m, blocks * i + k, t);
     }
+}
+
+TARGET void ntt_forward(u32* row, const Tables& t) { split_block(row, t.n, 1, 0, t); }
+
+TARGET void ntt_inverse(u32* row, const Tables& t) {
+    join_block(row, t.n, 1, 0, t);
     join_quarters<true>(row, t.n / 4, 1, 0, t);
 }

@@ -37,7 +37,7 @@ static INLINE TARGET void compress(lanes (&h)[ways][8], const lanes* m, u64 byte
 #pragma GCC unroll 2
             for (int s = 0; s < ways; ++s) {
                 // The registers are all needed for v: keep the message an operand in memory.
-                asm("" : "+r"(m));
+                asm volatile("" : "+r"(m));
 #pragma GCC unroll 4
                 for (int g = 0; g < 4; ++g)
                     mix<words>(v[s], g, 4 + (g + turn) % 4, 8 + (g + 2 * turn) % 4,
