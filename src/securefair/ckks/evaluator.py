@@ -135,8 +135,8 @@ class Evaluator(ABC, Generic[P]):
     def extract(self, x: CipherTensor[P], coefficients: NDArray[np.int64] | None) -> Released:
         """Bytes of an answer: everything, or only these message coefficients.
 
-        The other coefficients of the first polynomial are not sent at all; with the masks alone
-        they are uniform to the student, so what they held stays hidden perfectly.
+        The other coefficients of the first polynomial are not sent at all. Only the masks could
+        tell of them, and those of a sanitised tensor look uniform as long as RLWE does.
         """
         return Released(x.meta, coefficients, self._extract(x, coefficients))
 
