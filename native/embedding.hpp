@@ -24,8 +24,8 @@ struct Embedding {
 // Shared, immutable; made on first use.
 const Embedding& embedding(std::size_t n);
 
-// Values at the points -> coefficients in place: re holds coefficients 0 .. n/2 - 1 afterwards, im the others,
-// both in bit-reversed order and n/2 times too large.
+// Values at the points -> coefficients in place: re holds coefficients 0 .. n/2 - 1 afterwards, im
+// the others, both in bit-reversed order and n/2 times too large.
 void points_to_coefficients(double* re, double* im, const Embedding& e);
 
 // The inverse without the factor: coefficients in bit-reversed order -> values at the points.

@@ -25,10 +25,10 @@ constexpr std::size_t rows_ahead = 6;
 constexpr std::int32_t largest_weight = 32767;
 
 // A digit is at most 2^15: below this sum of absolute weights a 32-bit sum cannot overflow.
-constexpr std::int64_t chunk_limit = 65535;
+constexpr i64 chunk_limit = 65535;
 
 // A residue less 2^30 is at most 2^30: the doubles stay exact below 2^53.
-constexpr std::int64_t fold_limit = (std::int64_t{1} << 22);
+constexpr i64 fold_limit = (i64{1} << 22);
 
 // Pairs of inputs that are added up in 32 bits; `fold`: reduce the doubles afterwards.
 struct Chunk {
@@ -85,7 +85,7 @@ void multiply_tile(const Tile& tile, const std::vector<RowBlock>& blocks, u32* s
 struct PackedWeights {
     std::vector<u32> words;
     std::vector<RowBlock> blocks;
-    std::vector<std::int64_t> sums;  // of each output's weights
+    std::vector<i64> sums;  // of each output's weights
 
     PackedWeights(const std::int32_t* weights, std::size_t outputs, std::size_t inputs) {
         const std::size_t pairs = (inputs + 1) / 2;
@@ -98,14 +98,15 @@ struct PackedWeights {
         for (std::size_t b = 0; b < count; ++b) {
             const std::size_t first = b * outputs / count, last = (b + 1) * outputs / count;
             RowBlock block{first, last - first, to, {}};
-            std::int64_t in_chunk[most_rows] = {}, in_total[most_rows] = {};
+            i64 in_chunk[most_rows] = {}, in_total[most_rows] = {};
             std::size_t start = 0;
             for (std::size_t k = 0; k < pairs; ++k) {
                 bool full = false, large = false;
-                std::int64_t size[most_rows];
+                i64 size[most_rows];
                 for (std::size_t o = first; o < last; ++o) {
                     const std::int32_t w0 = at(o, 2 * k), w1 = at(o, 2 * k + 1);
-                    if (std::max(std::abs(std::int64_t{w0}), std::abs(std::int64_t{w1})) > largest_weight)
+                    const auto [least, most] = std::minmax(w0, w1);
+                    if (least < -largest_weight || most > largest_weight)
                         throw std::invalid_argument("weight beyond 15 bits");
                     *to++ = (static_cast<u32>(w0) & 0xFFFF) | static_cast<u32>(w1) << 16;
                     const std::size_t r = o - first;
@@ -128,7 +129,7 @@ struct PackedWeights {
             blocks.push_back(std::move(block));
         }
         for (std::size_t o = 0; o < outputs; ++o) {
-            std::int64_t sum = 0;
+            i64 sum = 0;
             for (std::size_t i = 0; i < inputs; ++i) sum += at(o, i);
             sums.push_back(sum);
         }
@@ -146,10 +147,11 @@ void linear_layer(u32* to, const std::int32_t* weights, const u32* x, const u32*
     for (std::size_t poly = 0; poly < polys; ++poly)
         for (std::size_t limb = 0; limb < limbs; ++limb)
             for (std::size_t o = 0; o < outputs; ++o) {
-                const std::int64_t p = basis[limb]->p;
-                const std::int64_t sum = (packed.sums[o] % p + p) % p * ((std::int64_t{1} << 30) % p) % p;
-                const std::int64_t added = bias != nullptr && poly == 0 ? bias[o * limbs + limb] : 0;
-                constants[(poly * limbs + limb) * outputs + o] = static_cast<double>((sum + added) % p);
+                const i64 p = basis[limb]->p;
+                const i64 sum = (packed.sums[o] % p + p) % p * ((i64{1} << 30) % p) % p;
+                const i64 added = bias != nullptr && poly == 0 ? bias[o * limbs + limb] : 0;
+                constants[(poly * limbs + limb) * outputs + o] =
+                    static_cast<double>((sum + added) % p);
             }
     const std::size_t columns = std::min(n, tile_columns), tiles = n / columns;
     // The widest register is the largest need: narrower ones fill the same words.

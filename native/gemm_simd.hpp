@@ -24,7 +24,7 @@ struct M : V {
         return ((x + digit_offset) >> 16) | ((y + digit_offset) & 0xFFFF0000);
     }
     static INLINE reg dot(reg sum, reg x, reg w) {
-        const auto low = [](u32 v) { return static_cast<std::int32_t>(static_cast<std::int16_t>(v)); };
+        const auto low = [](u32 v) { return std::int32_t{static_cast<std::int16_t>(v)}; };
         const auto high = [](u32 v) { return static_cast<std::int32_t>(v) >> 16; };
         return sum + static_cast<u32>(low(x) * low(w)) + static_cast<u32>(high(x) * high(w));
     }

@@ -169,7 +169,8 @@ void for_each_plain(const Tensor& x, const Polynomials& plain, std::size_t polys
             "plain is not (d, limbs, n)");
     const auto basis = tables(n, primes);
     parallel_for(d * polys * limbs, [&](std::size_t task) {
-        const std::size_t limb = task % limbs, poly = task / limbs % polys, i = task / limbs / polys;
+        const std::size_t limb = task % limbs, poly = task / limbs % polys;
+        const std::size_t i = task / limbs / polys;
         body((i * x.shape(1) + poly) * limbs + limb, i * limbs + limb, *basis[limb]);
     });
 }

@@ -94,7 +94,8 @@ static TARGET void join_quarters(u32* row, std::size_t step, std::size_t m, std:
     const reg p = V::set1(t.p);
     const Twiddle first = uniform_twiddle(w + 2 * (m + i), v + 2 * (m + i));
     const Twiddle second = uniform_twiddle(w + 2 * (m + i) + 1, v + 2 * (m + i) + 1);
-    const Twiddle outer = last ? uniform_twiddle(&t.n_inverse_root.value, &t.n_inverse_root.quotient)
+    const Factor& scaled = t.n_inverse_root;
+    const Twiddle outer = last ? uniform_twiddle(&scaled.value, &scaled.quotient)
                                : uniform_twiddle(w + m + i, v + m + i);
     const Twiddle shrink = uniform_twiddle(&t.n_inverse.value, &t.n_inverse.quotient);
     for (std::size_t j = 0; j < step; j += V::width) {

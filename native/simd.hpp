@@ -214,13 +214,15 @@ struct V {
     }
     // Interleaves the words of two registers, or takes even and odd words apart.
     OPERATION void zip(reg& x, reg& y) {
-        const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const __m512i first =
+            _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
         const reg a = _mm512_permutex2var_epi32(x, first, y);
         y = _mm512_permutex2var_epi32(x, add(first, set1(8)), y);
         x = a;
     }
     OPERATION void unzip(reg& x, reg& y) {
-        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i even =
+            _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
         const reg a = _mm512_permutex2var_epi32(x, even, y);
         y = _mm512_permutex2var_epi32(x, add(even, set1(1)), y);
         x = a;
