@@ -8,7 +8,8 @@ Noise is the standard deviation of a coefficient's error (average-case analysis 
 Curtis, Hales, Murphy, Ogilvie, Player, "On the precision loss in approximate homomorphic
 encryption", SAC 2023): errors of fresh encryptions are independent, everything later is added
 as if fully correlated. An error of deviation v appears in a slot with deviation v sqrt(N), and
-products multiply slot by slot.
+products multiply slot by slot. Errors that are multiplied by the secret, or by digits, are not
+Gaussian in a slot; their deviation is raised until `TAIL` deviations bound them there too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,13 @@ from securefair.errors import EncryptionError
 
 TAIL = 8.0
 """Deviations that an error bound allows for: 2^-50 a value for a Gaussian."""
+
+TAIL_OF_S, TAIL_OF_S2 = 2.2, 7.0
+"""What r s and r s^2, r a rounding error, need in a slot for the same 2^-50, over a Gaussian.
+
+s is a complex Gaussian there. |s|^2 is exponential, so Re(r s) exceeds t deviations with
+probability exp(-2t), Re(r s^2) with about exp(-1.5 (4 t^2)^(1/3)): 17.3 and 55 deviations.
+"""
 
 SCALE_TOLERANCE = 1e-6
 """Largest difference of log2 scales that counts as equal; a relative error of 2^-20."""
@@ -116,10 +124,16 @@ def add(x: CipherMeta, y: CipherMeta) -> CipherMeta:
 
 
 def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
-    """Slot-wise product without relinearisation: polynomial counts add up."""
+    """Slot-wise product without relinearisation: three polynomials."""
     if x.limbs != y.limbs or x.params != y.params:
         raise EncryptionError(
             "factors are at different levels", found=f"{x.limbs} and {y.limbs} limbs"
+        )
+    if x.polys != 2 or y.polys != 2:
+        raise EncryptionError(
+            "factors take two polynomials each",
+            found=f"{x.polys} and {y.polys}",
+            hint="Relinearise first",
         )
     root_n = math.sqrt(x.params.ring_degree)
     x_size, y_size = x.bound * 2.0**x.log2_scale, y.bound * 2.0**y.log2_scale
@@ -127,7 +141,7 @@ def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
         replace(
             x,
             count=max(x.count, y.count),
-            polys=x.polys + y.polys - 1,
+            polys=3,
             log2_scale=x.log2_scale + y.log2_scale,
             bound=x.bound * y.bound,
             noise=x_size * y.noise + y_size * x.noise + root_n * x.noise * y.noise,
@@ -145,12 +159,14 @@ def relinearize(x: CipherMeta) -> CipherMeta:
     """Back to two polynomials with the relinearisation key.
 
     One digit a data prime: noise sum_i d_i e_i / P with d_i uniform below q_i, and the rounding
-    of the division by the special prime P.
+    of the division by the special prime P. Digits are not centred: the mean q_i / 2 of their
+    coefficients adds up to q_i / (1 - zeta) at a root zeta, N q_i / pi next to 1. That slot
+    decides.
     """
     if x.polys != 3:
         raise EncryptionError("relinearisation takes three polynomials", found=x.polys)
     n, p = x.params.ring_degree, x.params.special_prime
-    digits = math.sqrt(n / 3) * math.hypot(*x.params.primes[: x.limbs]) * ERROR_STD / p
+    digits = n / math.pi * math.hypot(*x.params.primes[: x.limbs]) * ERROR_STD / p
     return fits(replace(x, polys=2, noise=x.noise + math.hypot(digits, rounding(n, 2))))
 
 
@@ -175,8 +191,9 @@ def zero_noise(x: CipherMeta) -> float:
     """
     n = x.params.ring_degree
     above = (*x.params.primes, x.params.special_prime)[x.limbs]
-    once = math.hypot(ERROR_STD * math.sqrt(1 + 4 * n / 3) / above, rounding(n, 2))
-    return math.hypot(once, once * math.sqrt(2 * n / 3)) if x.polys == 3 else once
+    drawn = ERROR_STD * math.sqrt(1 + 4 * n / 3) / above
+    once = math.hypot(drawn, rounding(n, 2))
+    return once if x.polys == 2 else math.hypot(once, drawn * math.sqrt(4 * n / 3), rounding(n, 3))
 
 
 def flooding(x: CipherMeta, flooding_bits: int) -> int:
@@ -186,8 +203,6 @@ def flooding(x: CipherMeta, flooding_bits: int) -> int:
 
 def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
     """Re-randomised and flooded, so that the ciphertext tells only its plaintext."""
-    if x.polys not in (2, 3):
-        raise EncryptionError("sanitising takes two or three polynomials", found=x.polys)
     uniform = 2.0 ** flooding(x, flooding_bits) / math.sqrt(3)
     return fits(replace(x, noise=math.hypot(x.noise, zero_noise(x), uniform), independent=False))
 
@@ -199,10 +214,10 @@ def rounding(ring_degree: int, polys: int) -> float:
     a coefficient of r1 s has variance (2 N / 3) / 12, one of r2 s^2 about (8 N^2 / 9) / 12.
     """
     n = ring_degree
-    variance = (1 + 2 * n / 3 + (8 * n * n / 9 if polys > 2 else 0.0)) / 12
-    if polys > 3:
-        raise EncryptionError("four polynomials cannot be rescaled", hint="Relinearise first")
-    return math.sqrt(variance)
+    variance = 1 + 2 * n / 3 * TAIL_OF_S**2
+    if polys == 3:
+        variance += 8 * n * n / 9 * TAIL_OF_S2**2
+    return math.sqrt(variance / 12)
 
 
 def slot_error(x: CipherMeta) -> float:

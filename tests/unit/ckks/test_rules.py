@@ -150,13 +150,12 @@ def test_only_three_polynomials_are_relinearised():
     assert rules.relinearize(rules.multiply(encrypted(), encrypted())).polys == 2
 
 
-def test_four_polynomials_are_neither_rescaled_nor_sanitised():
-    product = rules.multiply(rules.multiply(encrypted(), encrypted()), encrypted())
-    assert product.polys == 4
-    with pytest.raises(EncryptionError, match="Relinearise first"):
-        rules.rescale(product, 4)
-    with pytest.raises(EncryptionError, match="two or three"):
-        rules.sanitize(product, 30)
+def test_products_are_not_multiplied_further_without_relinearisation():
+    product = rules.multiply(encrypted(), encrypted())
+    for pair in ((product, encrypted()), (encrypted(), product), (product, product)):
+        with pytest.raises(EncryptionError, match="Relinearise first"):
+            rules.multiply(*pair)
+    assert rules.multiply(rules.relinearize(product), encrypted()).polys == 3
 
 
 @given(noise=st.floats(1, 2**40), bits=st.integers(0, 40), polys=st.sampled_from([2, 3]))

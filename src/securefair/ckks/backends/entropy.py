@@ -7,8 +7,6 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_LOG2_AMPLITUDE = 127
-"""Four limbs, the most that answers are flooded at, hold less."""
 _WORD = 32
 
 
@@ -23,10 +21,10 @@ def uniform_residues(
         Residues (*shape[:-1], limbs, shape[-1]); the same integer under each prime.
 
     Raises:
-        ValueError: the amplitude exceeds 2^127.
+        ValueError: the amplitude is below 1.
     """
-    if not 0 <= log2_amplitude <= MAX_LOG2_AMPLITUDE:
-        raise ValueError(f"amplitude 2^{log2_amplitude} is not within 2^0..2^{MAX_LOG2_AMPLITUDE}")
+    if log2_amplitude < 0:
+        raise ValueError(f"2^{log2_amplitude} is no amplitude of integers")
     bits = log2_amplitude + 1
     words = -(-bits // _WORD)
     drawn = np.frombuffer(os.urandom(4 * words * int(np.prod(shape))), dtype=np.uint32)

@@ -1,0 +1,80 @@
+"""Every backend of the registry runs the same suites; a new one joins by being registered."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+
+from securefair.ckks import rules
+from securefair.ckks.backends import BACKENDS, get_backend
+from securefair.ckks.evaluator import Evaluator, Released
+from securefair.ckks.keys import StudentKeys
+from securefair.ckks.parameters import CkksParameters, CkksSpec
+from securefair.errors import BackendUnavailableError
+
+SPECS = {
+    # Three limbs and the smallest key-switching prime there is: linear heads.
+    "narrow": CkksSpec(ring_degree=4096, limb_bits=(30, 30, 30), special_bits=16),
+    # One product and a key switch in the smallest ring.
+    "switching": CkksSpec(ring_degree=4096, limb_bits=(31, 31), special_bits=31),
+    # What linear - square - linear with products takes.
+    "wide": CkksSpec(ring_degree=8192, limb_bits=(31,) * 5, special_bits=31),
+}
+
+
+@cache
+def parameters(name):
+    return CkksParameters(SPECS[name])
+
+
+@dataclass(frozen=True)
+class Ring:
+    """One student's keys and one teacher's evaluator under one parameter set."""
+
+    params: CkksParameters
+    keys: StudentKeys
+    evaluator: Evaluator[Any]
+
+    def upload(self, slots, *, log2_scale, bound=1.0, limbs=None):
+        """Slots (d, n) -> the teacher's tensor."""
+        meta = rules.fresh(
+            self.params,
+            count=len(slots),
+            limbs=limbs or self.params.limbs,
+            log2_scale=log2_scale,
+            bound=bound,
+        )
+        return self.evaluator.load(self.keys.encryptor.encrypt(slots, meta), meta)
+
+    def open(self, tensor, coefficients=None):
+        """What the student sees of a tensor."""
+        released = self.evaluator.extract(tensor, coefficients)
+        return self.keys.decryptor.open(Released(released.meta, coefficients, released.data))
+
+
+@cache
+def _ring(backend, name):
+    params = parameters(name)
+    keys = backend.generate_keys(params, relinearization=name != "narrow")
+    return Ring(params, keys, backend.evaluator(params, keys.public))
+
+
+@pytest.fixture(scope="session", params=sorted(BACKENDS))
+def backend(request):
+    try:
+        return get_backend(request.param)
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def ring(backend):
+    """The ring of that name, its keys made once for the session."""
+    return lambda name: _ring(backend, name)
+
+
+@pytest.fixture(scope="session")
+def encrypts(backend):
+    """Whether the backend hides anything; `clear` computes exactly and in the open."""
+    return backend.name != "clear"
