@@ -1,12 +1,14 @@
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 
 from securefair.ckks import rules
 from securefair.ckks.backends import seal_keys, wire
 from securefair.ckks.backends.seal_bytes import SEED_BYTES, unwrap, wrap
 from securefair.ckks.backends.seal_context import seal_context
-from securefair.ckks.encoding import to_coefficients
+from securefair.ckks.encoding import to_coefficients, to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.errors import EncryptionError
@@ -53,25 +55,24 @@ def test_fresh_keys_differ_in_secret_b_and_seed(keys):
     assert (b != other_b).mean() > 0.99
 
 
-def test_encryptions_of_zero_decrypt_to_as_little_as_the_rules_say(keys):
+@pytest.mark.parametrize("limbs", [1, 2])
+@pytest.mark.parametrize("polys", [2, 3])
+def test_masks_of_zero_decrypt_to_as_little_as_the_rules_say(keys, limbs, polys):
     secret, public = keys
     encryptor = seal_keys.load_public_key(CONTEXT, public.encryption)
-    decryptor = seal.Decryptor(CONTEXT.seal, secret)
-    for limbs in (1, 2):
-        meta = rules.fresh(PARAMS, count=4, limbs=limbs, log2_scale=10, bound=1.0)
-        zeros = seal_keys.encryptions_of_zero(CONTEXT, encryptor, limbs, 4)
-        assert zeros.shape == (4, 2, limbs, 4096)
-        errors = []
-        for zero in zeros:
-            plain = seal.Plaintext()
-            decryptor.decrypt(CONTEXT.ciphertext(zero), plain)
-            body = CONTEXT.pipe.body(plain)
-            ntt = seal_keys.read_plaintext(body, 4096)
-            errors.append(signed(CONTEXT.from_ntt(ntt[None])[0], limbs))
-        deviation = np.std(errors)
-        # Deviation over 4 x 4096 coefficients: known to 1 %; the rule is an upper bound.
-        assert deviation <= rules.zero_noise(meta) * 1.04
-        assert deviation >= rules.zero_noise(meta) * 0.8
+    meta = replace(rules.fresh(PARAMS, count=4, limbs=limbs, log2_scale=10, bound=1.0), polys=polys)
+    masks = np.zeros(meta.residue_shape, dtype=np.uint64)
+    primes = np.array(PARAMS.primes[:limbs], dtype=np.uint64)[:, None]
+    for shift in range(polys - 1):
+        masks[:, shift : shift + 2] += seal_keys.encryptions_of_zero(CONTEXT, encryptor, limbs, 4)
+        masks %= primes
+    messages = CONTEXT.from_ntt(seal_keys.decrypt_residues(CONTEXT, secret, masks))
+    errors = np.array([signed(row, limbs) for row in messages])
+    stated = rules.zero_noise(meta)
+    # 4 x 4096 coefficients: their deviation is known to 1 %. Stated is that of the worst slot,
+    # by a factor of TAIL_OF_S or TAIL_OF_S2 above.
+    assert stated / (1.1 * rules.TAIL_OF_S2) <= errors.std() <= stated / 2
+    assert np.abs(to_slots(errors)).max() <= rules.TAIL * stated * math.sqrt(4096)
 
 
 @pytest.mark.parametrize("change", [-1, 1, 64, -64, -(10**6)])
