@@ -1,6 +1,16 @@
 #include "rows.hpp"
 
+#include <algorithm>
+
 #include "simd.hpp"
+
+namespace securefair {
+namespace {
+
+constexpr std::size_t sum_registers = 16;  // of each of the three sums of products
+
+}  // namespace
+}  // namespace securefair
 
 #define TARGET
 namespace securefair::scalar {

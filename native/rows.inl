@@ -59,20 +59,47 @@ TARGET void square(const Triple& to, const Pair& x, std::size_t n, const Prime& 
     }
 }
 
+static TARGET void multiply_pair(const Triple& to, const Pair& x, const Pair& y, std::size_t n,
+                                 const Prime& q) {
+    for (std::size_t i = 0; i < n; i += V::width) {
+        const reg a = V::load(x.c0 + i), b = V::load(x.c1 + i);
+        const reg c = V::load(y.c0 + i), d = V::load(y.c1 + i);
+        V::store(to.c0 + i, V::remainder(V::product(a, c), q));
+        V::store(to.c1 + i, V::remainder(accumulate(V::product(a, d), b, c, q), q));
+        V::store(to.c2 + i, V::remainder(V::product(b, d), q));
+    }
+}
+
+// Adds the products of one pair of factors to sums of `count` registers each.
+static INLINE TARGET void add_products(V::wide (*sums)[sum_registers], const Pair& x, const Pair& y,
+                                       std::size_t count, const Prime& q) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = i * V::width;
+        const reg a = V::load(x.c0 + at), b = V::load(x.c1 + at);
+        const reg c = V::load(y.c0 + at), d = V::load(y.c1 + at);
+        sums[0][i] = accumulate(sums[0][i], a, c, q);
+        sums[1][i] = accumulate(accumulate(sums[1][i], a, d, q), b, c, q);
+        sums[2][i] = accumulate(sums[2][i], b, d, q);
+    }
+}
+
 TARGET void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t terms,
                          std::size_t n, const Prime& q) {
-    for (std::size_t i = 0; i < n; i += V::width) {
-        V::wide s0 = V::zero(), s1 = V::zero(), s2 = V::zero();
-        for (std::size_t t = 0; t < terms; ++t) {
-            const reg a = V::load(x[t].c0 + i), b = V::load(x[t].c1 + i);
-            const reg c = V::load(y[t].c0 + i), d = V::load(y[t].c1 + i);
-            s0 = accumulate(s0, a, c, q);
-            s1 = accumulate(accumulate(s1, a, d, q), b, c, q);
-            s2 = accumulate(s2, b, d, q);
-        }
-        V::store(to.c0 + i, V::remainder(s0, q));
-        V::store(to.c1 + i, V::remainder(s1, q));
-        V::store(to.c2 + i, V::remainder(s2, q));
+    if (terms == 1) return multiply_pair(to, *x, *y, n, q);
+    // Some columns of all terms at a time: the sums stay in the first-level cache, and each of the
+    // many rows is read in runs of whole cache lines.
+    constexpr std::size_t columns = sum_registers * V::width;
+    for (std::size_t first = 0; first < n; first += columns) {
+        const std::size_t count = std::min(columns, n - first) / V::width;
+        V::wide sums[3][sum_registers];
+        for (auto& sum : sums) std::fill_n(sum, count, V::zero());
+        for (std::size_t t = 0; t < terms; ++t)
+            add_products(sums, {x[t].c0 + first, x[t].c1 + first},
+                         {y[t].c0 + first, y[t].c1 + first}, count, q);
+        u32* const results[] = {to.c0 + first, to.c1 + first, to.c2 + first};
+        for (int part = 0; part < 3; ++part)
+            for (std::size_t i = 0; i < count; ++i)
+                V::store(results[part] + i * V::width, V::remainder(sums[part][i], q));
     }
 }
 

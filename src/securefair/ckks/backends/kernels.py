@@ -73,6 +73,7 @@ def _load_native() -> ModuleType | None:
             error,
         )
         return None
+    residues_native.set_threads(torch.get_num_threads())  # which heeds OMP_NUM_THREADS
     return residues_native
 
 

@@ -6,6 +6,8 @@ The references are Python integers and numpy, written from the definitions.
 from __future__ import annotations
 
 import math
+import os
+import warnings
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -440,7 +442,7 @@ def test_description_names_what_computes() -> None:
     info = kernels.describe()
     assert info.native == kernels.available()
     assert info.instruction_set in {"torch"} if not info.native else {*ISAS}
-    assert info.threads >= 1
+    assert info.threads == torch.get_num_threads()
 
 
 def test_other_devices_compute_in_torch() -> None:
@@ -504,3 +506,16 @@ def test_a_key_with_too_few_digits_is_refused() -> None:
 def test_a_basis_holds_distinct_ntt_primes(degree: int, primes: tuple[int, ...]) -> None:
     with pytest.raises(EncryptionError):
         Basis(degree, primes)
+
+
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """The pool's threads do not survive a fork; the child must not wait for them."""
+    x = random_residues(26, 8, 2)
+    expected = kernels.square(x, BASIS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads, 3.12 on
+        child = os.fork()
+    if child == 0:
+        native = kernels.implementation(torch.device("cpu"))
+        os._exit(0 if torch.equal(native.square(x, BASIS), expected) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
