@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import numpy as np
-
-from securefair.algorithms import Population, Standalone
+from securefair.algorithms import EarlyStopping, Population, Standalone
 from securefair.algorithms import run as run_reference
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.wish import Wish
@@ -18,19 +15,10 @@ from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.config import RunConfig, to_toml
 from securefair.data import PARTITIONERS, ParticipantData, load_population
 from securefair.fairness import ReputationRule
-from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.model.training import OptimizerConfig
+from securefair.outcome import Outcome, Repetition, conclude
 from securefair.participant import ModelConfig
-from securefair.records import (
-    AlgorithmResult,
-    EncryptionResult,
-    ExchangeRecord,
-    LedgerRow,
-    ParticipantResult,
-    RoundRecord,
-    RunResult,
-    TrafficRow,
-)
+from securefair.records import CONTROLS
 from securefair.report import (
     Progress,
     write_json,
@@ -38,37 +26,9 @@ from securefair.report import (
     write_report,
     write_text,
 )
-from securefair.simulation.run import EncryptedRun, start_run
+from securefair.simulation.run import start_run
 
-RESULT_FORMAT = 1
 PRINTED_PACKAGES = ("securefair", "torch", "numpy", "tenseal", "msgspec", "scikit-learn")
-FROM_STUDENT = ("keys", "features", "query")
-
-
-@dataclass(eq=False)
-class Outcome:
-    """Everything a run leaves behind, in memory."""
-
-    result: RunResult
-    rounds: list[RoundRecord]  # of the first seed, all algorithms
-    exchanges: list[ExchangeRecord]
-    ledger: list[LedgerRow]
-    traffic: list[TrafficRow]
-    problems: list[str]
-
-
-@dataclass(eq=False)
-class _Repetition:
-    """One seed."""
-
-    data: list[ParticipantData]
-    rounds: dict[str, list[RoundRecord]] = field(default_factory=dict)
-    runs: dict[str, EncryptedRun] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def accuracy(self, algorithm: str) -> list[float]:
-        """Of every participant after the last round."""
-        return self.rounds[algorithm][-1].accuracy
 
 
 def run_experiment(config: RunConfig, progress: Progress) -> Outcome:
@@ -80,13 +40,13 @@ def run_experiment(config: RunConfig, progress: Progress) -> Outcome:
     """
     repetitions = []
     for seed in config.run.seeds:
-        repetition = _Repetition(load_participants(config, seed))
-        for algorithm in config.run.algorithms:
+        repetition = Repetition(load_participants(config, seed))
+        for algorithm in _with_controls(config):
             started = time.perf_counter()
             _run_algorithm(config, repetition, algorithm, seed, progress)
             repetition.seconds[algorithm] = time.perf_counter() - started
         repetitions.append(repetition)
-    return _conclude(config, repetitions)
+    return conclude(config, repetitions)
 
 
 def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
@@ -175,18 +135,26 @@ def versions() -> Mapping[str, str]:
     return found
 
 
+def _with_controls(config: RunConfig) -> list[str]:
+    """The algorithms of a run; where there are gains, with a second control beside the first."""
+    algorithms: list[str] = list(config.run.algorithms)
+    if config.run.collaborative:
+        algorithms.insert(algorithms.index("standalone") + 1, "early_stopping")
+    return algorithms
+
+
 def _run_algorithm(
-    config: RunConfig, repetition: _Repetition, algorithm: str, seed: int, progress: Progress
+    config: RunConfig, repetition: Repetition, algorithm: str, seed: int, progress: Progress
 ) -> None:
     data, training = repetition.data, config.training
-    progress.start(algorithm, training.rounds)
+    progress.start(algorithm, training.rounds, seed if len(config.run.seeds) > 1 else None)
     optimizer = OptimizerConfig(
         learning_rate=training.learning_rate,
         momentum=training.momentum,
         weight_decay=training.weight_decay,
         clip_norm=training.clip_norm,
     )
-    if algorithm == "standalone":
+    if algorithm in CONTROLS:
         population = Population(
             participants=tuple(data),
             head=config.model.kind,
@@ -195,7 +163,13 @@ def _run_algorithm(
             local_epochs=training.local_epochs,
             local_steps=training.local_steps,
         )
-        records = run_reference(Standalone(), population, seed, training.rounds)
+        records = (
+            run_reference(Standalone(), population, seed, training.rounds)
+            if algorithm == "standalone"
+            else run_reference(
+                EarlyStopping(rounds=training.rounds), population, seed, training.rounds
+            )
+        )
     else:
         model = ModelConfig(
             kind=config.model.kind,
@@ -224,108 +198,3 @@ def _run_algorithm(
         rounds.append(record)
         progress.advance(record)
     progress.finish()
-
-
-def _conclude(config: RunConfig, repetitions: Sequence[_Repetition]) -> Outcome:
-    first, algorithms = repetitions[0], config.run.algorithms
-    main = config.run.collaborative[-1] if config.run.collaborative else algorithms[0]
-    results: dict[str, AlgorithmResult] = {
-        name: _algorithm_result(name, repetitions) for name in algorithms
-    }
-    runs = list(first.runs.values())
-    return Outcome(
-        result=RunResult(
-            format=RESULT_FORMAT,
-            name=config.run.name,
-            seeds=list(config.run.seeds),
-            algorithm=main,
-            participants=_participant_results(main, repetitions),
-            algorithms=results,
-            encryption=_encryption_result(config, main, repetitions),
-        ),
-        rounds=[record for name in algorithms for record in first.rounds[name]],
-        exchanges=[exchange for run in runs for exchange in run.exchanges],
-        ledger=[row for run in runs for row in run.ledger],
-        traffic=[row for run in runs for row in run.traffic],
-        problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
-    )
-
-
-def _algorithm_result(algorithm: str, repetitions: Sequence[_Repetition]) -> AlgorithmResult:
-    accuracy = np.array([rep.accuracy(algorithm) for rep in repetitions])
-    alone = np.array([rep.accuracy("standalone") for rep in repetitions])
-    gain = np.array([gains(a, b) for a, b in zip(accuracy, alone, strict=True)])
-    mcgs, spreads = [mcg(g) for g in gain], [cgs(g) for g in gain]
-    return AlgorithmResult(
-        mva=float(np.mean([mva(a) for a in accuracy])),
-        mcg=float(np.mean(mcgs)),
-        cgs=float(np.mean(spreads)),
-        cgs_ddof1=float(np.mean([cgs(g, ddof=DDOF_EQUATION_5) for g in gain])),
-        accuracy=accuracy.mean(axis=0).tolist(),
-        gain=gain.mean(axis=0).tolist(),
-        mcg_spread=_spread(mcgs),
-        cgs_spread=_spread(spreads),
-    )
-
-
-def _participant_results(
-    algorithm: str, repetitions: Sequence[_Repetition]
-) -> list[ParticipantResult]:
-    results = []
-    for n, own in enumerate(repetitions[0].data):
-        accuracy = [rep.accuracy(algorithm)[n] for rep in repetitions]
-        alone = [rep.accuracy("standalone")[n] for rep in repetitions]
-        gain = [a - b for a, b in zip(accuracy, alone, strict=True)]
-        results.append(
-            ParticipantResult(
-                name=own.name,
-                samples=len(own.train) + len(own.test),
-                train_samples=len(own.train),
-                test_samples=len(own.test),
-                majority_accuracy=float(np.mean([_majority(rep.data[n]) for rep in repetitions])),
-                standalone_accuracy=float(np.mean(alone)),
-                accuracy=float(np.mean(accuracy)),
-                gain=float(np.mean(gain)),
-                accuracy_spread=_spread(accuracy),
-                gain_spread=_spread(gain),
-            )
-        )
-    return results
-
-
-def _encryption_result(
-    config: RunConfig, algorithm: str, repetitions: Sequence[_Repetition]
-) -> EncryptionResult | None:
-    runs = [rep.runs[algorithm] for rep in repetitions if algorithm in rep.runs]
-    if not runs:
-        return None
-    plan = plan_exchange(runs[0].collaboration.wish)
-    traffic = [row for run in runs for row in run.traffic]
-    asked = [exchange for run in runs for exchange in run.exchanges]
-    answers = sum(exchange.answered for exchange in asked)
-    audits = [run.audit for run in runs if run.audit]
-    return EncryptionResult(
-        backend=config.encryption.backend,
-        ring_degree=plan.params.ring_degree,
-        log_qp=plan.params.log_qp,
-        security_bits=plan.security_bits,
-        release=plan.wish.release,
-        flooding_bits=plan.wish.flooding_bits,
-        max_abs_error=max((audit.max_abs_error for audit in audits), default=0.0),
-        error_over_range=max((audit.error_over_range for audit in audits), default=0.0),
-        bytes_up=sum(row.bytes for row in traffic if row.message in FROM_STUDENT),
-        bytes_down=sum(row.bytes for row in traffic if row.message in ("answer", "decline")),
-        answers=answers,
-        declines=len(asked) - answers,
-        seconds=sum(rep.seconds[algorithm] for rep in repetitions),
-    )
-
-
-def _majority(own: ParticipantData) -> float:
-    """Accuracy of always answering the most common training label."""
-    common = np.bincount(own.train.labels, minlength=own.train.classes).argmax()
-    return float(np.mean(own.test.labels == common))
-
-
-def _spread(values: Sequence[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -11,6 +11,9 @@ import msgspec
 
 Matrix = list[list[float | None]]
 
+CONTROLS = ("standalone", "early_stopping")
+"""Algorithms in which nobody learns from anybody: what the others are compared with."""
+
 
 class RoundRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One protocol round of one algorithm, over all participants."""
@@ -82,7 +85,11 @@ class ParticipantResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The paper's figures for one algorithm; mean over seeds, spreads with ddof 1."""
+    """The paper's figures for one algorithm; mean over seeds, spreads over seeds with ddof 1.
+
+    Gains are over `standalone`, which trains alone for as long as the others collaborate. Where
+    that overfits, a part of the gain is worth no more than stopping early.
+    """
 
     mva: float  # mean accuracy over participants
     mcg: float  # mean collaboration gain
@@ -90,8 +97,13 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     cgs_ddof1: float  # the same as CYCle's Eq. 5 prints it
     accuracy: list[float]  # per participant
     gain: list[float]
+    accuracy_spread: list[float]
+    gain_spread: list[float]
+    mva_spread: float
     mcg_spread: float
     cgs_spread: float
+    mcg_over_early_stopping: float | None  # mean gain over the second control, if it was computed
+    mcg_over_early_stopping_spread: float
 
 
 class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):

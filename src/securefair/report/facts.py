@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from securefair.records import (
+    CONTROLS,
     ExchangeRecord,
     LedgerRow,
     ParticipantResult,
@@ -71,7 +72,7 @@ def gained(participants: Sequence[ParticipantResult]) -> list[ParticipantResult]
 
 def collaborative(result: RunResult) -> list[str]:
     """The algorithms of the run in which participants learn from each other."""
-    return [name for name in result.algorithms if name != "standalone"]
+    return [name for name in result.algorithms if name not in CONTROLS]
 
 
 def rounds_of(rounds: Sequence[RoundRecord], algorithm: str) -> list[RoundRecord]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from securefair.config import RunConfig, to_toml
 from securefair.metrics import no_gain_bound
 from securefair.records import (
+    CONTROLS,
     ExchangeRecord,
     LedgerRow,
     ParticipantResult,
@@ -104,18 +105,18 @@ def render(
         names=names,
         subject=next(one for one in contenders if one.key == subject),
         contenders=contenders,
-        learners=[one for one in contenders if one.key != "standalone"],
+        learners=[one for one in contenders if one.key not in CONTROLS],
         size=sentences.participants_note(result.participants, nouns),
         verdict=sentences.verdict(result, nouns),
+        overfitting=sentences.overfitting(result),
         cautions=sentences.cautions(result, nouns),
         steps=sentences.steps(config, result, nouns),
-        winners=len(facts.gained(result.participants)),
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],
         gain_scale=charts.gain_scale(_all_gains(result)),
         bounds={
             one.key: no_gain_bound(result.algorithms[one.key].mcg, result.algorithms[one.key].cgs)
             for one in contenders
-            if one.key in result.algorithms and one.key != "standalone"
+            if one.key in result.algorithms and one.key not in CONTROLS
         },
         panels=charts.panels(rounds, [one.key for one in contenders], names),
         rounds=own_rounds,
@@ -135,6 +136,7 @@ def render(
         encryption=result.encryption,
         encrypted=sentences.encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
+        cost=sentences.cost(result),
         not_protected=sentences.not_protected(config, nouns),
         configuration=to_toml(config),
         versions=versions,
@@ -147,16 +149,20 @@ def render(
 
 def _contenders(result: RunResult) -> list[_Contender]:
     """Standalone first, whether or not it was recorded, then the rest in the run's order."""
-    keys = ["standalone", *facts.collaborative(result)]
+    learners = facts.collaborative(result)
+    early = [key for key in result.algorithms if key in CONTROLS and key != "standalone"]
+    # The run's own algorithm always has the strongest colour.
+    styles = {"standalone": "c0"} | dict.fromkeys(early, "early")
+    styles |= {key: f"c{2 + at % 4}" for at, key in enumerate(learners)}
+    styles |= {result.algorithm: "c1"} if learners else {}
     return [
         _Contender(
             key=key,
             name=wording.algorithm_name(key),
             rule=wording.algorithm_rule(key),
-            # The run's own algorithm always has the strongest colour.
-            style="c0" if at == 0 else "c1" if key == result.algorithm else f"c{2 + (at - 1) % 4}",
+            style=styles[key],
         )
-        for at, key in enumerate(keys)
+        for key in ("standalone", *early, *learners)
     ]
 
 
@@ -165,12 +171,11 @@ def _hospital(result: RunResult, contenders: Sequence[_Contender], at: int) -> d
     scale = charts.gain_scale(_all_gains(result))
     rows: list[dict[str, object]] = []
     for contender in contenders:
-        if contender.key == "standalone":
-            accuracy, gain, spread = one.standalone_accuracy, None, 0.0
-        else:
-            recorded = result.algorithms[contender.key]
-            accuracy, gain = recorded.accuracy[at], recorded.gain[at]
-            spread = one.accuracy_spread if contender.key == result.algorithm else 0.0
+        recorded = result.algorithms.get(contender.key)
+        accuracy, gain, spread = one.standalone_accuracy, None, 0.0
+        if recorded is not None:
+            accuracy, spread = recorded.accuracy[at], recorded.accuracy_spread[at]
+            gain = None if contender.key == "standalone" else recorded.gain[at]
         rows.append(
             {
                 "contender": contender,
@@ -184,7 +189,8 @@ def _hospital(result: RunResult, contenders: Sequence[_Contender], at: int) -> d
 
 
 def _all_gains(result: RunResult) -> list[float]:
-    return [gain for key in facts.collaborative(result) for gain in result.algorithms[key].gain]
+    shown = [figure for key, figure in result.algorithms.items() if key != "standalone"]
+    return [gain for figure in shown for gain in figure.gain]
 
 
 def _heat(rounds: Sequence[RoundRecord]) -> list[dict[str, object]]:
@@ -220,6 +226,8 @@ def _environment() -> jinja2.Environment:
         "duration": wording.duration,
         "message_name": wording.message_name,
         "shade": charts.shade,
+        "spread": wording.with_spread,
+        "decimal": "{:.1f}".format,
     }
     environment.globals["plural"] = wording.plural
     return environment

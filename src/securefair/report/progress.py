@@ -21,14 +21,15 @@ from rich.text import Text
 from securefair.records import RoundRecord
 from securefair.report.wording import algorithm_name, percent, plural
 
-_PLAIN_LINES = 10  # lines a log gets per algorithm
+_PLAIN_LINES = 4  # lines a log gets per algorithm and repetition
+_BAR_WIDTH = 16  # leaves room for the rest of the line on 80 columns
 
 
 class Progress(Protocol):
     """What a run tells while it goes on; called from one thread, in this order."""
 
-    def start(self, algorithm: str, rounds: int) -> None:
-        """An algorithm begins and will go through this many rounds."""
+    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
+        """An algorithm begins, with this many rounds; the seed tells repetitions apart."""
 
     def advance(self, record: RoundRecord) -> None:
         """One of its rounds is over."""
@@ -41,7 +42,7 @@ class Progress(Protocol):
 def show_progress(console: Console) -> Iterator[Progress]:
     """A display that suits the console, cleared up however the run ends.
 
-    A terminal gets one live line per algorithm, anything else (a file, a pipe, CI) about ten
+    A terminal gets one live line per algorithm, anything else (a file, a pipe, CI) a few
     plain lines, so that logs stay readable.
     """
     if not console.is_terminal:
@@ -49,7 +50,7 @@ def show_progress(console: Console) -> Iterator[Progress]:
         return
     bar = RichBar(
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        BarColumn(_BAR_WIDTH),
         MofNCompleteColumn(),
         TextColumn("{task.fields[accuracy]}", markup=False),
         TimeElapsedColumn(),
@@ -67,9 +68,9 @@ class LiveProgress:
         self._bar = bar
         self._task: TaskID | None = None
 
-    def start(self, algorithm: str, rounds: int) -> None:
+    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
         """Add a bar."""
-        self._task = self._bar.add_task(algorithm_name(algorithm), total=rounds, accuracy="")
+        self._task = self._bar.add_task(_label(algorithm, seed), total=rounds, accuracy="")
 
     def advance(self, record: RoundRecord) -> None:
         """Move the current bar by one round."""
@@ -86,30 +87,34 @@ class PlainProgress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._algorithm = ""
+        self._label = ""
         self._rounds = 0
         self._done = 0
 
-    def start(self, algorithm: str, rounds: int) -> None:
+    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
         """Say what begins."""
-        self._algorithm, self._rounds, self._done = algorithm_name(algorithm), rounds, 0
+        self._label, self._rounds, self._done = _label(algorithm, seed), rounds, 0
         self._say(plural(rounds, "round"))
 
     def advance(self, record: RoundRecord) -> None:
-        """Say so when another tenth of the rounds is over."""
+        """Say so when another part of the rounds is over."""
         self._done += 1
         lines_before = (self._done - 1) * _PLAIN_LINES // max(self._rounds, 1)
         if self._done * _PLAIN_LINES // max(self._rounds, 1) > lines_before:
             self._say(f"round {self._done} of {self._rounds}, {_accuracy(record)}")
 
     def finish(self) -> None:
-        """Say that it is done."""
-        self._say("done")
+        """Nothing: the last round was told."""
 
     def _say(self, text: str) -> None:
-        self._console.print(Text(f"{self._algorithm}: {text}"), soft_wrap=True)
+        self._console.print(Text(f"{self._label}: {text}"), soft_wrap=True)
+
+
+def _label(algorithm: str, seed: int | None) -> str:
+    name = algorithm_name(algorithm)
+    return name if seed is None else f"{name} (seed {seed})"
 
 
 def _accuracy(record: RoundRecord) -> str:
     mean = sum(record.accuracy) / len(record.accuracy)
-    return f"mean accuracy {percent(mean)}"
+    return f"accuracy {percent(mean)}"

@@ -17,10 +17,13 @@ from securefair.report.wording import (
     Nouns,
     algorithm_name,
     count,
+    data_size,
+    duration,
     listing,
     percent,
     plural,
     points,
+    with_spread,
 )
 
 # Whether this backend keeps anything secret; every other one encrypts.
@@ -81,6 +84,28 @@ def cautions(result: RunResult, nouns: Nouns) -> list[str]:
             f"traffic and disclosure are those of the first, seed {result.seeds[0]}."
         )
     return notes
+
+
+def overfitting(result: RunResult) -> list[str]:
+    """How much of the gain stopping early would have given alone; nothing where it gave none."""
+    figure, control = result.algorithms[result.algorithm], result.algorithms.get("early_stopping")
+    left = figure.mcg_over_early_stopping
+    if control is None or left is None or left >= figure.mcg:
+        return []
+    name = algorithm_name(result.algorithm)
+    text = (
+        "Gains are over training alone for as long as the collaboration lasted, which overfits "
+        f"here: alone, accuracy ended at {percent(result.algorithms['standalone'].mva)} on "
+        f"average, with early stopping at {percent(control.mva)}. Measured against early stopping, "
+        f"the average change with {name} is "
+        f"{with_spread(points(left), figure.mcg_over_early_stopping_spread)} points"
+    )
+    if figure.mcg <= 0:
+        return [f"{text}."]
+    if left <= 0:
+        return [f"{text}: its gain is no more than protection from overfitting."]
+    share = percent((figure.mcg - left) / figure.mcg, 0)
+    return [f"{text}: {share} of its gain is protection from overfitting."]
 
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
@@ -201,6 +226,21 @@ def encryption(result: EncryptionResult | None) -> str:
     )
 
 
+def cost(result: RunResult) -> str:
+    """Bytes, time and precision of the encrypted exchanges over all repetitions."""
+    facts = result.encryption
+    if facts is None or not encrypts(facts):
+        return ""
+    seeds = len(result.seeds)
+    times = "" if seeds == 1 else f" over all {seeds} repetitions"
+    return (
+        f"{algorithm_name(result.algorithm)} took {duration(facts.seconds)}{times}, on the "
+        f"computer that ran this, for {plural(facts.answers, 'answer')}: "
+        f"{data_size(facts.bytes_up)} went to teachers, {data_size(facts.bytes_down)} came back. "
+        f"The largest error of a released value was {facts.error_over_range:.1e} of its range."
+    )
+
+
 def opinions(last: RoundRecord, names: Sequence[str]) -> list[str]:
     """Each participant's best and least regarded peer in one round."""
     texts = []
@@ -210,6 +250,9 @@ def opinions(last: RoundRecord, names: Sequence[str]) -> list[str]:
             texts.append(f"{name} has no opinion of anyone yet.")
             continue
         (high, best), (low, least) = max(known), min(known)
+        if len(known) > 1 and f"{high:.2f}" == f"{low:.2f}":
+            texts.append(f"{name} thinks alike of everyone it has heard ({high:.2f}).")
+            continue
         text = f"{name} thinks most of {best} ({high:.2f})"
         texts.append(f"{text} and least of {least} ({low:.2f})." if best != least else f"{text}.")
     return texts

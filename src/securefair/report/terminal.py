@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from securefair.config import RunConfig
 from securefair.records import LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, sentences
+from securefair.report.fitting import Column, FittingTable
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
@@ -19,8 +18,8 @@ from securefair.report.wording import (
     data_size,
     message_name,
     nouns,
-    percent,
     points,
+    with_spread,
 )
 
 _PAIRS = 12  # pairs that the disclosure table lists; beyond that, one line a teacher
@@ -43,6 +42,7 @@ def summary(
     words = nouns(config.data.source)
     parts: list[RenderableType] = [
         Text(sentences.verdict(result, words), style="bold"),
+        *(Text(note) for note in sentences.overfitting(result)),
         *(Text(note, style="dim") for note in sentences.cautions(result, words)),
         Text(),
         _participants(result, words),
@@ -57,99 +57,126 @@ def summary(
     if facts.collaborative(result):
         secret = sentences.encrypts(result.encryption)
         parts.append(Text(sentences.encryption(result.encryption), style="" if secret else "bold"))
+        if secret:
+            parts.append(Text(sentences.cost(result)))
     return Group(*parts)
 
 
-def _participants(result: RunResult, words: Nouns) -> Table:
-    name = algorithm_name(result.algorithm)
-    collaborates = result.algorithm != "standalone"
-    table = _table(words.participants.capitalize())
-    table.add_column(words.participant.capitalize())
-    headings = [words.samples.capitalize(), "of them test", "Most common answer", "Alone"]
-    if collaborates:
-        headings += [f"With {name}", "Gain, points"]
-    for heading in headings:
-        table.add_column(Text(heading), justify="right")
-    for one in result.participants:
-        row: list[RenderableType] = [
-            Text(one.name),
-            count(one.samples),
-            count(one.test_samples),
-            percent(one.majority_accuracy),
-            percent(one.standalone_accuracy),
+def _participants(result: RunResult, words: Nouns) -> FittingTable:
+    people = result.participants
+    columns = [
+        Column(words.participant.capitalize(), [one.name for one in people], numbers=False),
+        Column(words.samples.capitalize(), [count(one.samples) for one in people], dispensable=1),
+        Column("of them\nfor test", [count(one.test_samples) for one in people], dispensable=3),
+        Column(
+            "Most common\nanswer", [_percent(p.majority_accuracy) for p in people], dispensable=2
+        ),
+        Column("Alone", [_percent(one.standalone_accuracy) for one in people]),
+    ]
+    title = f"{words.participants.capitalize()} (accuracy in %"
+    if "early_stopping" in result.algorithms:
+        early = result.algorithms["early_stopping"].accuracy
+        columns.append(Column("Stopped\nearly", [_percent(accuracy) for accuracy in early]))
+    if facts.collaborative(result):
+        name = algorithm_name(result.algorithm)
+        columns.append(Column(name, [_percent(one.accuracy) for one in people]))
+        gains = [_gain(one.gain, one.gain_spread) for one in people]
+        columns.append(Column("Gain over\nalone", gains))
+        title += ", gains in points"
+    return FittingTable(f"{title})", columns)
+
+
+def _algorithms(result: RunResult) -> FittingTable:
+    names, figures = list(result.algorithms), list(result.algorithms.values())
+    learners = facts.collaborative(result)
+    columns = [
+        Column("Algorithm", [algorithm_name(name) for name in names], numbers=False),
+        Column(
+            "Mean accuracy\n(MVA)",
+            [with_spread(_percent(figure.mva), figure.mva_spread) for figure in figures],
+        ),
+        Column(
+            "Mean gain\n(MCG)",
+            [
+                "" if name == "standalone" else _gain(figure.mcg, figure.mcg_spread)
+                for name, figure in result.algorithms.items()
+            ],
+        ),
+        Column(
+            "Spread of\ngains (CGS)",
+            [
+                f"{figure.cgs * 100:.1f}" if name in learners else ""
+                for name, figure in result.algorithms.items()
+            ],
+            dispensable=1,
+        ),
+    ]
+    if "early_stopping" in names:
+        over_early = [
+            ""
+            if name not in learners or figure.mcg_over_early_stopping is None
+            else _gain(figure.mcg_over_early_stopping, figure.mcg_over_early_stopping_spread)
+            for name, figure in result.algorithms.items()
         ]
-        if collaborates:
-            row += [percent(one.accuracy), _gain(one.gain, one.gain_spread)]
-        table.add_row(*row)
-    return table
+        columns.insert(3, Column("Mean gain over\nstopped early", over_early))
+    return FittingTable("Algorithms (accuracy in %, gains in points)", columns)
 
 
-def _algorithms(result: RunResult) -> Table:
-    table = _table("Algorithms (gains in percentage points)")
-    table.add_column("Algorithm")
-    for heading in ("Mean accuracy (MVA)", "Mean gain (MCG)", "Spread of gains (CGS)"):
-        table.add_column(heading, justify="right")
-    for key, figure in result.algorithms.items():
-        alone = key == "standalone"
-        table.add_row(
-            Text(algorithm_name(key)),
-            percent(figure.mva),
-            "" if alone else _gain(figure.mcg, figure.mcg_spread),
-            "" if alone else f"{figure.cgs * 100:.1f}",
-        )
-    return table
+def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:
+    return FittingTable(
+        "What crossed the wire",
+        [
+            Column("Message", [message_name(one.message) for one in messages], "All", False),
+            Column(
+                "Number",
+                [count(one.count) for one in messages],
+                count(sum(one.count for one in messages)),
+            ),
+            Column(
+                "Bytes",
+                [data_size(one.bytes) for one in messages],
+                data_size(sum(one.bytes for one in messages)),
+            ),
+        ],
+    )
 
 
-def _traffic(messages: Sequence[facts.MessageTotal]) -> Table:
-    table = _table("What crossed the wire", show_footer=True)
-    table.add_column("Message", footer="All")
-    table.add_column("Number", justify="right", footer=count(sum(m.count for m in messages)))
-    table.add_column("Bytes", justify="right", footer=data_size(sum(m.bytes for m in messages)))
-    for one in messages:
-        table.add_row(Text(message_name(one.message)), count(one.count), data_size(one.bytes))
-    return table
-
-
-def _disclosure(ledger: Sequence[LedgerRow], algorithm: str) -> Table:
-    table = _table("What was disclosed (numbers about a teacher's model)")
+def _disclosure(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
     rows = facts.ledger_of(ledger, algorithm)
-    table.add_column("Teacher")
+    title = "What was disclosed (numbers about a teacher's model)"
     if len(rows) > _PAIRS:
-        for heading in ("Students", "Numbers", "Model's parameters"):
-            table.add_column(heading, justify="right")
-        for total in facts.teacher_disclosures(ledger, algorithm):
-            table.add_row(
-                Text(total.teacher),
-                count(total.students),
-                count(total.numbers),
-                count(total.parameters),
-            )
-        return table
-    table.add_column("to student")
-    for heading in ("Answers", "Numbers each", "Numbers", "Model's parameters"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(
-            Text(row.teacher),
-            Text(row.student),
-            count(row.answers),
-            count(row.numbers_per_answer),
-            count(row.numbers_total),
-            count(row.teacher_parameters),
+        totals = facts.teacher_disclosures(ledger, algorithm)
+        return FittingTable(
+            title,
+            [
+                Column("Teacher", [one.teacher for one in totals], numbers=False),
+                Column("Students", [count(one.students) for one in totals]),
+                Column("Numbers", [count(one.numbers) for one in totals]),
+                Column("Model's\nparameters", [count(one.parameters) for one in totals]),
+            ],
         )
-    return table
+    return FittingTable(
+        title,
+        [
+            Column("Teacher", [row.teacher for row in rows], numbers=False),
+            Column("to student", [row.student for row in rows], numbers=False),
+            Column("Answers", [count(row.answers) for row in rows]),
+            Column("Numbers\neach", [count(row.numbers_per_answer) for row in rows], dispensable=1),
+            Column("Numbers\nin all", [count(row.numbers_total) for row in rows]),
+            Column(
+                "Model's\nparameters",
+                [count(row.teacher_parameters) for row in rows],
+                dispensable=2,
+            ),
+        ],
+    )
+
+
+def _percent(fraction: float) -> str:
+    """A share in per cent; the table's title names the unit."""
+    return f"{fraction * 100:.1f}"
 
 
 def _gain(gain: float, spread: float) -> Text:
-    text = points(gain) + (f" \u00b1 {spread * 100:.1f}" if spread else "")
+    text = with_spread(points(gain), spread)
     return Text(text, style="green" if gain > 0 else "red" if gain < 0 else "")
-
-
-def _table(title: str, *, show_footer: bool = False) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_footer=show_footer,
-    )

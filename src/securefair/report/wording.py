@@ -8,9 +8,15 @@ from dataclasses import dataclass
 MINUS = "\u2212"
 THIN = "\u00a0"  # no line break between a number and its unit
 
-_ALGORITHMS = {"standalone": "Alone", "vpdl": "VPDL", "cycle": "CYCle"}
+_ALGORITHMS = {
+    "standalone": "Alone",
+    "early_stopping": "Stopped early",
+    "vpdl": "VPDL",
+    "cycle": "CYCle",
+}
 _RULES = {
-    "standalone": "no collaboration",
+    "standalone": "no collaboration, trained as long as the others",
+    "early_stopping": "no collaboration, trained until validation says stop",
     "vpdl": "everyone always answers everyone",
     "cycle": "answers depend on reputation",
 }
@@ -68,6 +74,11 @@ def points(difference: float) -> str:
     rounded = round(difference * 100, 1)
     sign = "+" if rounded > 0 else MINUS if rounded < 0 else "\u00b1"
     return f"{sign}{abs(rounded):.1f}"
+
+
+def with_spread(value: str, spread: float) -> str:
+    """A value and, after several repetitions, its standard deviation: "+2.2 ± 1.1"."""
+    return f"{value}{THIN}\u00b1{THIN}{spread * 100:.1f}" if spread else value
 
 
 def count(number: int) -> str:

@@ -29,9 +29,14 @@ def test_the_demo_is_what_its_documentation_says():
 
 
 def test_defaults_are_the_values_of_the_demo():
-    """All but the precision, which a demonstration may want finer than a run needs."""
+    """All but what a demonstration wants for itself: repetitions, precision and a heading."""
     demo = demo_config()
-    settings = {"run.name": "demo", "encryption.precision": demo.encryption.precision}
+    settings = {
+        "run.name": "demo",
+        "run.seeds": list(demo.run.seeds),
+        "encryption.precision": demo.encryption.precision,
+        "report.title": demo.report.title,
+    }
     assert override(parse_config(HEART, source="t"), settings) == demo
     assert parse_config(HEART, source="t").encryption.precision == 2**-10
 

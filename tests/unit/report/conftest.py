@@ -8,6 +8,7 @@ import pytest
 from securefair.config import RunConfig, parse_config
 from securefair.metrics import cgs, gains, mcg, mva
 from securefair.records import (
+    CONTROLS,
     AlgorithmResult,
     EncryptionResult,
     ExchangeRecord,
@@ -22,7 +23,12 @@ HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
 PATIENTS = (303, 294, 123, 200)
 ALONE = (0.812, 0.786, 0.902, 0.701)
 MAJORITY = (0.541, 0.639, 0.935, 0.745)
-TOGETHER = {"vpdl": (0.802, 0.827, 0.927, 0.746), "cycle": (0.832, 0.837, 0.927, 0.731)}
+EARLY = (0.822, 0.806, 0.912, 0.731)
+TOGETHER = {
+    "early_stopping": EARLY,
+    "vpdl": (0.802, 0.827, 0.927, 0.746),
+    "cycle": (0.832, 0.837, 0.927, 0.731),
+}
 BYTES = {"features": 2_310_000, "answer": 41_300, "decline": 96, "query": 112}
 
 
@@ -42,7 +48,7 @@ class Run:
 def plausible_run(
     *,
     names: tuple[str, ...] = HOSPITALS,
-    algorithms: tuple[str, ...] = ("standalone", "vpdl", "cycle"),
+    algorithms: tuple[str, ...] = ("standalone", "early_stopping", "vpdl", "cycle"),
     backend: str | None = "seal",
     rounds: int = 40,
     seeds: tuple[int, ...] = (0,),
@@ -51,10 +57,11 @@ def plausible_run(
     """A run of any number of participants; equal arguments give equal records."""
     rng = np.random.default_rng(seed)
     n = len(names)
-    learners = [name for name in algorithms if name != "standalone"]
+    learners = [name for name in algorithms if name not in CONTROLS]
     subject = learners[-1] if learners else "standalone"
+    asked_for = [name for name in algorithms if name != "early_stopping"]
     config = parse_config(
-        f'[run]\nname = "demo"\nseeds = {list(seeds)}\nalgorithms = {list(algorithms)}\n'
+        f'[run]\nname = "demo"\nseeds = {list(seeds)}\nalgorithms = {asked_for}\n'
         f'[data]\nsource = "heart"\n[training]\nrounds = {rounds}\n',
         source="fixture",
     )
@@ -113,7 +120,7 @@ def _rounds(algorithm, n, rounds, rng):
     for t in range(rounds):
         forced = algorithm == "cycle" and t % 5 == 0
         accuracy = np.clip(end + (start - end) * np.exp(-t / 6) + rng.normal(0, 0.006, n), 0, 1)
-        collaborates = algorithm != "standalone"
+        collaborates = algorithm not in CONTROLS
         alignment = rng.uniform(-0.2, 0.9, (n, n))
         if forced:
             fresh = np.clip(opinion + rng.normal(0, 0.1, (n, n)), 0, 1)
@@ -209,6 +216,8 @@ def _result(names, algorithms, subject, seeds, encryption):
     for name in algorithms:
         accuracy = np.resize(TOGETHER.get(name, ALONE), n)
         gain = gains(accuracy, alone)
+        early = np.resize(EARLY, n)
+        over_early = mcg(gains(accuracy, early)) if "early_stopping" in algorithms else None
         summaries[name] = AlgorithmResult(
             mva=mva(accuracy),
             mcg=mcg(gain),
@@ -216,8 +225,13 @@ def _result(names, algorithms, subject, seeds, encryption):
             cgs_ddof1=cgs(gain, ddof=1),
             accuracy=[float(a) for a in accuracy],
             gain=[float(g) for g in gain],
+            accuracy_spread=[spread] * n,
+            gain_spread=[spread] * n,
+            mva_spread=spread / 4,
             mcg_spread=spread / 2,
             cgs_spread=spread / 3,
+            mcg_over_early_stopping=over_early,
+            mcg_over_early_stopping_spread=spread / 2,
         )
     participants = [
         ParticipantResult(

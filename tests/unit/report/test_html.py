@@ -240,3 +240,14 @@ def test_many_participants_and_seeds_fit(make_run):
 
 def test_equal_records_give_equal_pages(make_run):
     assert page_of(make_run()) == page_of(make_run())
+
+
+def test_stopping_early_is_shown_beside_every_gain(run, make_run):
+    text = page_of(run)
+    assert "Measured against early stopping" in text
+    assert "+1.4" in text.split("Average gain over stopping early")[1].split("</div>")[0]
+    page = Page(text)
+    assert page.inside("th").count("Stopped early") == 2  # a column of one table, a row of another
+    without = page_of(make_run(algorithms=("standalone", "vpdl", "cycle")))
+    assert "stopping early" not in without.lower()
+    assert "stopped early" not in without.lower()

@@ -8,39 +8,45 @@ from rich.console import Console
 from securefair.report import show_progress
 
 
-def run_through(console, rounds):
+def run_through(console, rounds, seed=None):
     with show_progress(console) as progress:
-        progress.start("cycle", len(rounds))
+        progress.start("cycle", len(rounds), seed)
         for record in rounds:
             progress.advance(record)
         progress.finish()
     return console.file.getvalue()
 
 
-def test_a_log_gets_about_ten_plain_lines(run):
+def test_a_log_gets_a_few_plain_lines(run):
     rounds = [record for record in run.rounds if record.algorithm == "cycle"]
     lines = run_through(Console(file=io.StringIO(), width=40), rounds).splitlines()
-    assert len(lines) == 12
+    assert len(lines) == 5
     assert lines[0] == "CYCle: 40 rounds"
-    assert lines[1].startswith("CYCle: round 4 of 40, mean accuracy ")
-    assert lines[-2].startswith("CYCle: round 40 of 40")
-    assert lines[-1] == "CYCle: done"
+    assert lines[1].startswith("CYCle: round 10 of 40, accuracy ")
+    assert lines[-1].startswith("CYCle: round 40 of 40")
+
+
+def test_repetitions_are_told_apart(run):
+    console = Console(file=io.StringIO(), width=80)
+    lines = run_through(console, run.rounds[:1], seed=2).splitlines()
+    assert all(line.startswith("CYCle (seed 2): ") for line in lines)
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 7, 11])
 def test_the_last_round_is_always_told(make_run, rounds):
     records = [r for r in make_run(rounds=rounds).rounds if r.algorithm == "cycle"]
     lines = run_through(Console(file=io.StringIO(), width=80), records).splitlines()
-    assert len(lines) == min(rounds, 10) + 2
-    assert lines[-2].startswith(f"CYCle: round {rounds} of {rounds}")
+    assert len(lines) == min(rounds, 4) + 1
+    assert lines[-1].startswith(f"CYCle: round {rounds} of {rounds}")
 
 
 def test_a_terminal_gets_a_bar(run):
     rounds = [record for record in run.rounds if record.algorithm == "cycle"]
-    console = Console(file=io.StringIO(), force_terminal=True, width=120, legacy_windows=False)
-    text = run_through(console, rounds)
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, legacy_windows=False)
+    text = run_through(console, rounds, seed=2)
     assert "40/40" in text
-    assert "mean accuracy" in text
+    assert "CYCle (seed 2)" in text
+    assert f"accuracy {sum(rounds[-1].accuracy) / 4 * 100:.1f}" in text
 
 
 def test_the_cursor_comes_back_after_an_error(run):

@@ -62,6 +62,42 @@ def test_an_accuracy_that_a_constant_reaches_is_told(run):
     assert "most common" not in " ".join(sentences.cautions(better, NOUNS))
 
 
+def with_control(run, *, left, mcg=0.05):
+    figures = dict(run.result.algorithms)
+    figures["cycle"] = msgspec.structs.replace(
+        figures["cycle"], mcg=mcg, mcg_over_early_stopping=left
+    )
+    return msgspec.structs.replace(run.result, algorithms=figures)
+
+
+@pytest.mark.parametrize(
+    ("left", "mcg", "parts"),
+    [
+        (-0.003, 0.05, ["80.0", "81.8", "\u22120.3 points", "no more than protection"]),
+        (0.01, 0.05, ["+1.0 points", "80\u00a0% of its gain is protection from overfitting"]),
+        (-0.08, -0.05, ["\u22128.0 points."]),
+    ],
+)
+def test_what_stopping_early_would_have_given_is_told(run, left, mcg, parts):
+    (text,) = sentences.overfitting(with_control(run, left=left, mcg=mcg))
+    for part in parts:
+        assert part in text
+    assert ("protection" in text) == (mcg > 0)
+
+
+@pytest.mark.parametrize("left", [0.05, 0.06, None])
+def test_where_training_alone_did_not_overfit_nothing_is_told(run, left):
+    assert sentences.overfitting(with_control(run, left=left)) == []
+
+
+def test_the_cost_is_told_where_there_was_encryption(run, make_run):
+    text = sentences.cost(run.result)
+    for part in ("CYCle took 1\u00a0min 34\u00a0s,", "4.2e-05 of its range", "answers"):
+        assert part in text
+    assert "over all 2 repetitions" in sentences.cost(make_run(seeds=(0, 1)).result)
+    assert sentences.cost(make_run(backend="clear").result) == ""
+
+
 @pytest.mark.parametrize("backend", ["clear", None])
 def test_no_encryption_is_claimed_where_there_was_none(make_run, backend):
     run = make_run(backend=backend)
@@ -135,6 +171,8 @@ def test_opinions_name_best_and_least(run):
     row = {n: r for n, r in zip(names, last.reputation[0], strict=True) if r is not None}
     assert f"most of {max(row, key=row.get)}" in text
     assert f"least of {min(row, key=row.get)}" in text
+    alike = msgspec.structs.replace(last, reputation=[[None, 0.011, 0.012, 0.009]] * 4)
+    assert "alike of everyone it has heard (0.01)" in sentences.opinions(alike, names)[0]
     unknown = msgspec.structs.replace(last, reputation=[[None] * 4] * 4)
     assert "no opinion" in sentences.opinions(unknown, names)[0]
 

@@ -2,13 +2,14 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from securefair.report import summary
 
 
-def shown(run, **changes):
-    console = Console(file=io.StringIO(), width=120, color_system=None)
+def shown(run, width=120, **changes):
+    console = Console(file=io.StringIO(), width=width, color_system=None)
     arguments = {"ledger": run.ledger, "traffic": run.traffic, "config": run.config} | changes
     console.print(summary(run.result, **arguments))
     return console.file.getvalue().replace("\u00a0", " ")
@@ -23,17 +24,43 @@ def test_each_hospital_has_a_line(run):
     text = shown(run)
     hospitals = text.split("Hospitals")[1].split("Algorithms")[0]
     assert line_with(hospitals, "Cleveland") == [
-        *("Cleveland", "303", "101", "54.1", "%", "81.2", "%", "83.2", "%", "+2.0")
+        *("Cleveland", "303", "101", "54.1", "81.2", "82.2", "83.2", "+2.0")
     ]
 
 
 def test_algorithms_traffic_and_disclosure_are_shown(run):
     text = shown(run)
     algorithms = text.split("Algorithms")[1].split("What crossed")[0]
-    assert line_with(algorithms, "CYCle")[-2:] == ["+3.1", "1.2"]
+    assert line_with(algorithms, "CYCle") == ["CYCle", "83.2", "+3.1", "+1.4", "1.2"]
+    assert line_with(algorithms, "Stopped early ") == ["Stopped", "early", "81.8", "+1.7"]
     assert line_with(text, "Questions") == ["Questions", "480", "53.8", "kB"]
     assert "VA Long Beach" in text.split("What was disclosed")[1]
     assert "128-bit security" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_nothing_is_cut_or_wrapped_in_a_table(make_run, width):
+    run = make_run(seeds=(0, 1))
+    text = shown(run, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "\u2026" not in text
+    for name, gain in (("VA Long Beach", "+3.0 ± 1.2"), ("Switzerland", "+2.5 ± 1.2")):
+        (line, *_) = [one for one in text.splitlines() if one.startswith(name)]
+        assert line.rstrip().endswith(gain)
+    assert line_with(text.split("Algorithms")[1], "Alone")[:4] == ["Alone", "80.0", "±", "0.3"]
+
+
+def test_what_does_not_fit_is_left_out_whole(run):
+    assert "for test" in shown(run, 120)
+    narrow = shown(run, 50)
+    for heading in ("for test", "Most common", "Patients"):
+        assert heading not in narrow
+    assert "VA Long Beach   70.1" in narrow
+
+
+def test_a_gain_over_stopping_early_is_left_out_where_nobody_stopped(make_run):
+    text = shown(make_run(algorithms=("standalone", "cycle")))
+    assert "stopped early" not in text.lower()
 
 
 def test_names_are_not_markup(make_run):

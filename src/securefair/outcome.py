@@ -1,0 +1,173 @@
+"""What a run concludes: the records of every seed and algorithm -> the figures of metrics.json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.planner import plan_exchange
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
+from securefair.records import (
+    AlgorithmResult,
+    EncryptionResult,
+    ExchangeRecord,
+    LedgerRow,
+    ParticipantResult,
+    RoundRecord,
+    RunResult,
+    TrafficRow,
+)
+from securefair.simulation.run import EncryptedRun
+
+RESULT_FORMAT = 1
+FROM_STUDENT = ("keys", "features", "query")
+FROM_TEACHER = ("answer", "decline")
+
+
+@dataclass(eq=False)
+class Repetition:
+    """One seed: its data, and what each algorithm made of them, in the order they ran."""
+
+    data: list[ParticipantData]
+    rounds: dict[str, list[RoundRecord]] = field(default_factory=dict)
+    runs: dict[str, EncryptedRun] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def accuracy(self, algorithm: str) -> list[float]:
+        """Of every participant after the last round."""
+        return self.rounds[algorithm][-1].accuracy
+
+
+@dataclass(eq=False)
+class Outcome:
+    """Everything a run leaves behind, in memory."""
+
+    result: RunResult
+    rounds: list[RoundRecord]  # of the first seed, all algorithms
+    exchanges: list[ExchangeRecord]
+    ledger: list[LedgerRow]
+    traffic: list[TrafficRow]
+    problems: list[str]
+
+
+def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
+    """Means and spreads over the repetitions; rounds, traffic and ledger of the first."""
+    first = repetitions[0]
+    main = config.run.collaborative[-1] if config.run.collaborative else "standalone"
+    runs = list(first.runs.values())
+    return Outcome(
+        result=RunResult(
+            format=RESULT_FORMAT,
+            name=config.run.name,
+            seeds=list(config.run.seeds),
+            algorithm=main,
+            participants=_participant_results(main, repetitions),
+            algorithms={name: _algorithm_result(name, repetitions) for name in first.rounds},
+            encryption=_encryption_result(config, main, repetitions),
+        ),
+        rounds=[record for records in first.rounds.values() for record in records],
+        exchanges=[exchange for run in runs for exchange in run.exchanges],
+        ledger=[row for run in runs for row in run.ledger],
+        traffic=[row for run in runs for row in run.traffic],
+        problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
+    )
+
+
+def _algorithm_result(algorithm: str, repetitions: Sequence[Repetition]) -> AlgorithmResult:
+    accuracy = np.array([rep.accuracy(algorithm) for rep in repetitions])
+    gain = _gains_over("standalone", accuracy, repetitions)
+    mcgs, spreads = [mcg(g) for g in gain], [cgs(g) for g in gain]
+    over_early: list[float] = []
+    if "early_stopping" in repetitions[0].rounds:
+        over_early = [mcg(g) for g in _gains_over("early_stopping", accuracy, repetitions)]
+    return AlgorithmResult(
+        mva=float(np.mean([mva(a) for a in accuracy])),
+        mcg=float(np.mean(mcgs)),
+        cgs=float(np.mean(spreads)),
+        cgs_ddof1=float(np.mean([cgs(g, ddof=DDOF_EQUATION_5) for g in gain])),
+        accuracy=accuracy.mean(axis=0).tolist(),
+        gain=gain.mean(axis=0).tolist(),
+        accuracy_spread=[_spread(column) for column in accuracy.T.tolist()],
+        gain_spread=[_spread(column) for column in gain.T.tolist()],
+        mva_spread=_spread([mva(a) for a in accuracy]),
+        mcg_spread=_spread(mcgs),
+        cgs_spread=_spread(spreads),
+        mcg_over_early_stopping=float(np.mean(over_early)) if over_early else None,
+        mcg_over_early_stopping_spread=_spread(over_early),
+    )
+
+
+def _gains_over(
+    control: str, accuracy: NDArray[np.float64], repetitions: Sequence[Repetition]
+) -> NDArray[np.float64]:
+    """Gains (seeds, participants), each against the control of the same seed."""
+    alone = [rep.accuracy(control) for rep in repetitions]
+    return np.array([gains(a, b) for a, b in zip(accuracy, alone, strict=True)])
+
+
+def _participant_results(
+    algorithm: str, repetitions: Sequence[Repetition]
+) -> list[ParticipantResult]:
+    results = []
+    for n, own in enumerate(repetitions[0].data):
+        accuracy = [rep.accuracy(algorithm)[n] for rep in repetitions]
+        alone = [rep.accuracy("standalone")[n] for rep in repetitions]
+        gain = [a - b for a, b in zip(accuracy, alone, strict=True)]
+        results.append(
+            ParticipantResult(
+                name=own.name,
+                samples=len(own.train) + len(own.test),
+                train_samples=len(own.train),
+                test_samples=len(own.test),
+                majority_accuracy=float(np.mean([_majority(rep.data[n]) for rep in repetitions])),
+                standalone_accuracy=float(np.mean(alone)),
+                accuracy=float(np.mean(accuracy)),
+                gain=float(np.mean(gain)),
+                accuracy_spread=_spread(accuracy),
+                gain_spread=_spread(gain),
+            )
+        )
+    return results
+
+
+def _encryption_result(
+    config: RunConfig, algorithm: str, repetitions: Sequence[Repetition]
+) -> EncryptionResult | None:
+    runs = [rep.runs[algorithm] for rep in repetitions if algorithm in rep.runs]
+    if not runs:
+        return None
+    plan = plan_exchange(runs[0].collaboration.wish)
+    traffic = [row for run in runs for row in run.traffic]
+    asked = [exchange for run in runs for exchange in run.exchanges]
+    answers = sum(exchange.answered for exchange in asked)
+    audits = [run.audit for run in runs if run.audit]
+    return EncryptionResult(
+        backend=config.encryption.backend,
+        ring_degree=plan.params.ring_degree,
+        log_qp=plan.params.log_qp,
+        security_bits=plan.security_bits,
+        release=plan.wish.release,
+        flooding_bits=plan.wish.flooding_bits,
+        max_abs_error=max((audit.max_abs_error for audit in audits), default=0.0),
+        error_over_range=max((audit.error_over_range for audit in audits), default=0.0),
+        bytes_up=sum(row.bytes for row in traffic if row.message in FROM_STUDENT),
+        bytes_down=sum(row.bytes for row in traffic if row.message in FROM_TEACHER),
+        answers=answers,
+        declines=len(asked) - answers,
+        seconds=sum(rep.seconds[algorithm] for rep in repetitions),
+    )
+
+
+def _majority(own: ParticipantData) -> float:
+    """Accuracy of always answering the most common training label."""
+    common = np.bincount(own.train.labels, minlength=own.train.classes).argmax()
+    return float(np.mean(own.test.labels == common))
+
+
+def _spread(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -1,0 +1,80 @@
+"""Tables for terminals of any width: what does not fit is left out, never cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+_UNLIMITED = 10_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, from its heading to its footer.
+
+    Attributes:
+        heading: may have several lines, which keeps a column of numbers narrow.
+        cells: one a row.
+        footer: below them; empty for none.
+        numbers: aligned to the right.
+        dispensable: columns of a higher number are left out first; 0 stays in any case.
+    """
+
+    heading: str
+    cells: Sequence[str | Text]
+    footer: str = ""
+    numbers: bool = True
+    dispensable: int = 0
+
+
+@dataclass(frozen=True)
+class FittingTable:
+    """A table that shows as many of its columns as the terminal is wide enough for."""
+
+    title: str
+    columns: Sequence[Column]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Without the most dispensable columns, until what remains fits."""
+        for most in sorted({column.dispensable for column in self.columns}, reverse=True):
+            table = self._table([one for one in self.columns if one.dispensable <= most])
+            unlimited = options.update(max_width=_UNLIMITED)
+            if Measurement.get(console, unlimited, table).maximum <= options.max_width:
+                break
+        yield Text(self.title, style="bold")
+        yield Text()
+        yield table
+        yield Text()
+
+    def _table(self, columns: Sequence[Column]) -> Table:
+        table = Table(
+            box=box.SIMPLE,
+            collapse_padding=True,
+            show_edge=False,
+            pad_edge=False,
+            show_footer=any(column.footer for column in columns),
+        )
+        for column in columns:
+            table.add_column(
+                Text(column.heading),
+                footer=Text(column.footer),
+                justify="right" if column.numbers else "left",
+                vertical="bottom",
+            )
+        rows: list[tuple[RenderableType, ...]] = list(
+            zip(*([_text(cell) for cell in column.cells] for column in columns), strict=True)
+        )
+        for row in rows:
+            table.add_row(*row)
+        return table
+
+
+def _text(cell: str | Text) -> Text:
+    """Names come from outside and are no markup."""
+    return cell if isinstance(cell, Text) else Text(cell)
