@@ -38,8 +38,8 @@ SCALE_STEPS = 8
 FACTOR_SCALES = range(58, 19, -2)
 MAX_FLOODING_LIMBS = 4
 MAX_ANSWER_LIMBS = 3
-KEY_SLACK = 1.15
-"""SEAL compresses relinearisation keys; random residues shrink nearly to their bits."""
+KEY_WORD_BITS = 37
+"""SEAL compresses relinearisation keys: a word of 30 or 31 random bits takes about 36 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +123,8 @@ class ExchangePlan:
         """Upload once per key epoch, at most: the relinearisation key, if the circuit needs it."""
         if not self.needs_relinearization:
             return 0
-        polynomial = self.params.ring_degree * self.params.log_qp / 8
-        return int(self.params.limbs * (polynomial * KEY_SLACK + 1024))
+        words = self.params.ring_degree * (self.params.limbs + 1)  # the other half is a seed
+        return self.params.limbs * (words * KEY_WORD_BITS // 8 + 1024)
 
     @property
     def key_bytes(self) -> int:
