@@ -99,9 +99,14 @@ class Collaboration:
             )
         return msgspec.structs.replace(self.wish, samples=samples)
 
-    def basis_seed(self, student: str) -> bytes:
-        """Public seed of this student's projections."""
-        facts = msgspec.json.encode((self.seed, student))
+    @property
+    def basis_seed(self) -> bytes:
+        """Public seed of every student's projections.
+
+        One for all: students who bring the same samples get the same numbers, so together they
+        learn nothing of a teacher that each does not learn alone.
+        """
+        facts = msgspec.json.encode(self.seed)
         return hashlib.sha256(b"securefair basis\0" + facts).digest()
 
     @property

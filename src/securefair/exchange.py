@@ -115,7 +115,9 @@ class Student:
             n = plan.params.ring_degree
             rows = public_rows(n, self._basis.coefficients, plan.wish.samples, signs)
         if rows is not None:
-            self._reconstructor = Reconstructor(samples, rows, plan.noise_std)
+            # A student basis travels scaled to a peak of 1, and what is opened is scaled back.
+            scale = float(np.abs(rows).max()) if plan.wish.student_basis else 1.0
+            self._reconstructor = Reconstructor(samples, rows, plan.noise_std * scale)
         features = steps.encrypt(self._keys.encryptor, plan.features, slots)
         if rows is None or plan.factors is None:
             return features, b""

@@ -121,7 +121,7 @@ class Participant:
         self._student = Student(
             collaboration.wish_for(len(data.train)),
             backend=backend,
-            seed=collaboration.basis_seed(data.name),
+            seed=collaboration.basis_seed,
         )
         self._uploads: dict[str, Upload] = {}
 
@@ -175,7 +175,7 @@ class Participant:
         teacher = Teacher(self.learner.model, backend=self._backend)
         self._uploads[job.peer] = teacher.receive(
             self.collaboration.wish_for(job.features.samples),
-            self.collaboration.basis_seed(job.peer),
+            self.collaboration.basis_seed,
             PublicKeys(job.keys.public_key, job.keys.evaluation_keys),
             job.features.payload,
             job.features.basis,

@@ -12,6 +12,7 @@ from securefair.algorithms.population import (
     Population,
     ProjectionRelease,
     Release,
+    Rounding,
 )
 from securefair.algorithms.standalone import Standalone
 from securefair.algorithms.vpdl import Vpdl
@@ -24,6 +25,7 @@ __all__ = [
     "Population",
     "ProjectionRelease",
     "Release",
+    "Rounding",
     "Standalone",
     "Vpdl",
     "run",

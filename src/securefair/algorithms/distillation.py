@@ -91,7 +91,7 @@ def answers(state: DistillationState, population: Population, answering: Peers) 
     return {
         student.name: {
             teacher: state.channels[student.name](
-                state.learners[teacher].model.logits(student.train.features)
+                population.teacher_logits(state.learners[teacher].model, student.train.features)
             )
             for teacher in answering[student.name]
         }
@@ -200,7 +200,7 @@ def _open_channel(population: Population, samples: Samples) -> Channel:
     if isinstance(release, LogitsRelease):
         return lambda logits: logits
     rows = release.rows(samples)
-    reconstructor = Reconstructor(samples, rows, release.noise_std)
+    reconstructor = Reconstructor(samples, rows, release.noise(rows))
     return lambda logits: reconstructor.logits(rows @ logits)
 
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
-from securefair.model.heads import HeadKind
+from securefair.model.balance import balanced
+from securefair.model.heads import Head, HeadKind
 from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
+from securefair.model.quantize import quantize_at
 from securefair.model.training import OptimizerConfig
 
 
@@ -34,7 +36,7 @@ class ProjectionRelease:
     basis: Literal["public", "student"] = "public"
     ring_degree: int = 8192  # public basis only
     public_seed: bytes = b"securefair"  # public basis only
-    noise_std: float = 0.0  # of each released number, as the student's reconstruction expects it
+    noise_std: float = 0.0  # of each released number, for rows of a student basis of peak 1
 
     def __post_init__(self) -> None:
         if self.basis not in ("public", "student"):
@@ -62,8 +64,29 @@ class ProjectionRelease:
             block_signs(blocks, self.public_seed),
         )
 
+    def noise(self, rows: NDArray[np.float64]) -> float:
+        """Deviation of each released number as the student's reconstruction expects it."""
+        return self.noise_std * (float(np.abs(rows).max()) if self.basis == "student" else 1.0)
+
 
 Release = LogitsRelease | ProjectionRelease
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounding:
+    """How teachers round their weights to integers at public scales, as encryption needs them."""
+
+    row_norm: float  # of every hidden unit after balancing
+    log2_scales: tuple[int, ...]  # one a layer
+
+    def logits(self, head: Head, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Features (B, d) -> logits (B, M) of the rounded head.
+
+        Raises:
+            ModelError: another number of layers than scales.
+        """
+        folded = balanced(head.folded(), self.row_norm)
+        return quantize_at(folded, self.log2_scales).logits(features)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +116,7 @@ class Population:
     lambda_0: float = 50.0  # weight of the distillation loss
     forced_every: int = 5  # R
     release: Release = field(default_factory=ProjectionRelease)
+    rounding: Rounding | None = None  # of the teachers' weights; None: as they were trained
 
     def __post_init__(self) -> None:
         for name, accepted, expected in (
@@ -132,6 +156,12 @@ class Population:
     def names(self) -> tuple[str, ...]:
         """Of all participants, in order; records index their lists by this order."""
         return tuple(participant.name for participant in self.participants)
+
+    def teacher_logits(self, head: Head, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Features (B, d) -> logits (B, M) as a teacher computes them for others."""
+        if self.rounding is None:
+            return head.logits(features)
+        return self.rounding.logits(head, features)
 
     @property
     def features(self) -> int:

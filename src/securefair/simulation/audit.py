@@ -50,7 +50,7 @@ class ReleaseAudit:
         self, data: ParticipantData, notes: RoundNotes, teacher: Head
     ) -> NDArray[np.float64]:
         agreed = self._collaboration
-        wish, seed = agreed.wish_for(len(data.train)), agreed.basis_seed(data.name)
+        wish, seed = agreed.wish_for(len(data.train)), agreed.basis_seed
         if data.name not in self._students:
             student = Student(wish, backend="clear", seed=seed)
             self._students[data.name] = (student, *student.encrypt_features(data.train))
