@@ -242,6 +242,16 @@ def test_the_deviation_of_errors_is_what_the_rules_state(wide, encrypts, name):
         assert errors.std() >= share * tensor.meta.noise
 
 
+@pytest.mark.parametrize("switch", [False, True])
+def test_errors_are_bounded_in_their_worst_slot_too(wide, switch):
+    """Rounding is multiplied by powers of the secret, key switching by digits: not white noise."""
+    zeros = wide.upload(np.zeros((8, USED)), log2_scale=55.0)
+    tensor = wide.evaluator.rescale(wide.evaluator.square(zeros), 3)
+    if switch:
+        tensor = wide.evaluator.relinearize(tensor)
+    assert_opens_to(wide, tensor, np.zeros((8, wide.params.slots)))
+
+
 # -- random circuits -----------------------------------------------------------------------------
 
 
