@@ -1,4 +1,4 @@
-"""The command line: `securefair demo`, `securefair run CONFIG`, `securefair plan`."""
+"""The command line: `securefair demo`, `run CONFIG`, `plan`, `profile`."""
 
 from __future__ import annotations
 
@@ -6,22 +6,37 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+
+from securefair.profiling.commands import app as profile_app
 
 if TYPE_CHECKING:
     from securefair.config import RunConfig
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
+
+class _Commands(TyperGroup):
+    """All commands, those of sub-commands included, end alike on expected errors."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with _errors():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="securefair",
+    cls=_Commands,
     help="Hospitals improve their models together without showing each other patients or models.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(profile_app)
 
 OutOption = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results (default: runs/NAME).")
@@ -50,10 +65,9 @@ def demo(
 
     Example: securefair demo --out runs/demo
     """
-    with _errors():
-        from securefair.config import demo_config
+    from securefair.config import demo_config
 
-        _run(demo_config(), out, seeds, rounds, backend, json)
+    _run(demo_config(), out, seeds, rounds, backend, json)
 
 
 @app.command()
@@ -69,10 +83,9 @@ def run(
 
     Example: securefair run my-hospitals.toml --out runs/mine
     """
-    with _errors():
-        from securefair.config import load_config
+    from securefair.config import load_config
 
-        _run(load_config(config), out, seeds, rounds, backend, json)
+    _run(load_config(config), out, seeds, rounds, backend, json)
 
 
 @app.command()
@@ -105,6 +118,7 @@ def _run(
     from securefair.config import override
     from securefair.experiment import run_experiment, write_outcome
     from securefair.report import show_progress, summary
+    from securefair.threads import set_threads
 
     changes: dict[str, object] = {}
     if seeds is not None:
@@ -117,7 +131,8 @@ def _run(
         config = override(config, changes, source="command line")
     folder = out or (config.run.out or Path("runs")) / config.run.name
     _check_writable(folder)
-    _set_threads()
+    # On heads of this size threads mostly wait for each other.
+    set_threads(1)
     console = Console(stderr=json)
     with show_progress(console) as progress:
         outcome = run_experiment(config, progress)
@@ -143,13 +158,6 @@ def _check_writable(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         _stop(f"cannot write to {folder}: {error.strerror}. Choose another folder with --out")
-
-
-def _set_threads() -> None:
-    """One thread for training: on heads of this size, threads mostly wait for each other."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 @contextmanager

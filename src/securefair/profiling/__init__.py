@@ -1,0 +1,1 @@
+"""What an exchange will cost and what it costs: `securefair plan` and `securefair profile`."""

@@ -1,0 +1,65 @@
+"""Options that ask for an exchange, the same for every command, and the wish that they make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from securefair.circuit.wish import Wish
+
+FeaturesOption = Annotated[int, typer.Option(help="Width of a sample's feature vector.")]
+HiddenOption = Annotated[int, typer.Option(help="Units of the quadratic layer; 0: linear head.")]
+ClassesOption = Annotated[int, typer.Option(help="Width of the logits.")]
+SamplesOption = Annotated[int, typer.Option(help="The student's samples in one exchange.")]
+ReleaseOption = Annotated[
+    str, typer.Option(help="What leaves the encryption: loss, class_sums, projection, logits.")
+]
+BasisOption = Annotated[str, typer.Option(help="Of a projection: public or student.")]
+NumbersOption = Annotated[int, typer.Option("--q", help="Of a projection: numbers per class.")]
+FloodingOption = Annotated[
+    int, typer.Option(help="Bits by which flooding exceeds all noise that tells of the model.")
+]
+PrecisionOption = Annotated[
+    float, typer.Option(help="Largest error of a released value over its range.")
+]
+NormOption = Annotated[
+    float | None,
+    typer.Option(help="Largest Euclidean norm of a sample (default: sqrt of the features)."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096
+RELEASE, BASIS, NUMBERS = "projection", "public", 64
+FLOODING_BITS, PRECISION = 30, 2.0**-10
+
+
+def wish_of(
+    *,
+    features: int,
+    hidden: int,
+    classes: int,
+    samples: int,
+    release: str,
+    basis: str,
+    q: int,
+    flooding_bits: int,
+    precision: float,
+    feature_norm: float | None,
+) -> Wish:
+    """The wish that options spell out; the planner judges it."""
+    from securefair.circuit.wish import Basis, HeadBounds, Release, Wish
+
+    return Wish(
+        features=features,
+        hidden=hidden,
+        classes=classes,
+        samples=samples,
+        release=cast(Release, release),
+        basis=cast(Basis, basis),
+        q=q,
+        flooding_bits=flooding_bits,
+        precision=precision,
+        bounds=HeadBounds(feature_norm=feature_norm),
+    )

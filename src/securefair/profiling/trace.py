@@ -1,0 +1,88 @@
+"""A teacher's answer step by step, on paper: levels, scales and noise, and what each step costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.planner import ExchangePlan
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.evaluator import Released
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.profiling.observe import observed
+
+_STAGES = {
+    "load": "expand",
+    "add": "add_blocks",
+    "subtract": "add_blocks",
+    "multiply": "products",
+    "inner": "products",
+    "outer": "products",
+    "relinearize": "relinearise",
+    "sanitize": "sanitise",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation of an answer, as often as it happens alike.
+
+    Attributes:
+        stage: what the profile counts it under.
+        operation: the evaluator's method.
+        inputs, output: public facts of the ciphertexts; of the last time where sums grow.
+        coefficients: how many coefficients leave; None where whole ciphertexts do, or nothing.
+        times: how often, once a block for most.
+    """
+
+    stage: str
+    operation: str
+    inputs: tuple[CipherMeta, ...]
+    output: CipherMeta
+    coefficients: int | None
+    times: int
+
+
+def stage_name(operation: str, arguments: Sequence[object], specs: Sequence[AffineSpec]) -> str:
+    """What the time of an operation is counted under: layers by number, sums of blocks alike."""
+    for argument in arguments:
+        if isinstance(argument, AffineSpec):
+            return f"linear{specs.index(argument) + 1}"
+    return _STAGES.get(operation, operation)
+
+
+def trace(plan: ExchangePlan) -> tuple[Step, ...]:
+    """The steps of an answer in order, equal ones of different blocks counted together."""
+    seen: dict[tuple[object, ...], Step] = {}
+
+    def write_down(operation: str, method: Any, *arguments: Any, **keywords: Any) -> Any:
+        result = method(*arguments, **keywords)
+        inputs = tuple(a.meta for a in arguments if isinstance(a, CipherTensor))
+        coefficients = None
+        if isinstance(result, Released) and result.coefficients is not None:
+            coefficients = len(result.coefficients)
+        stage = stage_name(operation, arguments, plan.specs)
+        step = Step(stage, operation, inputs, result.meta, coefficients, 1)
+        shapes = [meta.residue_shape for meta in (*inputs, result.meta)]
+        if shapes == [result.meta.residue_shape] * 2 and operation == "rescale":
+            return result  # nothing to come down from
+        key = (stage, *shapes)
+        known = seen.get(key)
+        seen[key] = step if known is None else replace(step, times=known.times + 1)
+        return result
+
+    evaluator = observed(PlanningEvaluator(plan.params), write_down)
+    factors = plan.factors
+    inputs = Inputs(
+        features=[evaluator.load(b"", plan.features) for _ in range(plan.blocks)],
+        factors=[evaluator.load(b"", factors) for _ in range(plan.blocks)] if factors else [],
+        signs=np.ones(plan.blocks, dtype=np.int64),
+        coefficients=np.zeros(plan.wish.q, dtype=np.int64),
+    )
+    answer(evaluator, plan.wish, plan.schedule, plan.specs, (None,) * len(plan.specs), inputs)
+    return tuple(seen.values())

@@ -1,0 +1,45 @@
+"""One setting for every pool of threads that computes: native kernels, torch and BLAS.
+
+Each library starts as many threads as there are cores. Used one inside or after the other they
+compete for the same cores, and a product that should be twice as fast takes longer than on one.
+So nothing in this package sets any of them but this function.
+"""
+
+from __future__ import annotations
+
+import os
+
+from threadpoolctl import threadpool_limits
+
+from securefair.ckks.backends import kernels
+from securefair.errors import ConfigError
+
+ENVIRONMENT = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""What libraries that are loaded later, and child processes, read."""
+
+
+def set_threads(count: int) -> None:
+    """Let native kernels, torch, numpy's and scipy's BLAS and OpenMP use `count` threads each.
+
+    They take turns, so together they use `count` cores. Encryption starts as many child processes
+    instead, and waits for them meanwhile.
+
+    Raises:
+        ConfigError: count is not within 1 and the number of cores.
+    """
+    if not 1 <= count <= cores():
+        raise ConfigError(
+            "this machine cannot run so many threads at once",
+            where="threads",
+            found=count,
+            expected=f"1 to {cores()}",
+        )
+    for name in ENVIRONMENT:
+        os.environ[name] = str(count)
+    threadpool_limits(limits=count)  # BLAS and OpenMP, of everything that is loaded by now
+    kernels.set_threads(count)  # native kernels, and torch's own pool
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
