@@ -18,6 +18,7 @@ from securefair.records import (
     ExchangeRecord,
     LedgerRow,
     ParticipantResult,
+    QuantizationResult,
     RoundRecord,
     RunResult,
     TrafficRow,
@@ -114,6 +115,7 @@ def _participant_results(
     algorithm: str, repetitions: Sequence[Repetition]
 ) -> list[ParticipantResult]:
     results = []
+    quantization = _quantization_results(algorithm, repetitions)
     for n, own in enumerate(repetitions[0].data):
         accuracy = [rep.accuracy(algorithm)[n] for rep in repetitions]
         alone = [rep.accuracy("standalone")[n] for rep in repetitions]
@@ -130,9 +132,26 @@ def _participant_results(
                 gain=float(np.mean(gain)),
                 accuracy_spread=_spread(accuracy),
                 gain_spread=_spread(gain),
+                quantization=quantization[n] if quantization else None,
             )
         )
     return results
+
+
+def _quantization_results(
+    algorithm: str, repetitions: Sequence[Repetition]
+) -> list[QuantizationResult]:
+    """Of every participant's last model; empty where nothing was encrypted."""
+    runs = [rep.runs[algorithm].quantization() for rep in repetitions if algorithm in rep.runs]
+    return [
+        QuantizationResult(
+            weight_bits=max(report.weight_bits_used for report in reports),
+            max_abs_logit_change=max(report.max_abs_logit_change for report in reports),
+            accuracy_before=float(np.mean([report.accuracy_before for report in reports])),
+            accuracy_after=float(np.mean([report.accuracy_after for report in reports])),
+        )
+        for reports in zip(*runs, strict=True)
+    ]
 
 
 def _encryption_result(

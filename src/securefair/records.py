@@ -69,6 +69,15 @@ class TrafficRow(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
+class QuantizationResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What rounding a participant's final weights for encryption changes on its test samples."""
+
+    weight_bits: int  # of the largest integer weight, over the run's seeds
+    max_abs_logit_change: float  # over the run's seeds
+    accuracy_before: float  # in [0, 1], mean over the run's seeds
+    accuracy_after: float
+
+
 class ParticipantResult(msgspec.Struct, frozen=True, kw_only=True):
     """One participant at the end of a run; accuracies in [0, 1], mean over the run's seeds."""
 
@@ -82,6 +91,7 @@ class ParticipantResult(msgspec.Struct, frozen=True, kw_only=True):
     gain: float
     accuracy_spread: float  # standard deviation over seeds (ddof 1), 0 for a single seed
     gain_spread: float
+    quantization: QuantizationResult | None = None  # None where nothing was encrypted
 
 
 class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from securefair import steps
+from securefair.circuit.planner import plan_exchange
 from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.data.dataset import ParticipantData
 from securefair.errors import SecureFairError
+from securefair.model.quantize import QuantizationReport, quantization_report
 from securefair.model.training import evaluate
 from securefair.participant import ModelConfig, Participant
 from securefair.protocol.codec import kind_of
+from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
 from securefair.simulation.audit import ReleaseAudit
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
@@ -36,19 +40,30 @@ class EncryptedRun:
         """Run so many rounds; one record each, as soon as it is over.
 
         Raises:
-            SecureFairError: a participant's own step failed (its training diverged, say).
+            SecureFairError: a participant's own step failed (its training diverged, say), or it
+                could not prepare what it uploads.
         """
         for number in range(count):
             log = self.engine.round(number)
-            for name, summary in log.summaries.items():
-                if summary.step_error:
-                    raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
+            _check_own_work(number, log)
             self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
             self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
             if self.audit:
                 self._check(number)
             self.exchanges += self._exchanges(number, log)
             yield self._record(number, log)
+
+    def quantization(self) -> list[QuantizationReport]:
+        """What rounding the weights, as they are now, does to each participant's test logits."""
+        plan = plan_exchange(self.collaboration.wish)
+        return [
+            quantization_report(
+                own.learner.model.folded(),
+                steps.compile_head(plan, own.learner.model),
+                own.data.test,
+            )
+            for own in self.engine.participants.values()
+        ]
 
     @property
     def ledger(self) -> list[LedgerRow]:
@@ -113,6 +128,16 @@ class EncryptedRun:
             asked=[[name in s.asked for name in names] for s in summaries],
             answered=[[name in s.opened for name in names] for s in summaries],
         )
+
+
+def _check_own_work(number: int, log: RoundLog) -> None:
+    """Stop where a participant failed by its own fault; peers' faults are only recorded."""
+    for name, failed in log.failures:
+        if isinstance(failed.job, PrepareKeysAndFeatures):
+            raise SecureFairError(failed.error, where=f"{name}, round {number}")
+    for name, summary in log.summaries.items():
+        if summary.step_error:
+            raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
 
 
 def start_run(
