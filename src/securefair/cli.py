@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from securefair.profiling.commands import app as profile_app
+from securefair.profiling.plan_command import plan
 
 if TYPE_CHECKING:
     from securefair.config import RunConfig
@@ -36,7 +37,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(profile_app)
 
 OutOption = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results (default: runs/NAME).")
@@ -99,6 +99,10 @@ def config() -> None:
     typer.echo(resources.files("securefair").joinpath("demo.toml").read_text("utf-8"), nl=False)
 
 
+app.command()(plan)
+app.add_typer(profile_app)
+
+
 def main() -> None:
     """Entry point: expected errors become one line on stderr, never a traceback."""
     app()
@@ -150,14 +154,15 @@ def _run(
 
 
 def _check_writable(folder: Path) -> None:
-    """Find out before a long run, not after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        _stop(f"cannot write to {folder}: {error.strerror}. Choose another folder with --out")
+    """Find out before a long run, not after it, and leave nothing behind."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        problem = f"{existing} is not a folder"
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        problem = f"{existing} does not permit it"
+    else:
+        return
+    _stop(f"cannot write to {folder}: {problem}. Choose another folder with --out")
 
 
 @contextmanager

@@ -10,30 +10,30 @@ from rich.table import Table
 from rich.text import Text
 
 from securefair.profiling.head import HeadProfile
-from securefair.report.wording import count, data_size, duration
+from securefair.report.wording import count, data_size, duration, plural
 
 STAGES = {
     "keys": "Generate keys",
-    "pack": "Pack samples into slots",
-    "encode": "Encode features",
-    "encrypt_zeros": "Encrypt: SEAL's zeros, addition, bytes",
-    "encrypt": "Encode and encrypt features",
-    "prepare": "Prepare the reconstruction",
-    "encrypt_query": "Encrypt predictions or basis",
+    "pack": "Pack into slots",
+    "encode": "Encode",
+    "encrypt_zeros": "Encrypt zeros, add",
+    "encrypt": "Encode, encrypt",
+    "prepare": "Prepare reconstruction",
+    "encrypt_query": "Encrypt factors",
     "load_keys": "Load keys",
-    "expand": "Check the upload, expand seeds",
-    "compile": "Quantise the model",
-    "linear1": "First linear layer",
-    "linear2": "Second linear layer",
+    "expand": "Expand upload",
+    "compile": "Quantise model",
+    "linear1": "Linear 1",
+    "linear2": "Linear 2",
     "square": "Square",
-    "products": "Products with what the student encrypted",
+    "products": "Products",
     "add_blocks": "Add blocks",
     "relinearise": "Relinearise",
     "rescale": "Rescale",
-    "sanitise": "Sanitise: mask and flood",
-    "extract": "Extract what is released",
-    "other": "Everything else of the teacher",
-    "open": "Decrypt and decode",
+    "sanitise": "Sanitise",
+    "extract": "Extract",
+    "other": "Other",
+    "open": "Decrypt, decode",
     "reconstruct": "Reconstruct logits",
 }
 
@@ -45,29 +45,26 @@ def profile_table(profile: HeadProfile) -> RenderableType:
 
 def _figures(p: HeadProfile) -> Table:
     wish, machine = p.wish, p.machine
+    layers = [wish.features, *([wish.hidden] if wish.hidden else []), wish.classes]
     rows = [
-        (
-            "Exchange",
-            f"{count(wish.samples)} samples, {wish.features} -> {wish.hidden or 'linear'} -> "
-            f"{wish.classes}, release {wish.release}",
-        ),
-        (
-            "Machine",
-            f"{machine.processor}, {p.threads} of {machine.cores} cores, "
-            f"{machine.instruction_set}, backend {p.backend}, median of {p.repeats}",
-        ),
+        ("Samples, head", f"{count(wish.samples)}, {' -> '.join(count(w) for w in layers)}"),
+        ("Release", wish.release),
+        ("Processor", f"{machine.processor}, {plural(machine.cores, 'core')}"),
+        ("Backend", f"{p.backend}, {machine.instruction_set}, {plural(p.threads, 'thread')}"),
+        ("Repeats", f"median of {p.repeats}"),
         ("Ring degree, limbs, blocks", f"{count(p.ring_degree)}, {p.limbs}, {p.blocks}"),
         ("log2 QP, flooding", f"{p.log_qp:.1f} bits, {p.flooding_bits} bits"),
         ("Server, a sample", f"{p.server_ms_per_sample:.4f} ms"),
-        ("  of it again for a further answer", f"{p.answer_ms_per_sample:.4f} ms"),
+        ("  of it for every answer", f"{p.answer_ms_per_sample:.4f} ms"),
         ("Encrypt features, a sample", f"{p.encrypt_ms_per_sample:.4f} ms"),
-        ("Encrypt predictions or basis, a sample", f"{p.query_ms_per_sample:.4f} ms"),
+        ("Encrypt factors, a sample", f"{p.query_ms_per_sample:.4f} ms"),
         ("Decrypt, a sample", f"{p.decrypt_us_per_sample:.2f} us"),
-        ("Prepare reconstruction, reconstruct", f"{p.prepare_s:.3f} s, {p.reconstruct_ms:.2f} ms"),
-        ("Up, a sample (features; all)", _both(p.upload_bytes_per_sample, p.bytes_up_per_sample)),
-        ("Down, an answer", data_size(p.bytes_down)),
-        ("Keys, once", data_size(p.key_bytes)),
-        ("Largest error, of its bound", f"{p.max_abs_error:.3g}, {p.error_bound:.3g}"),
+        ("Prepare, reconstruct", f"{p.prepare_s:.3f} s, {p.reconstruct_ms:.2f} ms"),
+        ("Features up, a sample", data_size(p.upload_bytes_per_sample)),
+        ("All up, a sample", data_size(p.bytes_up_per_sample)),
+        ("Answer down", data_size(p.bytes_down)),
+        ("Keys", data_size(p.key_bytes)),
+        ("Largest error, its bound", f"{p.max_abs_error:.3g}, {p.error_bound:.3g}"),
         ("Largest error over the range", f"{p.error_over_range:.3g}"),
         ("Peak memory, both sides", f"{p.peak_rss_mb:.0f} MB"),
     ]
@@ -75,18 +72,18 @@ def _figures(p: HeadProfile) -> Table:
 
 
 def _stages(p: HeadProfile) -> Table:
-    table = plain_table("Stages (median of an exchange; limits: multiply-adds, bytes)")
+    table = plain_table("Stages of an exchange, and what its multiply-adds and bytes need at least")
     for heading in ("Side", "Stage"):
-        table.add_column(heading)
-    for heading in ("Time", "a sample", "Arithmetic limit", "Bandwidth limit"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, no_wrap=True)
+    for heading in ("Time", "us/sample", "Arithmetic", "Bandwidth"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for stage in p.stages:
         limits = (stage.arithmetic_limit_ms, stage.bandwidth_limit_ms)
         table.add_row(
             stage.side,
             STAGES[stage.stage],
             duration(stage.ms / 1e3),
-            f"{stage.ms * 1e3 / p.wish.samples:.3g} us",
+            f"{stage.ms * 1e3 / p.wish.samples:.3g}",
             *("" if limit is None else duration(limit / 1e3) for limit in limits),
         )
     return table
@@ -103,10 +100,6 @@ def _limits(p: HeadProfile) -> str:
     )
 
 
-def _both(first: float, second: float) -> str:
-    return f"{data_size(first)}; {data_size(second)}"
-
-
 def rows_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     """Two columns: what, how much."""
     table = plain_table(title)
@@ -119,5 +112,12 @@ def rows_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def plain_table(title: str) -> Table:
-    """A table in the style of the run's summary."""
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    """A table in the style of the run's summary, but tighter: 80 columns hold nine figures."""
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )

@@ -1,0 +1,76 @@
+"""For a wish that cannot be granted: a plan that can, with one number of the wish changed.
+
+A refusal of the planner names the field at fault and what would do. A search would take a minute
+for wishes that multiply ciphertexts, so only what the refusal suggests is tried.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.wish import Wish
+from securefair.errors import PlanError
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_ROUNDED = 1.06
+"""Refusals print errors with two digits."""
+
+MAX_PRECISION = 0.5
+LEAST_FLOODING_BITS = 30
+"""Teachers refuse less (`exchange.MIN_FLOODING_BITS`)."""
+
+
+def nearest_plan(wish: Wish, refusal: PlanError) -> tuple[str, ExchangePlan] | None:
+    """The changed field and the plan; None where no change that the refusal suggests helps."""
+    for field, value in _suggestions(wish, refusal):
+        plan = _granted(wish, field, value)
+        if plan is not None:
+            return field, _closer(wish, field, plan) if field == "q" else plan
+    return None
+
+
+def _suggestions(wish: Wish, refusal: PlanError) -> Iterator[tuple[str, float]]:
+    """Changes to try, the smaller ones first."""
+    named = [float(number) for number in _NUMBER.findall(str(refusal.expected))]
+    match refusal.where:
+        case "precision" if named:
+            error = named[0] * _ROUNDED
+            if wish.precision < error <= MAX_PRECISION:
+                yield "precision", error
+            # Flooding is most of the error, and every bit less halves it.
+            excess = math.floor(math.log2(error / wish.precision))
+            for bits in (wish.flooding_bits - excess, wish.flooding_bits - excess - 1):
+                if bits >= LEAST_FLOODING_BITS:
+                    yield "flooding_bits", bits
+        case "q":
+            yield "q", min(wish.q, wish.samples) - 1
+            yield "q", 1
+        case "weight_bits" | "flooding_bits" | "features" | "hidden" | "classes" | "samples":
+            value = getattr(wish, refusal.where)
+            if named:
+                yield refusal.where, int(min(named, key=lambda limit: abs(limit - value)))
+
+
+def _closer(wish: Wish, field: str, plan: ExchangePlan) -> ExchangePlan:
+    """Bisection between what was granted and what was asked for."""
+    low, high = getattr(plan.wish, field), getattr(wish, field)
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = _granted(wish, field, middle)
+        if found is None:
+            high = middle
+        else:
+            low, plan = middle, found
+    return plan
+
+
+def _granted(wish: Wish, field: str, value: float) -> ExchangePlan | None:
+    try:
+        return plan_exchange(msgspec.structs.replace(wish, **{field: value}))
+    except PlanError:
+        return None

@@ -1,0 +1,78 @@
+"""`securefair plan`: what an exchange will look like, before anything is encrypted."""
+
+from __future__ import annotations
+
+import typer
+
+from securefair.profiling import options
+from securefair.profiling.options import (
+    BasisOption,
+    ClassesOption,
+    FeaturesOption,
+    FloodingOption,
+    HiddenOption,
+    JsonOption,
+    NormOption,
+    NumbersOption,
+    PrecisionOption,
+    ReleaseOption,
+    SamplesOption,
+)
+
+
+def plan(
+    features: FeaturesOption = options.FEATURES,
+    hidden: HiddenOption = options.HIDDEN,
+    classes: ClassesOption = options.CLASSES,
+    samples: SamplesOption = options.SAMPLES,
+    release: ReleaseOption = options.RELEASE,
+    basis: BasisOption = options.BASIS,
+    q: NumbersOption = options.NUMBERS,
+    flooding_bits: FloodingOption = options.FLOODING_BITS,
+    precision: PrecisionOption = options.PRECISION,
+    feature_norm: NormOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Choose parameters for an exchange: ring, primes, scales, keys, bytes, work, error bound.
+
+    Nothing is encrypted or measured. A wish that cannot be granted ends with the reason, and with
+    the nearest plan that could be.
+
+    Example: securefair plan --features 512 --hidden 64 --classes 10 --release projection
+    """
+    import msgspec
+    from rich.console import Console
+
+    from securefair.circuit.planner import plan_exchange
+    from securefair.errors import PlanError
+    from securefair.profiling.nearest import nearest_plan
+    from securefair.profiling.plan_tables import plan_table
+    from securefair.profiling.planned import report_plan
+
+    wish = options.wish_of(
+        features=features,
+        hidden=hidden,
+        classes=classes,
+        samples=samples,
+        release=release,
+        basis=basis,
+        q=q,
+        flooding_bits=flooding_bits,
+        precision=precision,
+        feature_norm=feature_norm,
+    )
+    try:
+        report = report_plan(plan_exchange(wish))
+    except PlanError as refusal:
+        nearest = nearest_plan(wish, refusal)
+        if nearest is not None:
+            field, instead = nearest
+            value = getattr(instead.wish, field)
+            console = Console(stderr=True)
+            console.print(plan_table(report_plan(instead)))
+            console.print(f"Nearest possible plan: {field} = {value:.4g}, shown above.")
+        raise
+    if json:
+        typer.echo(msgspec.json.encode(report).decode())
+    else:
+        Console().print(plan_table(report))

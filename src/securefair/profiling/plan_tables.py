@@ -1,0 +1,123 @@
+"""An exchange plan as tables on a terminal."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from securefair.circuit.wish import Wish
+from securefair.profiling.cost import Cost
+from securefair.profiling.planned import PlannedStep, PlanReport
+from securefair.profiling.tables import STAGES, plain_table, rows_table
+from securefair.report.wording import count, data_size, percent, plural
+
+
+def plan_table(report: PlanReport) -> RenderableType:
+    """Parameters, steps, bytes, work and disclosure, for `rich.console.Console.print`."""
+    return Group(
+        rows_table("Exchange plan", _parameters(report)),
+        _steps(report.steps),
+        rows_table("Bytes", _bytes(report)),
+        rows_table("Work of one answer", _work(report)),
+        rows_table("What one answer discloses", _disclosure(report)),
+        Text("Times depend on the machine: measure them with `securefair profile head`."),
+    )
+
+
+def shape(wish: Wish) -> str:
+    """The head's layers: "512 -> 64 -> 10"."""
+    layers = [wish.features, *([wish.hidden] if wish.hidden else []), wish.classes]
+    return " -> ".join(count(width) for width in layers)
+
+
+def _parameters(r: PlanReport) -> list[tuple[str, str]]:
+    wish = r.wish
+    chosen = f", {wish.basis} basis, q = {wish.q}" if wish.release == "projection" else ""
+    filled = percent(wish.samples / (r.blocks * r.slots), 0)
+    bits = ", ".join(f"{p.bit_length()}" for p in r.primes)
+    return [
+        ("Exchange", f"{count(wish.samples)} samples, head {shape(wish)}"),
+        ("Release", wish.release + chosen),
+        ("Ring degree", f"{count(r.ring_degree)}; {plural(r.blocks, 'block')}, {filled} filled"),
+        ("Limbs", f"{len(r.primes)} of {bits} bits, special {r.special_prime.bit_length()} bits"),
+        ("log2 QP", f"{r.log_qp:.1f} of at most {r.log_qp_cap} bits"),
+        ("Security", f"{r.security_bits} bits, classical"),
+        ("Evaluation keys", ", ".join(r.evaluation_keys) or "none"),
+        ("Flooding", f"{wish.flooding_bits} bits above all noise that tells of the model"),
+        ("Largest error", f"{r.error_bound:.3g} in a released number"),
+        ("  over the range", f"{r.relative_error:.2g}, asked for {wish.precision:.2g}"),
+    ]
+
+
+def _steps(steps: list[PlannedStep]) -> RenderableType:
+    table = plain_table("Steps of an answer: the result of each (scale and spare modulus in bits)")
+    table.add_column("Step", no_wrap=True)
+    for heading in ("Times", "Cts", "Polys", "Limbs", "Scale", "|value|", "Error", "Spare"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for step in steps:
+        table.add_row(
+            STAGES[step.stage],
+            count(step.times),
+            count(step.ciphertexts),
+            str(step.polys),
+            str(step.limbs),
+            f"{step.log2_scale:.1f}",
+            f"{step.bound:.4g}",
+            f"{step.error:.1e}",
+            f"{step.spare_bits:.1f}",
+        )
+    return table
+
+
+def _bytes(r: PlanReport) -> list[tuple[str, str]]:
+    size, samples = r.bytes, r.wish.samples
+    rows = [
+        ("Public key, once per key epoch", data_size(size.public_key)),
+        ("Evaluation keys, at most", data_size(size.evaluation_keys)),
+        ("Features, once per data epoch", _per_sample(size.features, samples)),
+        ("Basis, once per data epoch", _per_sample(size.basis, samples)),
+        ("Query, every time", _per_sample(size.query, samples)),
+        ("Answer, every time", _per_sample(size.answer, samples)),
+    ]
+    return [(name, value) for name, value in rows if not value.startswith("0")]
+
+
+def _work(r: PlanReport) -> list[tuple[str, str]]:
+    work: Cost = r.teacher
+    each = work.multiply_adds / r.wish.samples
+    return [
+        (
+            "Teacher: modular multiply-adds",
+            f"{_large(work.multiply_adds)}, {_large(each)} a sample",
+        ),
+        ("Teacher: transforms", count(work.transforms)),
+        ("Teacher: encryptions of zero", count(work.encryptions)),
+        ("Teacher: residues from seeds", _large(work.expanded)),
+        ("Teacher: bytes moved", data_size(work.bytes)),
+        ("Student: encryptions", count(r.encryptions)),
+    ]
+
+
+def _disclosure(r: PlanReport) -> list[tuple[str, str]]:
+    told = r.disclosure
+    return [
+        ("Numbers", count(told.numbers)),
+        ("of the head's parameters", _share(told.numbers, told.model_parameters)),
+        ("of all logits (samples times classes)", _share(told.numbers, told.all_logits)),
+    ]
+
+
+def _per_sample(size: int, samples: int) -> str:
+    return f"{data_size(size)}, {data_size(size / samples)} a sample" if size else "0"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{percent(part / whole)} of {count(whole)}"
+
+
+def _large(number: float) -> str:
+    """Three digits and a power of a thousand: 3_380_000_000 as "3.38 G"."""
+    power = min(4, int(math.log10(max(1.0, number)) // 3))
+    return f"{number / 1000**power:.3g} {['', 'k', 'M', 'G', 'T'][power]}".strip()
