@@ -13,7 +13,8 @@ from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.wish import Wish
 from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.config import RunConfig, to_toml
-from securefair.data import PARTITIONERS, ParticipantData, load_population
+from securefair.data import PARTITIONERS, ParticipantData, Samples, load_population
+from securefair.errors import PlanError
 from securefair.fairness import ReputationRule
 from securefair.model.training import OptimizerConfig
 from securefair.outcome import Outcome, Repetition, conclude
@@ -38,14 +39,14 @@ def run_experiment(config: RunConfig, progress: Progress) -> Outcome:
         SecureFairError: the data cannot be divided so, the plan is impossible, or training
             diverged.
     """
-    repetitions = []
-    for seed in config.run.seeds:
-        repetition = Repetition(load_participants(config, seed))
+    repetitions = [Repetition(load_participants(config, seed)) for seed in config.run.seeds]
+    for repetition in repetitions:
+        _check_plans(config, repetition.data)
+    for seed, repetition in zip(config.run.seeds, repetitions, strict=True):
         for algorithm in _with_controls(config):
             started = time.perf_counter()
             _run_algorithm(config, repetition, algorithm, seed, progress)
             repetition.seconds[algorithm] = time.perf_counter() - started
-        repetitions.append(repetition)
     return conclude(config, repetitions)
 
 
@@ -64,22 +65,15 @@ def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
 def collaboration_of(
     config: RunConfig, data: Sequence[ParticipantData], *, algorithm: str, seed: int
 ) -> Collaboration:
-    """What the participants of a configuration agree on."""
+    """What the participants of a configuration agree on.
+
+    Raises:
+        PlanError: the exchange is impossible for the participant with the most samples.
+    """
     distillation, fairness = config.distillation, config.fairness
     return Collaboration(
         participants=tuple(own.name for own in data),
-        wish=Wish(
-            features=int(data[0].train.features.shape[1]),
-            classes=data[0].train.classes,
-            samples=max(len(own.train) for own in data),
-            hidden=config.model.hidden if config.model.kind == "quadratic" else 0,
-            release=distillation.release,
-            basis=distillation.basis,
-            q=distillation.q,
-            flooding_bits=config.encryption.flooding_bits,
-            precision=config.encryption.precision,
-            weight_bits=config.model.weight_bits,
-        ),
+        wish=_wish(config, max((own.train for own in data), key=len)),
         rule=ReputationRule(
             alpha=fairness.alpha, tau_opt=fairness.tau_opt, tau_max=fairness.tau_max
         ),
@@ -90,6 +84,44 @@ def collaboration_of(
         local_steps=config.training.local_steps,
         seed=seed,
     )
+
+
+def _wish(config: RunConfig, student: Samples) -> Wish:
+    """The exchange that a configuration asks for, with a student of these samples."""
+    distillation = config.distillation
+    return Wish(
+        features=int(student.features.shape[1]),
+        classes=student.classes,
+        samples=len(student),
+        hidden=config.model.hidden if config.model.kind == "quadratic" else 0,
+        release=distillation.release,
+        basis=distillation.basis,
+        q=distillation.q,
+        flooding_bits=config.encryption.flooding_bits,
+        precision=config.encryption.precision,
+        weight_bits=config.model.weight_bits,
+    )
+
+
+def _check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
+    """Find out before a long run, not in it, whose samples do not allow the exchange.
+
+    Raises:
+        PlanError: names the participant with the fewest samples that it is impossible for.
+    """
+    if not config.run.collaborative:
+        return
+    for own in sorted(data, key=lambda own: len(own.train)):
+        try:
+            plan_exchange(_wish(config, own.train))
+        except PlanError as error:
+            raise PlanError(
+                error.problem,
+                where=f"{own.name}, {error.where}",
+                found=error.found,
+                expected=error.expected,
+                hint=error.hint,
+            ) from error
 
 
 def plan_of(config: RunConfig) -> ExchangePlan:

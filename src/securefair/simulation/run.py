@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from securefair import steps
 from securefair.circuit.planner import plan_exchange
@@ -150,6 +152,7 @@ def start_run(
     backend: str,
     disclosure: DisclosureLimits | None = None,
     link: Link | None = None,
+    links: Mapping[tuple[str, str], Link] | None = None,
     audit: bool = True,
 ) -> EncryptedRun:
     """Participants with keys and locally trained models, ready for round 0.
@@ -159,10 +162,11 @@ def start_run(
         data: one entry a participant, in the collaboration's order.
         collaboration: what was agreed; `always_share` makes it VPDL.
         models: one entry a participant.
-        seed: of initialisation, batches and sharing coins.
+        seed: of initialisation, batches, sharing coins and the network's faults.
         backend: encryption engine.
         disclosure: the same limits for everyone.
         link: of the network between all pairs; instantaneous by default.
+        links: particular directions, by (sender, receiver).
         audit: compare every released value with the clear backend.
     """
     participants = [
@@ -171,7 +175,13 @@ def start_run(
     ]
     for participant in participants:
         participant.train_alone()
-    network = Network([p.name for p in participants], classify=kind_of, link=link)
+    network = Network(
+        [p.name for p in participants],
+        classify=kind_of,
+        link=link,
+        links=links,
+        rng=np.random.default_rng(seed),
+    )
     return EncryptedRun(
         algorithm=algorithm,
         collaboration=collaboration,
