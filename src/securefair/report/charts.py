@@ -50,7 +50,7 @@ def accuracy_bar(accuracy: float, spread: float = 0.0) -> Bar:
 def gain_scale(gains: Sequence[float]) -> float:
     """The largest gain that a diverging axis must show: a round number of points, at least 1."""
     largest = max((abs(gain) * 100 for gain in gains), default=0.0)
-    for step in (1, 2, 5, 10, 20, 50, 100):
+    for step in (1, 2, 5, 10, 15, 20, 30, 50, 100):
         if largest <= step:
             return step / 100
     return 1.0

@@ -75,6 +75,13 @@ def collaborative(result: RunResult) -> list[str]:
     return [name for name in result.algorithms if name not in CONTROLS]
 
 
+def rounding_cost(participants: Sequence[ParticipantResult]) -> float | None:
+    """Largest change of anyone's accuracy, in [0, 1], when weights are rounded for encryption."""
+    known = [one.quantization for one in participants if one.quantization]
+    changes = [abs(one.accuracy_after - one.accuracy_before) for one in known]
+    return max(changes, default=None)
+
+
 def rounds_of(rounds: Sequence[RoundRecord], algorithm: str) -> list[RoundRecord]:
     """The rounds of one algorithm in ascending order."""
     chosen = [record for record in rounds if record.algorithm == algorithm]

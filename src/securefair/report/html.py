@@ -134,6 +134,7 @@ def render(
         ],
         teachers=facts.teacher_disclosures(ledger, subject),
         encryption=result.encryption,
+        rounding_cost=facts.rounding_cost(result.participants),
         encrypted=sentences.encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),

@@ -162,7 +162,7 @@ def released(config: RunConfig, nouns: Nouns) -> str:
             )
             return (
                 f"{settings.q} weighted sums per class over all of the student's {nouns.samples}, "
-                f"with {chooser}; never the prediction for a single {nouns.sample}"
+                f"with {chooser}; from them the student estimates the single predictions"
             )
         case "logits":
             return f"the prediction scores for every single {nouns.sample} of the student"
@@ -264,8 +264,10 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
         "Each answer says something about the teacher's model, and enough numbers reveal any "
         "model. The ledger above counts them."
     )
+    more = "It gets no more of them."
     if config.distillation.release == "logits":
         implied += " Releasing logits discloses as much as a public prediction service."
+        more = "It can also get more of them than the ledger counts."
     return [
         ("What the released numbers imply", implied),
         (
@@ -275,8 +277,8 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
         ),
         (
             "Chosen questions",
-            "A dishonest student can encrypt anything and so choose what the numbers tell. It "
-            "gets no more of them.",
+            "A dishonest student can encrypt anything and so choose what the numbers tell, even "
+            f"several weights in one number. {more}",
         ),
         (
             "Collusion",

@@ -2,8 +2,11 @@
 
 from collections import Counter
 
+import msgspec
 import numpy as np
+import pytest
 
+from securefair.records import QuantizationResult
 from securefair.report import facts
 
 
@@ -64,6 +67,24 @@ def test_a_teachers_total_bounds_colluding_students(run):
 def test_the_ledger_shows_the_largest_first(run):
     numbers = [row.numbers_total for row in facts.ledger_of(run.ledger, "cycle")]
     assert numbers == sorted(numbers, reverse=True)
+
+
+def test_the_cost_of_rounding_weights_is_that_of_whoever_it_hurts_most(run):
+    people = run.result.participants
+    assert facts.rounding_cost(people) is None
+    rounded = [
+        msgspec.structs.replace(
+            one,
+            quantization=QuantizationResult(
+                weight_bits=11,
+                max_abs_logit_change=0.01,
+                accuracy_before=0.8,
+                accuracy_after=after,
+            ),
+        )
+        for one, after in zip(people, (0.8, 0.81, 0.77, 0.8), strict=True)
+    ]
+    assert facts.rounding_cost(rounded) == pytest.approx(0.03)
 
 
 def test_gained_leaves_out_who_did_not(make_run):
