@@ -105,9 +105,15 @@ class CkksParameters:
         """Number of data primes: limbs of a fresh ciphertext."""
         return len(self.spec.limb_bits)
 
+    @cached_property
+    def _log_q(self) -> tuple[float, ...]:
+        # Planning asks for these some hundred thousand times.
+        bits = [math.log2(p) for p in self.primes]
+        return tuple(math.fsum(bits[:limbs]) for limbs in range(len(bits) + 1))
+
     def log_q(self, limbs: int) -> float:
         """log2 of the product of the first `limbs` primes."""
-        return math.fsum(math.log2(p) for p in self.primes[:limbs])
+        return self._log_q[limbs]
 
     @property
     def log_qp(self) -> float:
