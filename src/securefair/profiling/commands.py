@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -83,3 +84,92 @@ def head(
         typer.echo(msgspec.json.encode(measured).decode())
     else:
         Console().print(profile_table(measured))
+
+
+@app.command()
+def sharing(
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file of a run (default: the demo's hospitals).")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Data set: heart, breast-cancer or digits.")
+    ] = None,
+    participants: Annotated[
+        int | None,
+        typer.Option(help="Equal parts of a data set (default: its hospitals, or four parts)."),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Training samples of everyone; repeated if need be.")
+    ] = None,
+    features: Annotated[
+        int | None, typer.Option(help="Width of a sample; padded with zeros or cut.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of every run (default: the config's, or enough for a line)."),
+    ] = None,
+    probabilities: Annotated[
+        str, typer.Option(help="Sharing probabilities, separated by commas.")
+    ] = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
+    release: Annotated[
+        str | None, typer.Option(help="loss, class_sums, projection (default) or logits.")
+    ] = None,
+    q: Annotated[
+        int | None,
+        typer.Option(
+            help="Of a projection: numbers per class (default: 64, or half the fewest samples)."
+        ),
+    ] = None,
+    backend: Annotated[str | None, typer.Option(help="rns (default), seal or clear.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of models, batches and coins.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of all libraries together.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for sharing.json, .csv, .svg and .png.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """What adaptive sharing saves: encrypted rounds at each sharing probability, and CYCle's own.
+
+    Example: securefair profile sharing --participants 4 --rounds 30 --out runs/sharing
+    """
+    import msgspec
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from securefair.config import load_config, override
+    from securefair.experiment import load_participants
+    from securefair.profiling.sharing import enough_rounds, profile_sharing
+    from securefair.profiling.sharing_files import write_sharing
+    from securefair.profiling.sharing_table import sharing_table
+    from securefair.profiling.tasks import reshaped, task_config, with_possible_q
+    from securefair.threads import set_threads
+
+    chosen = options.numbers_of("--probabilities", probabilities)
+    task = task_config(
+        load_config(config) if config else None,
+        source=data,
+        participants=participants,
+        rounds=rounds,
+        release=release,
+        q=q,
+        backend=backend,
+    )
+    everyone = reshaped(
+        load_participants(task, seed), samples=samples, features=features, seed=seed
+    )
+    task = task if q else with_possible_q(task, everyone)
+    if rounds is None and config is None:
+        enough = enough_rounds(len(everyone), task.fairness.forced_every)
+        task = override(task, {"training.rounds": enough}, source="default")
+    set_threads(threads)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        shown = bar.add_task("Encrypted rounds", total=None)
+        measured = profile_sharing(
+            task, everyone, chosen, seed=seed, on_round=lambda: bar.advance(shown)
+        )
+    if out is not None:
+        write_sharing(measured, out)
+    if json:
+        typer.echo(msgspec.json.encode(measured).decode())
+    else:
+        Console().print(sharing_table(measured))

@@ -63,3 +63,19 @@ def wish_of(
         precision=precision,
         bounds=HeadBounds(feature_norm=feature_norm),
     )
+
+
+def numbers_of(option: str, text: str) -> list[float]:
+    """Numbers separated by commas.
+
+    Raises:
+        ConfigError: one of them is none.
+    """
+    from securefair.errors import ConfigError
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ConfigError(
+            "not a list of numbers", where=option, found=text, expected="such as 0,0.5,1"
+        ) from None

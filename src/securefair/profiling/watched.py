@@ -1,0 +1,99 @@
+"""Participants that note what their jobs cost, and may hold opinions that never change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from securefair.collaboration import Collaboration, DisclosureLimits
+from securefair.data.dataset import ParticipantData
+from securefair.participant import ModelConfig, Participant
+from securefair.protocol.codec import kind_of
+from securefair.protocol.jobs import (
+    AnswerQuery,
+    ImportPeer,
+    Job,
+    OpenAnswer,
+    Opened,
+    PrepareKeysAndFeatures,
+    PrepareQuery,
+    Result,
+)
+from securefair.simulation.engine import Engine
+from securefair.simulation.network import Network
+from securefair.simulation.run import EncryptedRun
+
+AS_TEACHER = (ImportPeer, AnswerQuery)
+AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)
+
+UNLIMITED = DisclosureLimits(fraction=None)
+"""A profile asks what answers cost: the ledger counts them and refuses none."""
+
+
+class WatchedParticipant(Participant):
+    """A participant whose jobs are timed.
+
+    With `opinion`, whatever it thinks of a teacher it reports that reputation instead. Machine,
+    messages, ledger and encryption are those of any other participant, so sharing decisions
+    against a fixed reputation r are answers with probability r outside forced rounds.
+
+    Args:
+        opinion: reputation that it reports of everyone, in [0, 1]; None for its own.
+        data, collaboration, model, seed, backend: as of every participant.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        collaboration: Collaboration,
+        model: ModelConfig,
+        *,
+        seed: int,
+        backend: str,
+        opinion: float | None,
+    ) -> None:
+        super().__init__(
+            data, collaboration, model, seed=seed, backend=backend, disclosure=UNLIMITED
+        )
+        self.opinion = opinion
+        self.teacher_seconds = 0.0
+        self.student_seconds = 0.0
+
+    def run(self, job: Job) -> Result:
+        """Carry out a job and count its seconds to the role in which it is done."""
+        started = time.perf_counter()
+        result = super().run(job)
+        seconds = time.perf_counter() - started
+        if isinstance(job, AS_TEACHER):
+            self.teacher_seconds += seconds
+        elif isinstance(job, AS_STUDENT):
+            self.student_seconds += seconds
+        if isinstance(job, OpenAnswer) and job.score and self.opinion is not None:
+            return Opened(self.opinion)
+        return result
+
+
+def start_watched(
+    name: str,
+    data: Sequence[ParticipantData],
+    collaboration: Collaboration,
+    model: ModelConfig,
+    *,
+    seed: int,
+    backend: str,
+    opinion: float | None = None,
+) -> tuple[EncryptedRun, list[WatchedParticipant]]:
+    """An encrypted run before its first round, as `simulation.run.start_run` makes them.
+
+    Returns:
+        The run, and its participants.
+    """
+    participants = [
+        WatchedParticipant(own, collaboration, model, seed=seed, backend=backend, opinion=opinion)
+        for own in data
+    ]
+    for participant in participants:
+        participant.train_alone()
+    network = Network([p.name for p in participants], classify=kind_of)
+    engine = Engine(participants, collaboration, network, seed=seed)
+    return EncryptedRun(name, collaboration, engine, network, audit=None), participants
