@@ -151,7 +151,12 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_head(
-    wish: Wish, *, backend: str = "rns", threads: int | None = None, repeats: int = 5
+    wish: Wish,
+    *,
+    backend: str = "rns",
+    threads: int | None = None,
+    repeats: int = 5,
+    limits: MachineLimits | None = None,
 ) -> HeadProfile:
     """Measure exchanges of invented samples and weights.
 
@@ -160,16 +165,18 @@ def profile_head(
         backend: "rns", "seal" or "clear".
         threads: for all pools together (`threads.set_threads`); None for one a core.
         repeats: exchanges that count, at least 1.
+        limits: of the machine at these threads, to measure them once for many profiles.
 
     Raises:
         PlanError: the wish cannot be granted.
         ConfigError: more threads than cores.
+        BackendUnavailableError: there is no such backend here.
     """
-    plan = plan_exchange(wish)
+    plan, engine = plan_exchange(wish), get_backend(backend)
     threads = threads or cores()
     set_threads(threads)
-    limits = measure_limits()
-    material, engine = invent(plan), get_backend(backend)
+    limits = limits or measure_limits()
+    material = invent(plan)
     expected = _clear(material)
     gc.collect()
     reset_peak_memory()

@@ -1,0 +1,69 @@
+"""A plan in full, as data and as tables."""
+
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from securefair.circuit.planner import plan_exchange
+from securefair.ckks.security import MAX_LOG_QP
+from securefair.model.heads import build_head
+from securefair.profiling.plan_tables import plan_table
+from securefair.profiling.planned import model_parameters, report_plan
+
+EXCHANGES = [
+    {"release": "logits"},
+    {"release": "projection"},
+    {"release": "projection", "basis": "student", "q": 4},
+    {"release": "loss"},
+    {"release": "class_sums", "hidden": 0},
+]
+
+
+@pytest.mark.parametrize("changes", EXCHANGES, ids=str)
+def test_a_report_repeats_the_plan(wish, changes):
+    plan = plan_exchange(wish(**changes))
+    report = report_plan(plan)
+    assert report.primes == plan.params.primes
+    assert report.log_qp <= report.log_qp_cap == MAX_LOG_QP[report.ring_degree]
+    assert report.bytes.answer == plan.answer_bytes
+    assert report.bytes.up_per_sample * 40 == pytest.approx(
+        plan.feature_bytes + plan.basis_bytes + plan.query_bytes
+    )
+    assert bool(report.evaluation_keys) == plan.needs_relinearization
+    assert report.error_bound == plan.error_bound
+    assert report.teacher.multiply_adds == sum(s.work.multiply_adds for s in report.steps)
+    assert msgspec.json.decode(msgspec.json.encode(report), type=type(report)) == report
+
+
+@pytest.mark.parametrize("changes", EXCHANGES, ids=str)
+def test_no_step_overflows_and_errors_only_grow(wish, changes):
+    """Along one block; factors arrive beside the features."""
+    steps = report_plan(plan_exchange(wish(**changes))).steps
+    assert all(step.spare_bits >= 0 for step in steps)
+    assert steps[-1].error >= steps[0].error
+
+
+@pytest.mark.parametrize("hidden", [0, 3])
+def test_parameters_are_counted_as_the_head_counts_them(wish, hidden):
+    asked = wish(hidden=hidden)
+    kind = "quadratic" if hidden else "linear"
+    head = build_head(kind, asked.features, hidden, asked.classes, 0)
+    assert model_parameters(asked) == head.parameter_count
+
+
+def test_disclosure_is_told_with_its_yardsticks(wish):
+    told = report_plan(plan_exchange(wish(q=8))).disclosure
+    assert (told.numbers, told.all_logits) == (8 * 2, 40 * 2)
+
+
+@pytest.mark.parametrize("changes", EXCHANGES, ids=str)
+def test_tables_fit_eighty_columns(wish, changes):
+    console = Console(file=io.StringIO(), width=80)
+    console.print(plan_table(report_plan(plan_exchange(wish(**changes)))))
+    text = console.file.getvalue()
+    assert "\u2026" not in text
+    assert "head's parameters" in text
+    assert ("Query" in text) == (changes["release"] in ("loss", "class_sums"))
+    assert ("Basis, once" in text) == (changes.get("basis") == "student")

@@ -1,0 +1,96 @@
+"""`securefair plan` and `securefair profile head` as a user meets them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+from securefair.profiling.measure import MachineLimits
+
+SMALL = ["--features", "6", "--hidden", "3", "--classes", "2", "--samples", "40", "--q", "8"]
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [*arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+
+
+def test_a_plan_is_printed_as_tables():
+    result = call("plan", *SMALL, "--release", "projection")
+    assert result.exit_code == 0
+    for expected in ("Ring degree", "8,192", "Sanitise", "Features, once", "head's parameters"):
+        assert expected in result.stdout
+
+
+def test_a_plan_is_printed_as_json():
+    result = call("plan", *SMALL, "--release", "logits", "--json")
+    plan = json.loads(result.stdout)
+    assert plan["wish"]["release"] == "logits"
+    assert plan["evaluation_keys"] == ["relinearisation"]
+    assert plan["steps"][-1]["stage"] == "extract"
+    assert plan["relative_error"] <= plan["wish"]["precision"]
+
+
+def test_options_reach_the_plan():
+    result = call(
+        *("plan", *SMALL, "--release", "projection", "--basis", "student", "--flooding-bits", "31"),
+        *("--precision", "0.01", "--feature-norm", "1.5", "--json"),
+    )
+    wish = json.loads(result.stdout)["wish"]
+    assert (wish["basis"], wish["flooding_bits"], wish["precision"]) == ("student", 31, 0.01)
+    assert wish["bounds"]["feature_norm"] == 1.5
+    assert (wish["features"], wish["hidden"], wish["classes"], wish["samples"]) == (6, 3, 2, 40)
+
+
+def test_an_impossible_wish_ends_with_the_reason_and_the_nearest_plan():
+    result = call("plan", *SMALL, "--q", "40", "--json")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "q = 39" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("securefair: q:")
+
+
+def test_a_wish_without_neighbours_ends_with_the_reason_alone():
+    result = call("plan", "--release", "weights")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("securefair: release: unknown choice")
+
+
+@pytest.fixture
+def known_limits(monkeypatch):
+    limits = MachineLimits(multiply_adds=1e9, bytes=1e10)
+    monkeypatch.setattr("securefair.profiling.head.measure_limits", lambda: limits)
+
+
+@pytest.mark.usefixtures("known_limits")
+def test_a_profile_has_the_promised_figures():
+    result = call(
+        *("profile", "head", *SMALL, "--release", "loss"),
+        *("--backend", "clear", "--threads", "1", "--repeats", "1", "--json"),
+    )
+    assert result.exit_code == 0
+    figures = json.loads(result.stdout)
+    for name in (
+        *("server_ms_per_sample", "encrypt_ms_per_sample", "decrypt_us_per_sample", "stages"),
+        *("upload_bytes_per_sample", "bytes_up_per_sample", "bytes_down", "key_bytes"),
+        *("max_abs_error", "error_over_range", "ring_degree", "log_qp", "flooding_bits"),
+        *("peak_rss_mb", "distance"),
+    ):
+        assert name in figures
+    assert figures["backend"] == "clear"
+
+
+@pytest.mark.usefixtures("known_limits")
+def test_a_profile_is_printed_as_tables():
+    result = call("profile", "head", *SMALL, "--backend", "clear", "--threads", "1")
+    assert result.exit_code == 0
+    assert "Server, a sample" in result.stdout
+
+
+def test_profiles_end_like_every_command_on_expected_errors():
+    result = call("profile", "head", *SMALL, "--backend", "abacus")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("securefair: unknown backend")
+    result = call("profile", "head", *SMALL, "--threads", "4096")
+    assert result.exit_code == 2
+    assert "threads" in result.stderr
