@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.circuit.head import head_logits, head_specs
+from securefair.circuit.wish import HeadBounds, Wish
+from securefair.ckks import rules
+from securefair.ckks.backends.clear import ClearEvaluator
+from securefair.ckks.evaluator import AffineLayer, check_layer
+from securefair.ckks.parameters import CkksParameters, CkksSpec
+from securefair.ckks.tensor import CipherTensor
+from securefair.model.balance import balanced
+from securefair.model.heads import build_head
+from securefair.model.quantize import quantize_at
+
+PARAMS = CkksParameters(CkksSpec(ring_degree=8192, limb_bits=(31,) * 5, special_bits=31))
+
+
+def quantised(wish, seed, scale=1.0):
+    kind = "quadratic" if wish.hidden else "linear"
+    model = build_head(kind, wish.features, wish.hidden, wish.classes, seed)
+    for parameter in model.parameters():
+        parameter.data *= scale
+    folded = balanced(model.folded(), wish.bounds.row_norm)
+    specs = head_specs(wish)
+    head = quantize_at(folded, [spec.log2_scale for spec in specs])
+    return specs, head, [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
+
+
+@given(
+    features=st.integers(1, 60),
+    hidden=st.integers(1, 20),
+    row_norm=st.sampled_from([0.3, 0.5, 1.0, 1.7, 4.0]),
+    bits=st.integers(6, 14),
+    scale=st.floats(0.05, 20),
+    seed=st.integers(0, 1000),
+)
+def test_balanced_hidden_layers_keep_their_public_promise(
+    features, hidden, row_norm, bits, scale, seed
+):
+    """Whatever the weights: nothing about the hidden layer's scale depends on them."""
+    bounds = HeadBounds(row_norm=row_norm)
+    wish = Wish(
+        features=features,
+        classes=2,
+        samples=100,
+        hidden=hidden,
+        weight_bits=bits,
+        bounds=bounds,
+    )
+    specs, head, layers = quantised(wish, seed, scale)
+    check_layer(specs[0], layers[0])
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (50, features))
+    values = x @ head.layers[0].real_weights.T + head.layers[0].bias
+    rounding = 0.5 * 2.0 ** -specs[0].log2_scale * np.abs(x).sum(axis=1).max()
+    assert np.abs(values).max() <= specs[0].bound + rounding
+
+
+def test_specs_chain_features_units_and_classes():
+    wish = Wish(features=7, classes=3, samples=10, hidden=5, q=2)
+    hidden, output = head_specs(wish)
+    assert (hidden.inputs, hidden.outputs) == (7, 5)
+    assert (output.inputs, output.outputs) == (5, 3)
+    (only,) = head_specs(Wish(features=7, classes=3, samples=10, hidden=0, q=2))
+    assert (only.inputs, only.outputs) == (7, 3)
+
+
+@pytest.mark.parametrize("weight", [1.0, 3.0, 16.0, 100.0])
+def test_the_largest_allowed_output_weight_fits_its_integers(weight):
+    wish = Wish(
+        features=4, classes=2, samples=9, hidden=0, q=2, bounds=HeadBounds(output_weight=weight)
+    )
+    (spec,) = head_specs(wish)
+    assert weight * 2.0**spec.log2_scale <= spec.max_integer < 4 * weight * 2.0**spec.log2_scale
+
+
+@pytest.mark.parametrize("hidden", [0, 3])
+def test_inference_on_slots_is_the_quantised_head(hidden):
+    wish = Wish(features=5, classes=3, samples=40, hidden=hidden, q=2)
+    specs, head, layers = quantised(wish, seed=3)
+    slots = np.zeros((5, PARAMS.slots))
+    features = np.random.default_rng(0).uniform(-1, 1, (40, 5))
+    slots[:, :40] = features.T
+    meta = rules.fresh(PARAMS, count=5, limbs=5, log2_scale=40, bound=1.0)
+    out = head_logits(ClearEvaluator(PARAMS), CipherTensor(meta, slots), specs, layers)
+    np.testing.assert_allclose(out.payload[:, :40].T, head.logits(features), atol=1e-12)
+    assert out.meta.polys == (3 if hidden else 2)
+    assert out.meta.limbs == 5  # nothing is rescaled on the way

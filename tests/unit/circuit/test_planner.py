@@ -1,0 +1,290 @@
+import math
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.circuit import planner
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import HeadBounds, Wish
+from securefair.ckks import masking, rules
+from securefair.ckks.security import MAX_LOG_QP
+from securefair.errors import PlanError
+
+RELEASES = {
+    "loss": {"release": "loss"},
+    "class_sums": {"release": "class_sums"},
+    "public": {"release": "projection", "q": 16},
+    "student": {"release": "projection", "basis": "student", "q": 16},
+    "logits": {"release": "logits"},
+}
+GRID = [
+    pytest.param({"features": d, "samples": b, "hidden": hidden, **RELEASES[release]}, id=name)
+    for d, b in ((2, 20), (64, 5000), (512, 9000))
+    for hidden in (0, 16)
+    for release in RELEASES
+    # Deep circuits on many blocks take seconds to plan; one shape of them is enough.
+    if not (hidden and d == 512 and release in ("loss", "class_sums", "student"))
+    if (name := f"{release}-{'quadratic' if hidden else 'linear'}-{d}x{b}")
+]
+
+
+def wish_of(changes):
+    return Wish(**{"classes": 3, **changes})
+
+
+@pytest.mark.parametrize("changes", GRID)
+def test_a_plan_grants_its_wish_at_full_security(changes):
+    wish = wish_of(changes)
+    plan = plan_exchange(wish)
+    params, schedule = plan.params, plan.schedule
+    assert plan.wish == wish
+    assert params.log_qp <= MAX_LOG_QP[params.ring_degree]
+    assert plan.relative_error <= wish.precision
+    assert plan.error_bound > 0
+    assert plan.blocks == math.ceil(wish.samples / params.slots)
+    assert len(plan.released) == (plan.blocks if wish.release == "logits" else 1)
+    for meta in plan.released:
+        assert meta.limbs == schedule.answer_limbs
+        # What is left after flooding still holds the value, with a sign.
+        assert meta.bound * 2**meta.log2_scale + rules.TAIL * meta.noise < 2 ** (meta.log_q - 1)
+        if plan.coefficients is not None:
+            assert masking.masks_hold(meta, plan.coefficients)
+    assert 1 <= schedule.answer_limbs <= schedule.flooding_limbs <= schedule.product_limbs
+    assert plan.security_bits == 128
+
+
+@pytest.mark.parametrize("changes", GRID)
+def test_no_smaller_ring_would_do(changes, monkeypatch):
+    wish = wish_of(changes)
+    chosen = plan_exchange(wish).params.ring_degree
+    smaller = {n: cap for n, cap in MAX_LOG_QP.items() if n < chosen}
+    if not smaller:
+        return
+    monkeypatch.setattr(planner, "MAX_LOG_QP", smaller)
+    with pytest.raises(PlanError):
+        plan_exchange.__wrapped__(wish)
+
+
+def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
+    plan = plan_exchange(wish_of({"features": 13, "samples": 300, "hidden": 0, "q": 16}))
+    assert plan.params.ring_degree == 4096
+    assert not plan.needs_relinearization
+    assert plan.evaluation_key_bytes == 0
+    quadratic = plan_exchange(wish_of({"features": 13, "samples": 300, "q": 16}))
+    assert quadratic.params.ring_degree == 8192
+    assert not quadratic.needs_relinearization
+
+
+def test_less_precision_and_less_flooding_never_cost_more():
+    wish = wish_of({"features": 13, "samples": 300, "q": 16})
+    sizes = [
+        plan_exchange(msgspec.structs.replace(wish, precision=2.0**-bits)).feature_bytes
+        for bits in (4, 8, 12, 16, 20, 24)
+    ]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > sizes[0]
+    sizes = [
+        plan_exchange(msgspec.structs.replace(wish, flooding_bits=bits)).feature_bytes
+        for bits in (0, 20, 40, 60)
+    ]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > sizes[0]
+
+
+def test_bytes_grow_with_blocks_but_an_answer_of_sums_does_not():
+    small = plan_exchange(wish_of({"features": 5, "samples": 300, "hidden": 0, "q": 16}))
+    large = plan_exchange(wish_of({"features": 5, "samples": 9000, "hidden": 0, "q": 16}))
+    assert (small.params, small.blocks, large.blocks) == (large.params, 1, 5)
+    assert large.feature_bytes == 5 * small.feature_bytes
+    assert large.answer_bytes == small.answer_bytes
+    assert large.key_bytes == small.key_bytes
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_only_what_a_release_needs_is_uploaded(release):
+    plan = plan_exchange(wish_of({"features": 5, "samples": 300, "hidden": 0, **RELEASES[release]}))
+    assert bool(plan.query_bytes) == (release in ("loss", "class_sums"))
+    assert bool(plan.basis_bytes) == (release == "student")
+    assert (plan.factors is None) == (release in ("public", "logits"))
+    assert bool(plan.evaluation_key_bytes) == plan.needs_relinearization
+    assert plan.needs_relinearization == (release not in ("public", "logits"))
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "where", "hint"),
+    [
+        ({"precision": 2.0**-40}, "precision", "Allow a larger error"),
+        ({"release": "loss", "flooding_bits": 60, "precision": 2.0**-30}, "precision", "flooding"),
+        ({"q": 299}, None, None),
+        ({"q": 300}, "q", "logits"),
+        ({"samples": 9000, "q": 4000}, "q", "fewer"),
+        ({"samples": 20000, "q": 17000}, "q", "fewer"),
+        ({"features": 600, "weight_bits": 14}, "weight_bits", "Lower weight_bits"),
+    ],
+)
+def test_impossible_wishes_name_the_field_and_what_to_try(changes, where, hint):
+    wish = wish_of({"features": 13, "samples": 300, "q": 16, **changes})
+    if where is None:
+        plan_exchange(wish)
+        return
+    with pytest.raises(PlanError) as error:
+        plan_exchange(wish)
+    assert error.value.where == where
+    assert hint in error.value.hint
+
+
+def test_a_refusal_names_the_nearest_precision_and_it_is_indeed_granted():
+    wish = wish_of({"features": 13, "samples": 300, "release": "loss", "precision": 2.0**-39})
+    with pytest.raises(PlanError) as error:
+        plan_exchange(wish)
+    nearest = float(str(error.value.expected).removeprefix("at least "))
+    granted = plan_exchange(msgspec.structs.replace(wish, precision=nearest * 1.06))
+    assert granted.relative_error <= nearest * 1.06
+
+
+bounds = st.builds(
+    HeadBounds,
+    feature=st.floats(allow_nan=True) | st.floats(0.1, 10),
+    feature_norm=st.none() | st.floats() | st.floats(0.1, 10),
+    row_norm=st.floats() | st.floats(0.1, 10),
+    output_weight=st.floats() | st.floats(0.1, 100),
+    output_l1=st.floats(0.1, 1000),
+    output_l2=st.floats(0.1, 1000),
+    logit=st.floats() | st.floats(0.1, 1000),
+)
+numbers = st.integers(-(2**63), 2**64) | st.integers(0, 300)
+
+
+@settings(max_examples=150)
+@given(
+    wish=st.builds(
+        Wish,
+        features=numbers,
+        classes=numbers,
+        samples=st.integers(-(2**63), 20_000) | st.integers(2**40, 2**64),
+        hidden=numbers | st.just(0),
+        release=st.sampled_from(["loss", "class_sums", "projection", "logits", "weights"]),
+        basis=st.sampled_from(["public", "student", ""]),
+        q=numbers,
+        flooding_bits=st.integers(-5, 70),
+        precision=st.floats() | st.floats(2.0**-12, 0.5),
+        weight_bits=st.integers(-1, 30),
+        bounds=st.just(HeadBounds()) | bounds,
+    )
+)
+def test_any_wish_is_planned_or_refused_with_a_plan_error(wish):
+    """A teacher plans whatever a stranger sends it."""
+    try:
+        plan = plan_exchange.__wrapped__(wish)
+    except PlanError:
+        return
+    assert plan.relative_error <= wish.precision
+
+
+@settings(max_examples=40)
+@given(
+    features=st.integers(1, 200),
+    hidden=st.sampled_from([0, 4, 40]),
+    samples=st.integers(20, 9000),
+    q=st.integers(1, 19),
+    release=st.sampled_from(["projection", "logits"]),
+    flooding=st.integers(0, 45),
+    precision=st.integers(3, 14),
+    bits=st.integers(6, 12),
+    logit=st.floats(1, 200),
+)
+def test_random_honest_wishes_are_granted(
+    features, hidden, samples, q, release, flooding, precision, bits, logit
+):
+    wish = Wish(
+        features=features,
+        classes=4,
+        samples=samples,
+        hidden=hidden,
+        q=q,
+        release=release,
+        flooding_bits=flooding,
+        precision=2.0**-precision,
+        weight_bits=bits,
+        bounds=HeadBounds(logit=logit),
+    )
+    assert plan_exchange.__wrapped__(wish).relative_error <= wish.precision
+
+
+# -- both sides ----------------------------------------------------------------------------------
+
+BASE = Wish(features=5, classes=3, samples=300, hidden=4, q=16)
+VARIANTS = {
+    "features": 6,
+    "classes": 4,
+    "samples": 301,
+    "hidden": 5,
+    "release": "logits",
+    "basis": "student",
+    "q": 17,
+    "flooding_bits": 31,
+    "precision": 2.0**-11,
+    "weight_bits": 11,
+    "bounds": HeadBounds(logit=31.0),
+}
+
+
+def test_the_digest_changes_with_every_field_of_the_wish():
+    assert set(VARIANTS) == set(Wish.__struct_fields__)
+    others = [msgspec.structs.replace(BASE, **{name: value}) for name, value in VARIANTS.items()]
+    others += [
+        msgspec.structs.replace(BASE, bounds=msgspec.structs.replace(HeadBounds(), **{name: 1.25}))
+        for name in HeadBounds.__struct_fields__
+    ]
+    digests = [plan_exchange(wish).digest for wish in (BASE, *others)]
+    assert len(set(digests)) == len(digests)
+    assert {len(digest) for digest in digests} == {32}
+
+
+def test_the_digest_changes_with_the_schedule():
+    plan = plan_exchange(BASE)
+    other = msgspec.structs.replace(plan.schedule, answer_limbs=1)
+    moved = planner.ExchangePlan(
+        plan.wish,
+        other,
+        plan.params,
+        plan.specs,
+        plan.blocks,
+        plan.features,
+        plan.factors,
+        plan.released,
+        plan.error_bound,
+        plan.relative_error,
+    )
+    assert moved.digest != plan.digest
+
+
+def test_both_sides_compute_the_same_plan():
+    """In another process, with other hashes, and after the wish travelled as bytes."""
+    code = (
+        "import sys, msgspec;"
+        "from securefair.circuit.planner import plan_exchange;"
+        "from securefair.circuit.wish import Wish;"
+        "wish = msgspec.msgpack.decode(bytes.fromhex(sys.argv[1]), type=Wish);"
+        "print(plan_exchange(wish).digest.hex())"
+    )
+    sent = msgspec.msgpack.encode(BASE).hex()
+    done = subprocess.run(
+        [sys.executable, "-c", code, sent], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == plan_exchange(BASE).digest.hex()
+
+
+def test_a_plan_depends_on_the_wish_alone():
+    first = plan_exchange.__wrapped__(BASE)
+    second = plan_exchange.__wrapped__(BASE)
+    assert first is not second
+    assert first.schedule == second.schedule
+    assert first.released == second.released

@@ -1,0 +1,23 @@
+from securefair.circuit.schedule import Schedule, factors_meta, features_meta
+from securefair.ckks.parameters import CkksParameters, CkksSpec
+
+SPEC = CkksSpec(ring_degree=8192, limb_bits=(31,) * 4, special_bits=31)
+SCHEDULE = Schedule(
+    ckks=SPEC,
+    feature_scale=53.875,
+    factor_scale=40.0,
+    product_limbs=3,
+    relinearize=True,
+    flooding_limbs=2,
+    answer_limbs=1,
+)
+
+
+def test_features_travel_whole_and_factors_at_the_level_of_their_product():
+    params = CkksParameters(SPEC)
+    features = features_meta(params, SCHEDULE, count=13, bound=2.0)
+    assert (features.count, features.limbs) == (13, 4)
+    assert (features.log2_scale, features.bound) == (53.875, 2.0)
+    factors = factors_meta(params, SCHEDULE, count=3)
+    assert (factors.count, factors.limbs) == (3, 3)
+    assert (factors.log2_scale, factors.bound) == (40.0, 1.0)
