@@ -52,7 +52,8 @@ class Collaboration:
         seed: public; draws the basis of projections. One data epoch keeps one seed.
 
     Raises:
-        ConfigError: fewer than two participants, or two of one name.
+        ConfigError: fewer than two participants, or two of one name; opinions are to be formed of
+            a release that does not tell enough for it.
         PlanError: the wish is impossible.
     """
 
@@ -74,6 +75,13 @@ class Collaboration:
                 "a collaboration needs at least two participants of different names",
                 where="participants",
                 found=self.participants,
+            )
+        if self.wish.sends_predictions and not self.always_share:
+            raise ConfigError(
+                "this release only monitors: no opinion can be formed of it",
+                where="wish.release",
+                found=self.wish.release,
+                expected='"projection" or "logits", or always_share',
             )
         plan_exchange(self.wish)  # raises if impossible
 
@@ -136,7 +144,9 @@ class Collaboration:
                 classes=wish.classes,
                 rows=wish.q,
                 teacher_parameters=teacher_parameters,
-                fraction_per_version=disclosure.fraction,
+                # Whoever agrees on `logits` lets out all of them; totals can still limit it.
+                fraction_per_version=None if wish.release == "logits" else disclosure.fraction,
+                block=plan_exchange(wish).params.slots,
                 student_total=disclosure.student_total,
                 teacher_total=disclosure.teacher_total,
             ),

@@ -199,7 +199,7 @@ class Participant:
         opened = self._student.open(job.payload, temperature=temperature)
         notes.opened[job.peer] = opened
         if opened.logits is None:
-            return job.reputation
+            return None
         notes.distillation_loss[job.peer] = steps.distillation_loss(
             notes.snapshot, self.data.train, opened.logits, temperature
         )
