@@ -51,23 +51,20 @@ def _row(name: str, cost: SharingCost, saved_bytes: str, saved_time: str) -> lis
 def _lines(profile: SharingProfile) -> str:
     size, seconds, task = profile.fit.bytes, profile.fit.seconds, profile.task
     lines = [
-        "Time is the teachers'. "
-        f"Bytes: {data_size(round(size.fixed))} + {data_size(round(size.slope))} x r "
-        f"(R\N{SUPERSCRIPT TWO} {size.r2:.4f}). "
-        f"Time: {seconds.fixed:.2f} s + {seconds.slope:.2f} s x r "
-        f"(R\N{SUPERSCRIPT TWO} {seconds.r2:.4f}).",
+        f"Bytes: {data_size(round(size.fixed))} + {data_size(round(size.slope))} x r, "
+        f"R² {size.r2:.4f}.",
+        f"Time, of teachers: {seconds.fixed:.2f} s + {seconds.slope:.2f} s x r, "
+        f"R² {seconds.r2:.4f}.",
     ]
     if profile.cycle is not None:
         saved = percent(profile.cycle.saving_round_bytes)
-        lines.append(
-            f"Of the bytes that every round sends, without keys and samples, CYCle saves {saved}."
-        )
+        lines.append(f"CYCle saves {saved} of what rounds send: without keys and samples.")
     failed = sum(point.problems for point in profile.points)
     if failed:
         lines.append(f"{failed} exchanges failed: these runs look cheaper than they are.")
-    lines.append(
+    lines += [
         f"Ring degree {task.ring_degree}, log2 QP {task.log_qp:.0f}, "
-        f"flooding {task.flooding_bits} bits, q = {task.q}, backend {task.backend}, "
-        f"threads: {task.threads}."
-    )
+        f"flooding {task.flooding_bits} bits, q = {task.q},",
+        f"backend {task.backend}, threads: {task.threads}.",
+    ]
     return "\n".join(lines)

@@ -100,14 +100,14 @@ def reshaped(
 
 
 def with_possible_q(config: RunConfig, data: Sequence[ParticipantData]) -> RunConfig:
-    """At most half as many numbers a class as the smallest participant has samples.
+    """Half as many numbers a class as the smallest participant has samples, if q is not fewer.
 
     For commands that choose q themselves; a q that somebody asks for is left to the planner.
     """
-    most = max(1, min(len(own.train) for own in data) // 2)
-    if config.distillation.q <= most:
+    fewest = min(len(own.train) for own in data)
+    if config.distillation.q < fewest:
         return config
-    return override(config, {"distillation.q": most}, source=COMMAND_LINE)
+    return override(config, {"distillation.q": max(1, fewest // 2)}, source=COMMAND_LINE)
 
 
 def _data_section(

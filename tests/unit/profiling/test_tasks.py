@@ -90,9 +90,9 @@ def test_a_size_must_be_possible(options: dict[str, int]) -> None:
         reshaped([participant(4, 2)], **{"samples": None, "features": None, **options}, seed=0)
 
 
-def test_q_is_lowered_to_half_the_fewest_samples() -> None:
+def test_q_is_lowered_only_where_it_is_impossible() -> None:
     config = task_config(q=20)
-    many, few = participant(samples=100, features=2), participant(samples=30, features=2)
+    many, enough, few = (participant(samples=count, features=2) for count in (100, 21, 20))
 
-    assert with_possible_q(config, [many]) is config
-    assert with_possible_q(config, [many, few]).distillation.q == 15
+    assert with_possible_q(config, [many, enough]) is config
+    assert with_possible_q(config, [many, few]).distillation.q == 10

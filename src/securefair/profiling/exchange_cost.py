@@ -1,0 +1,195 @@
+"""One exchange as both sides would hold it, measured: what a head costs under encryption."""
+
+from __future__ import annotations
+
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.wish import Release, Wish
+from securefair.ckks.backends import kernels
+from securefair.exchange import Student, Teacher, Upload
+from securefair.model.heads import Head
+from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
+from securefair.profiling.rehearsal import Material, invent
+
+CLEARTEXT_BYTES = 8
+"""A float64 feature as the student holds it."""
+
+
+class ExchangeCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What one exchange costs; everything that a benchmark should say about it.
+
+    Attributes:
+        release: what leaves the encryption.
+        backend, threads: who computed, and on how many threads.
+        ring_degree, modulus_bits, limbs: parameters; bits of all primes, fresh limbs.
+        level: of the answer that travels; 0 is the last.
+        slots_used, slots_available: samples, and slots of the blocks that they fill.
+        key_bytes, feature_bytes, query_bytes, answer_bytes: on the wire.
+        expansion: encrypted features over float64 features.
+        key_seconds, encrypt_seconds, open_seconds: the student's, once; encryption with preparing
+            the reconstruction, opening with reconstructing.
+        receive_seconds, answer_seconds: the teacher's, medians.
+        error: largest difference of a released number from the clear backend's.
+        error_bound: what the plan promises for it.
+        peak_bytes: largest memory of this process and its children meanwhile, both sides
+            together; 0 where the system does not tell.
+    """
+
+    release: str
+    backend: str
+    threads: int
+    ring_degree: int
+    modulus_bits: float
+    limbs: int
+    level: int
+    slots_used: int
+    slots_available: int
+    key_bytes: int
+    feature_bytes: int
+    query_bytes: int
+    answer_bytes: int
+    expansion: float
+    key_seconds: float
+    encrypt_seconds: float
+    open_seconds: float
+    receive_seconds: float
+    answer_seconds: float
+    error: float
+    error_bound: float
+    peak_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """Everything that one exchange sends, keys and features included."""
+        return self.key_bytes + self.feature_bytes + self.query_bytes + self.answer_bytes
+
+    @property
+    def seconds(self) -> float:
+        """The teacher's: from uploaded bytes to the answer's bytes."""
+        return self.receive_seconds + self.answer_seconds
+
+
+class PreparedExchange:
+    """A student that has encrypted invented samples, and a teacher ready to receive them.
+
+    Args:
+        wish: the exchange.
+        head: the teacher's model; None for random weights.
+        backend: of both.
+
+    Raises:
+        PlanError: the wish cannot be granted.
+        ModelError: the head does not fit the wish, or its bounds.
+    """
+
+    def __init__(self, wish: Wish, head: Head | None = None, *, backend: str = "rns") -> None:
+        reset_peak_memory()
+        self.plan: ExchangePlan = plan_exchange(wish)
+        self._backend = backend
+        material: Material = invent(self.plan)
+        self._head = material.model if head is None else head
+        self._seconds = Stopwatch()
+        with self._seconds.stage("keys"):
+            self._student = Student(wish, backend=backend)
+        with self._seconds.stage("encrypt"):
+            self._features, self._basis = self._student.encrypt_features(material.samples)
+        self._query = b""
+        if material.predictions is not None:
+            self._query = self._student.encrypt_predictions(material.predictions)
+        self._teacher = Teacher(self._head, backend=backend)
+
+    def receive(self) -> Upload:
+        """The teacher's half that happens once a data epoch."""
+        plan = self.plan
+        return self._teacher.receive(
+            plan.wish, b"", self._student.public_keys, self._features, self._basis
+        )
+
+    def evaluate(self, upload: Upload) -> bytes:
+        """The teacher's half that every answer costs."""
+        return self._teacher.evaluate(upload, self._query)
+
+    def serve(self) -> bytes:
+        """All that the teacher does, from uploaded bytes to the answer's bytes."""
+        return self.evaluate(self.receive())
+
+    def open(self, answer: bytes) -> NDArray[np.float64]:
+        """What the student learns: the released numbers."""
+        return self._student.open(answer).released
+
+    def cost(self, *, repeats: int = 3) -> ExchangeCost:
+        """Measure; medians over so many answers, after one that does not count."""
+        self.serve()
+        receive, answer, data = [], [], b""
+        for _ in range(repeats):
+            started = perf_counter()
+            upload = self.receive()
+            received = perf_counter()
+            data = self.evaluate(upload)
+            receive.append(received - started)
+            answer.append(perf_counter() - received)
+        with self._seconds.stage("open"):
+            released = self.open(data)
+        return self._describe(data, released, median(receive), median(answer))
+
+    def _describe(
+        self, data: bytes, released: NDArray[np.float64], receive: float, answer: float
+    ) -> ExchangeCost:
+        peak = peak_memory()  # before the clear twin adds its own
+        plan, public, seconds = self.plan, self._student.public_keys, self._seconds.seconds
+        wish, params = plan.wish, plan.params
+        return ExchangeCost(
+            release=wish.release,
+            backend=self._backend,
+            threads=kernels.describe().threads,
+            ring_degree=params.ring_degree,
+            modulus_bits=round(params.log_qp, 1),
+            limbs=params.limbs,
+            level=plan.released[0].level,
+            slots_used=wish.samples,
+            slots_available=plan.blocks * params.slots,
+            key_bytes=len(public.encryption) + len(public.relinearization),
+            feature_bytes=len(self._features) + len(self._basis),
+            query_bytes=len(self._query),
+            answer_bytes=len(data),
+            expansion=len(self._features) / (wish.samples * wish.features * CLEARTEXT_BYTES),
+            key_seconds=seconds["keys"],
+            encrypt_seconds=seconds["encrypt"],
+            open_seconds=seconds["open"],
+            receive_seconds=receive,
+            answer_seconds=answer,
+            error=float(np.abs(released - self._clear()).max()),
+            error_bound=plan.error_bound,
+            peak_bytes=peak,
+        )
+
+    def _clear(self) -> NDArray[np.float64]:
+        twin = PreparedExchange(self.plan.wish, self._head, backend="clear")
+        return twin.open(twin.serve())
+
+
+def wish_for(head: Head, samples: int, release: Release = "logits", **settings: Any) -> Wish:
+    """The wish for a student of that many samples and a given head.
+
+    Args:
+        head: its sizes are asked for.
+        samples: the student's.
+        release: what leaves the encryption.
+        settings: any other field of `Wish`, such as q, precision or bounds.
+    """
+    layers = head.folded().layers
+    return Wish(
+        features=head.features,
+        hidden=len(layers[0].bias) if len(layers) > 1 else 0,
+        classes=head.classes,
+        samples=samples,
+        release=release,
+        **settings,
+    )

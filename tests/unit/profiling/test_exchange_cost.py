@@ -1,0 +1,50 @@
+import pytest
+
+from securefair.circuit.planner import plan_exchange
+from securefair.errors import ModelError
+from securefair.model.heads import build_head
+from securefair.profiling.exchange_cost import PreparedExchange, wish_for
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic"])
+@pytest.mark.parametrize("release", ["logits", "projection", "class_sums", "loss"])
+def test_figures_are_those_of_the_plan(kind, release):
+    head = build_head(kind, 3, 2, 2, seed=0)
+    wish = wish_for(head, 30, release, q=4)
+    plan = plan_exchange(wish)
+
+    cost = PreparedExchange(wish, head, backend="rns").cost(repeats=1)
+
+    assert (wish.features, wish.hidden, wish.classes) == (3, 2 if kind == "quadratic" else 0, 2)
+    assert (cost.ring_degree, cost.limbs) == (plan.params.ring_degree, plan.params.limbs)
+    assert cost.feature_bytes == plan.feature_bytes
+    assert cost.query_bytes == plan.query_bytes
+    assert cost.answer_bytes == plan.answer_bytes
+    assert 0 < cost.key_bytes <= plan.key_bytes
+    assert cost.bytes == cost.key_bytes + cost.feature_bytes + cost.query_bytes + cost.answer_bytes
+    assert cost.expansion == cost.feature_bytes / (30 * 3 * 8)
+    assert (cost.slots_used, cost.slots_available) == (30, plan.params.slots)
+    assert cost.level == plan.schedule.answer_limbs - 1
+    assert 0 < cost.error < cost.error_bound
+    assert cost.seconds == cost.receive_seconds + cost.answer_seconds > 0
+
+
+def test_the_given_head_is_the_one_that_answers():
+    heads = [build_head("linear", 3, 0, 2, seed) for seed in (0, 1)]
+    wish = wish_for(heads[0], 30)
+    released = []
+    for head in heads:
+        exchange = PreparedExchange(wish, head, backend="clear")
+        released.append(exchange.open(exchange.serve()))
+
+    assert abs(released[0] - released[1]).max() > 0.01
+
+
+def test_a_head_of_another_size_is_refused():
+    exchange = PreparedExchange(
+        wish_for(build_head("linear", 3, 0, 2, seed=0), 30),
+        build_head("linear", 4, 0, 2, seed=0),
+        backend="clear",
+    )
+    with pytest.raises(ModelError, match="shape differs"):
+        exchange.serve()
