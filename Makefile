@@ -4,7 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup test lint demo bench clean
+# A wheel of openfhe imports under one Python only: ...22.4 under 3.10, ...24.4 under 3.12.
+OPENFHE_PYTHON  ?= python3.10
+OPENFHE_VERSION ?= 1.6.1.0.22.4
+OPENFHE_VENV    := .venv-openfhe
+
+.PHONY: setup test lint demo bench openfhe clean
 
 setup: $(STAMP)
 
@@ -30,6 +35,14 @@ demo: setup
 
 bench: setup
 	$(BIN)/python -m pytest bench --benchmark-only
+
+# Only for the openfhe backend, an independent check (docs/backends.md). Nothing else needs it.
+openfhe:
+	@$(OPENFHE_PYTHON) -c "import venv" || { echo "openfhe $(OPENFHE_VERSION) needs \
+	$(OPENFHE_PYTHON) with venv; docs/backends.md tells of other versions"; exit 1; }
+	$(OPENFHE_PYTHON) -m venv $(OPENFHE_VENV)
+	$(OPENFHE_VENV)/bin/python -m pip install --quiet numpy "openfhe==$(OPENFHE_VERSION)"
+	$(OPENFHE_VENV)/bin/python -c "import numpy, openfhe"
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache

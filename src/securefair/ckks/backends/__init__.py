@@ -9,6 +9,7 @@ from securefair.errors import BackendUnavailableError
 
 BACKENDS = {
     "clear": "securefair.ckks.backends.clear:ClearBackend",
+    "openfhe": "securefair.ckks.backends.openfhe:OpenfheBackend",
     "rns": "securefair.ckks.backends.rns:RnsBackend",
     "seal": "securefair.ckks.backends.seal:SealBackend",
 }
