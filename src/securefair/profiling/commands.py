@@ -112,7 +112,7 @@ def sharing(
         str, typer.Option(help="Sharing probabilities, separated by commas.")
     ] = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
     release: Annotated[
-        str | None, typer.Option(help="loss, class_sums, projection (default) or logits.")
+        str | None, typer.Option(help="What participants train on: projection (default) or logits.")
     ] = None,
     q: Annotated[
         int | None,

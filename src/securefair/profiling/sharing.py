@@ -41,9 +41,6 @@ from securefair.records import RoundRecord
 from securefair.simulation.run import EncryptedRun
 
 ALWAYS, CYCLE = "always", "cycle"
-SCORED = ("projection", "logits")
-"""Releases from which a student can form an opinion."""
-
 FROM_STUDENT = ("hello", "keys", "features", "query")
 FROM_TEACHER = ("answer", "decline")
 
@@ -72,15 +69,13 @@ def profile_sharing(
         on_round: called after every round of every run, to show progress.
 
     Raises:
-        ConfigError: probabilities out of range or too few.
+        ConfigError: probabilities out of range or too few, or a release that tells no opinion.
         PlanError: the exchange is impossible.
     """
+    _check(probabilities)
     agreed = collaboration_of(config, data, algorithm="cycle", seed=seed)
     plan = plan_exchange(agreed.wish)
-    _check(plan, probabilities)
-    opinions: dict[str, float | None] = {ALWAYS: None}
-    if config.distillation.release in SCORED:
-        opinions[CYCLE] = None
+    opinions: dict[str, float | None] = {ALWAYS: None, CYCLE: None}
     opinions |= {_name(r): r for r in probabilities}
 
     _warm_up(plan, config.encryption.backend)
@@ -93,19 +88,21 @@ def profile_sharing(
         finished |= {name: run.finished() for name, run in runs.items()}
 
     always, fixed = finished[ALWAYS].cost, [finished[_name(r)].cost for r in probabilities]
-    cycle = None
-    if CYCLE in finished:
-        mean = _mean_reputation(finished[CYCLE].records)
-        cycle = CycleCost(mean_reputation=mean, **_compared(finished[CYCLE].cost, always))
+    cycle = finished[CYCLE]
     return SharingProfile(
         task=_task(config, agreed, plan, seed),
         points=[
             SharingPoint(probability=r, **_compared(cost, always))
             for r, cost in zip(probabilities, fixed, strict=True)
         ],
-        fit=_fits(plan, probabilities, fixed),
+        fit=SharingFits(
+            bytes=linear_fit(probabilities, [cost.bytes for cost in fixed]),
+            seconds=linear_fit(probabilities, [cost.server_seconds for cost in fixed]),
+        ),
         always=always,
-        cycle=cycle,
+        cycle=CycleCost(
+            mean_reputation=_mean_reputation(cycle.records), **_compared(cycle.cost, always)
+        ),
     )
 
 
@@ -115,27 +112,6 @@ def enough_rounds(participants: int, forced_every: int) -> int:
     if forced_every == 1:
         return by_coin  # no coin is ever thrown
     return by_coin + -(-by_coin // (forced_every - 1))
-
-
-def _fits(
-    plan: ExchangePlan, probabilities: Sequence[float], costs: Sequence[SharingCost]
-) -> SharingFits:
-    """Lines over all probabilities at which students ask.
-
-    At r = 0 nobody asks outside forced rounds. Where a query is a few bytes that changes nothing;
-    where it carries predictions, they are uploaded for every r > 0 whether the teacher declines
-    or not, and the cost jumps at 0.
-    """
-    drawn = [
-        (r, cost)
-        for r, cost in zip(probabilities, costs, strict=True)
-        if r > 0 or not plan.wish.sends_predictions
-    ]
-    at = [r for r, _ in drawn]
-    return SharingFits(
-        bytes=linear_fit(at, [cost.bytes for _, cost in drawn]),
-        seconds=linear_fit(at, [cost.server_seconds for _, cost in drawn]),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,17 +238,16 @@ def _name(probability: float) -> str:
     return f"r = {probability!r}"
 
 
-def _check(plan: ExchangePlan, probabilities: Sequence[float]) -> None:
+def _check(probabilities: Sequence[float]) -> None:
     for r in probabilities:
         if not 0 <= r <= 1:
             raise ConfigError(
                 "not a probability", where="probabilities", found=r, expected="0 to 1"
             )
-    different = {r for r in probabilities if r > 0 or not plan.wish.sends_predictions}
-    if len(different) < 2 or len(set(probabilities)) < len(probabilities):
+    if not 2 <= len(probabilities) == len(set(probabilities)):
         raise ConfigError(
             "a line needs different points",
             where="probabilities",
             found=list(probabilities),
-            expected="at least two different ones, above 0 if queries carry predictions",
+            expected="at least two, all different",
         )

@@ -121,12 +121,8 @@ def _draw_saving(axes: Axes, profile: SharingProfile) -> None:
     ):
         values = [100 * getattr(point, attribute) for point in profile.points]
         axes.plot(r, values, color=colour, linestyle=style, marker="o", markersize=4, label=label)
-        if cycle is not None:
-            axes.plot(
-                cycle.mean_reputation, 100 * getattr(cycle, attribute), "*", color=colour, ms=13
-            )
-    if cycle is not None:
-        axes.plot([], [], "*", color="0.3", ms=11, label="CYCle, at its mean reputation")
+        axes.plot(cycle.mean_reputation, 100 * getattr(cycle, attribute), "*", color=colour, ms=13)
+    axes.plot([], [], "*", color="0.3", ms=11, label="CYCle, at its mean reputation")
     axes.set_ylabel("saved against always sharing (%)")
     axes.set_title("Saving")
     axes.legend(fontsize=8)
@@ -136,15 +132,8 @@ def _draw_accuracy(axes: Axes, profile: SharingProfile) -> None:
     r = [point.probability for point in profile.points]
     axes.plot(r, [100 * p.accuracy for p in profile.points], "o-", color="C2", label="fixed r")
     axes.axhline(100 * profile.always.accuracy, color="0.5", linestyle="--", label="VPDL")
-    if (cycle := profile.cycle) is not None:
-        axes.plot(
-            cycle.mean_reputation,
-            100 * cycle.accuracy,
-            "*",
-            color="C2",
-            markersize=14,
-            label="CYCle",
-        )
+    cycle = profile.cycle
+    axes.plot(cycle.mean_reputation, 100 * cycle.accuracy, "*", color="C2", ms=13, label="CYCle")
     axes.set_ylabel("mean test accuracy (%)")
     axes.set_title(f"Accuracy on {profile.task.data}")
     axes.legend(fontsize=8)

@@ -106,11 +106,11 @@ class SharingProfile(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         always: VPDL, which the savings are against.
-        cycle: None for releases that tell no opinion (`loss`, `class_sums`).
+        cycle: with reputations as they form.
     """
 
     task: SharingTask
     points: list[SharingPoint]
     fit: SharingFits
     always: SharingCost
-    cycle: CycleCost | None
+    cycle: CycleCost

@@ -29,9 +29,9 @@ def sharing_table(profile: SharingProfile) -> RenderableType:
         grid.add_row(*_row(f"r {point.probability:g}", point, *saved))
     grid.add_section()
     grid.add_row(*_row("VPDL", profile.always, "", ""))
-    if (cycle := profile.cycle) is not None:
-        saved = (percent(cycle.saving_bytes), percent(cycle.saving_seconds))
-        grid.add_row(*_row(f"CYCle, r {cycle.mean_reputation:.2f}", cycle, *saved))
+    cycle = profile.cycle
+    saved = (percent(cycle.saving_bytes), percent(cycle.saving_seconds))
+    grid.add_row(*_row(f"CYCle, r {cycle.mean_reputation:.2f}", cycle, *saved))
     return Group(grid, Text(_lines(profile)))
 
 
@@ -55,10 +55,9 @@ def _lines(profile: SharingProfile) -> str:
         f"R² {size.r2:.4f}.",
         f"Time, of teachers: {seconds.fixed:.2f} s + {seconds.slope:.2f} s x r, "
         f"R² {seconds.r2:.4f}.",
+        f"CYCle saves {percent(profile.cycle.saving_round_bytes)} of what rounds send: without "
+        "keys and samples.",
     ]
-    if profile.cycle is not None:
-        saved = percent(profile.cycle.saving_round_bytes)
-        lines.append(f"CYCle saves {saved} of what rounds send: without keys and samples.")
     failed = sum(point.problems for point in profile.points)
     if failed:
         lines.append(f"{failed} exchanges failed: these runs look cheaper than they are.")

@@ -63,8 +63,6 @@ def task_config(
     ):
         if value is not None:
             changes[key] = value
-    if release in ("loss", "class_sums"):
-        changes["run.algorithms"] = ["standalone"]  # nobody can train on them: they monitor
     return override(base, changes, source=COMMAND_LINE) if changes else base
 
 
