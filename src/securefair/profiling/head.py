@@ -151,12 +151,7 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_head(
-    wish: Wish,
-    *,
-    backend: str = "rns",
-    threads: int | None = None,
-    repeats: int = 5,
-    limits: MachineLimits | None = None,
+    wish: Wish, *, backend: str = "rns", threads: int | None = None, repeats: int = 5
 ) -> HeadProfile:
     """Measure exchanges of invented samples and weights.
 
@@ -165,17 +160,29 @@ def profile_head(
         backend: "rns", "seal" or "clear".
         threads: for all pools together (`threads.set_threads`); None for one a core.
         repeats: exchanges that count, at least 1.
-        limits: of the machine at these threads, to measure them once for many profiles.
 
     Raises:
         PlanError: the wish cannot be granted.
         ConfigError: more threads than cores.
         BackendUnavailableError: there is no such backend here.
     """
-    plan, engine = plan_exchange(wish), get_backend(backend)
+    plan = plan_exchange(wish)
+    get_backend(backend)  # refuse before anything is measured
     threads = threads or cores()
     set_threads(threads)
-    limits = limits or measure_limits()
+    return profile_plan(plan, measure_limits(), backend=backend, threads=threads, repeats=repeats)
+
+
+def profile_plan(
+    plan: ExchangePlan, limits: MachineLimits, *, backend: str, threads: int, repeats: int
+) -> HeadProfile:
+    """The same for a plan of one's own, at limits that were measured before.
+
+    Raises:
+        ConfigError, BackendUnavailableError: see `profile_head`.
+    """
+    wish, engine = plan.wish, get_backend(backend)
+    set_threads(threads)
     material = invent(plan)
     expected = _clear(material)
     gc.collect()

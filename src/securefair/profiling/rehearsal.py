@@ -137,10 +137,12 @@ def encode_only(material: Material, stages: Stopwatch) -> None:
 
 
 def basis_rows(material: Material) -> Array:
-    """Weights (q, B) of the samples in the numbers of a projection."""
+    """Weights (q, B) of the samples in the numbers of a projection, as they are encrypted."""
     plan, basis = material.plan, material.basis
     if plan.wish.student_basis:
-        return student_basis(material.samples, plan.wish.q)
+        rows = student_basis(material.samples, plan.wish.q)
+        scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)  # as large as allowed
+        return scaled
     n, signs = plan.params.ring_degree, basis.signs.astype(np.float64)
     return public_rows(n, basis.coefficients, plan.wish.samples, signs)
 
@@ -152,12 +154,12 @@ def _encrypt_factors(
     stages: Stopwatch,
     totals: Stopwatch,
 ) -> bytes:
-    """Predictions, or a basis of the student's choice, as large as the encoding allows."""
+    """Predictions, or a basis of the student's choice; nothing for other releases."""
     plan, factors = material.plan, material.predictions
     if plan.factors is None:
         return b""
     if rows is not None:
-        factors = rows.T / np.abs(rows).max(axis=1)
+        factors = rows.T
     if factors is None:
         raise DataError("this release needs the student's predictions", where=plan.wish.release)
     with totals.stage(QUERY), stages.stage("encrypt_query"):

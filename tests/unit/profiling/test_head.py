@@ -8,17 +8,21 @@ from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
 from securefair.errors import ConfigError
-from securefair.profiling.head import AFTER, BEFORE, profile_head
+from securefair.profiling.head import AFTER, BEFORE, profile_head, profile_plan
 from securefair.profiling.tables import profile_table
 from securefair.threads import cores
 
 pytestmark = pytest.mark.usefixtures("threads_restored")
 
 
+def profiled(wish, limits, backend="rns"):
+    return profile_plan(plan_exchange(wish), limits, backend=backend, threads=1, repeats=1)
+
+
 def test_a_profile_states_bytes_error_and_parameters(wish, limits):
     asked = wish(release="logits")
     plan = plan_exchange(asked)
-    found = profile_head(asked, threads=1, repeats=1, limits=limits)
+    found = profiled(asked, limits)
     assert found.ring_degree == plan.params.ring_degree
     assert found.log_qp == plan.params.log_qp
     assert found.bytes_down == plan.answer_bytes
@@ -30,7 +34,7 @@ def test_a_profile_states_bytes_error_and_parameters(wish, limits):
 
 
 def test_the_teachers_stages_add_up_to_the_server(wish, limits):
-    found = profile_head(wish(release="loss"), backend="clear", threads=1, repeats=1, limits=limits)
+    found = profiled(wish(release="loss"), limits, "clear")
     own = [
         stage.ms for stage in found.stages if stage.side == "teacher" and stage.stage != "load_keys"
     ]
@@ -39,7 +43,7 @@ def test_the_teachers_stages_add_up_to_the_server(wish, limits):
 
 
 def test_the_stages_follow_the_flow(wish, limits):
-    found = profile_head(wish(), threads=1, repeats=1, limits=limits)
+    found = profiled(wish(), limits)
     names = [stage.stage for stage in found.stages]
     assert names == [
         *("keys", "pack", "encode", "encrypt_zeros", "prepare"),
@@ -50,7 +54,7 @@ def test_the_stages_follow_the_flow(wish, limits):
 
 
 def test_distances_follow_from_work_and_limits(wish, limits):
-    found = profile_head(wish(), backend="clear", threads=1, repeats=1, limits=limits)
+    found = profiled(wish(), limits, "clear")
     distance = found.distance
     seconds = distance.multiply_adds / limits.multiply_adds
     assert distance.arithmetic_limit_ms_per_sample == pytest.approx(seconds / 40 * 1e3)
@@ -63,9 +67,7 @@ def test_distances_follow_from_work_and_limits(wish, limits):
 
 def test_without_encryption_there_is_no_error(wish, limits):
     for release in ("projection", "class_sums"):
-        found = profile_head(
-            wish(release=release), backend="clear", threads=1, repeats=1, limits=limits
-        )
+        found = profiled(wish(release=release), limits, "clear")
         assert found.max_abs_error == 0
 
 
@@ -75,7 +77,7 @@ def test_more_threads_than_cores_are_refused(wish):
 
 
 def test_it_prints_and_survives_json(wish, limits):
-    found = profile_head(wish(release="loss"), backend="clear", threads=1, repeats=1, limits=limits)
+    found = profiled(wish(release="loss"), limits, "clear")
     assert msgspec.json.decode(msgspec.json.encode(found), type=type(found)) == found
     console = Console(file=io.StringIO(), width=80)
     console.print(profile_table(found))

@@ -48,7 +48,8 @@ def test_it_releases_what_student_and_teacher_would(wish, changes):
     opened = student.open(answer).released
     if plan.wish.student_basis:  # the student undoes its own scaling of the rows
         opened = opened * student._row_scale[:, None]
-    assert np.allclose(done.released, opened, atol=1e-9)
+    # A student may round what it opened to the planned precision.
+    assert np.allclose(done.released, opened, rtol=0, atol=plan.error_bound / 2)
 
 
 def test_bytes_are_those_of_the_plan(wish):

@@ -1,0 +1,191 @@
+"""How the cost of an exchange grows with samples and features, and which ring wins when.
+
+    python bench/scaling.py --out docs/images
+
+Measures on this machine, writes scaling.json and scaling.svg, prints the fits. Takes some minutes;
+other work on the machine shows in the figures. Not a test: nothing here can fail on time.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from unittest.mock import patch
+
+import msgspec
+import typer
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.wish import Wish
+from securefair.ckks.security import MAX_LOG_QP
+from securefair.errors import PlanError
+from securefair.profiling.fit import LinearFit, linear_fit
+from securefair.profiling.head import Machine, describe_machine, profile_plan
+from securefair.profiling.measure import MachineLimits, measure_limits
+from securefair.report import write_json, write_text
+from securefair.threads import cores, set_threads
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLOCK = 4096
+BLOCKS = (1, 2, 3, 4, 6, 8)
+WIDTHS = (64, 128, 256, 512, 1024)
+BATCHES = (16, 32, 64, 128, 256, 500, 1024, 2048, 4096, 8192, 16384)
+HEADS = {"linear": {"hidden": 0}, "quadratic": {"hidden": 64}}
+RELEASE = {"release": "logits", "classes": 10}
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds of one exchange."""
+
+    samples: int
+    features: int
+    ring_degree: int
+    limbs: int
+    blocks: int
+    server_s: float
+    answer_s: float
+    encrypt_s: float
+    upload_bytes: float
+
+
+class Scaling(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything measured."""
+
+    machine: Machine
+    threads: int
+    repeats: int
+    by_samples: list[Point]
+    by_features: list[Point]
+    by_ring: dict[str, list[Point]]
+    fits: dict[str, LinearFit]
+
+
+def plan_at(wish: Wish, ring_degree: int) -> ExchangePlan | None:
+    """The plan that a single ring degree allows; None where there is none."""
+    only = {ring_degree: MAX_LOG_QP[ring_degree]}
+    with patch.dict(MAX_LOG_QP, only, clear=True):
+        try:
+            return plan_exchange.__wrapped__(wish)
+        except PlanError:
+            return None
+
+
+def measure(plan: ExchangePlan, limits: MachineLimits, threads: int, repeats: int) -> Point:
+    wish = plan.wish
+    found = profile_plan(plan, limits, backend="rns", threads=threads, repeats=repeats)
+    seconds = wish.samples / 1e3
+    point = Point(
+        samples=wish.samples,
+        features=wish.features,
+        ring_degree=found.ring_degree,
+        limbs=found.limbs,
+        blocks=found.blocks,
+        server_s=found.server_ms_per_sample * seconds,
+        answer_s=found.answer_ms_per_sample * seconds,
+        encrypt_s=found.encrypt_ms_per_sample * seconds,
+        upload_bytes=found.upload_bytes_per_sample * wish.samples,
+    )
+    print(
+        f"{wish.hidden or 'linear'} head, {point.samples} samples of {point.features}: ring "
+        f"{point.ring_degree}, {point.blocks} blocks, server {point.server_s:.3f} s, "
+        f"of it the answer {point.answer_s:.3f} s, encrypt {point.encrypt_s:.3f} s",
+        flush=True,
+    )
+    return point
+
+
+def fits(by_samples: Sequence[Point], by_features: Sequence[Point]) -> dict[str, LinearFit]:
+    """Lines through what should be lines: seconds over blocks, seconds over features."""
+    lines = {}
+    for what in ("server_s", "answer_s", "encrypt_s"):
+        lines[f"{what} by blocks"] = linear_fit(
+            [p.blocks for p in by_samples], [getattr(p, what) for p in by_samples]
+        )
+        lines[f"{what} by features"] = linear_fit(
+            [p.features for p in by_features], [getattr(p, what) for p in by_features]
+        )
+    return lines
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="Folder for scaling.json and scaling.svg.")],
+    threads: Annotated[int | None, typer.Option(help="Default: all cores.")] = None,
+    repeats: Annotated[int, typer.Option(help="Medians of so many.")] = 5,
+) -> None:
+    """Measure, fit, draw."""
+    threads = threads or cores()
+    set_threads(threads)
+    limits = measure_limits()
+
+    def run(**wish: object) -> Point:
+        return measure(plan_exchange(Wish(**RELEASE, **wish)), limits, threads, repeats)
+
+    by_samples = [run(features=128, hidden=64, samples=blocks * BLOCK) for blocks in BLOCKS]
+    by_features = [run(features=width, hidden=64, samples=BLOCK) for width in WIDTHS]
+    by_ring: dict[str, list[Point]] = {}
+    for name, head in HEADS.items():
+        for ring_degree in sorted(MAX_LOG_QP):
+            for samples in BATCHES:
+                plan = plan_at(Wish(features=64, samples=samples, **head, **RELEASE), ring_degree)
+                if plan is not None:
+                    curve = by_ring.setdefault(f"{name} head, N = {ring_degree}", [])
+                    curve.append(measure(plan, limits, threads, repeats))
+    scaling = Scaling(
+        machine=describe_machine(),
+        threads=threads,
+        repeats=repeats,
+        by_samples=by_samples,
+        by_features=by_features,
+        by_ring=by_ring,
+        fits=fits(by_samples, by_features),
+    )
+    for name, line in scaling.fits.items():
+        print(f"{name}: {line.fixed:.4f} s + {line.slope:.6f} s each, R2 {line.r2:.4f}")
+    write_json(out / "scaling.json", scaling)
+    svg = io.StringIO()
+    draw(scaling).savefig(svg, format="svg", metadata={"Date": None})
+    write_text(out / "scaling.svg", svg.getvalue())
+
+
+def draw(scaling: Scaling) -> Figure:
+    """Three panels: samples, features, rings."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = "securefair"  # equal figures give equal files
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    line(left, scaling.by_samples, "samples", "samples of 128 features")
+    line(middle, scaling.by_features, "features", "features, 4,096 samples")
+    for name, points in scaling.by_ring.items():
+        style = "--" if name.startswith("linear") else "-"
+        each = [(p.server_s + p.encrypt_s) / p.samples * 1e3 for p in points]
+        right.loglog([p.samples for p in points], each, style, marker=".", label=name)
+    right.set_xlabel("samples of 64 features")
+    right.set_ylabel("server and encryption, ms a sample")
+    right.legend(fontsize=7)
+    return figure
+
+
+def line(axes: Axes, points: Sequence[Point], by: str, label: str) -> None:
+    xs = [getattr(p, by) for p in points]
+    for what, name in (
+        ("encrypt_s", "encrypt (student)"),
+        ("server_s", "receive and answer (server)"),
+        ("answer_s", "a further answer (server)"),
+    ):
+        axes.plot(xs, [getattr(p, what) for p in points], marker="o", label=name)
+    axes.set_xlabel(label)
+    axes.set_ylabel("seconds an exchange")
+    axes.set_xlim(0)
+    axes.set_ylim(0)
+    axes.legend(fontsize=7)
+
+
+if __name__ == "__main__":
+    typer.run(main)

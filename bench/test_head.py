@@ -1,0 +1,71 @@
+"""Answers to whole exchanges, by release and backend: `make bench`.
+
+Timed is what every further answer costs, the upload being there already: the same calls as in
+`exchange`, checked against the clear twin within the planned error. What surrounds it (keys,
+encryption, expansion, bytes, memory, distance to the machine's limits) is in `extra_info`, as
+`securefair profile head` prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from securefair import Student, Teacher, Wish, plan_exchange
+from securefair.ckks.backends import kernels
+from securefair.profiling.head import describe_machine, profile_plan
+from securefair.profiling.measure import MachineLimits, measure_limits
+from securefair.profiling.rehearsal import Material, invent
+from securefair.threads import cores, set_threads
+
+RELEASES = ("logits", "projection", "loss", "class_sums")
+LARGE = {"features": 512, "hidden": 64, "classes": 10, "samples": 4096}
+SMALL = {"features": 64, "hidden": 16, "classes": 3, "samples": 500}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limits() -> Iterator[MachineLimits]:
+    before = kernels.describe().threads
+    set_threads(cores())
+    yield measure_limits()
+    set_threads(before)
+
+
+def answered(benchmark: BenchmarkFixture, material: Material, backend: str) -> None:
+    wish = material.plan.wish
+    student, teacher = Student(wish, backend=backend), Teacher(material.model, backend=backend)
+    features, basis = student.encrypt_features(material.samples)
+    question = b""
+    if material.predictions is not None:
+        question = student.encrypt_predictions(material.predictions)
+    upload = teacher.receive(wish, b"", student.public_keys, features, basis)
+    answer = benchmark.pedantic(
+        teacher.evaluate, args=(upload, question), rounds=5, warmup_rounds=1
+    )
+
+    twin = Student(wish, backend="clear")
+    request = twin.request(material.samples, predictions=material.predictions)
+    exact = twin.open(Teacher(material.model, backend="clear").answer(request)).released
+    released = student.open(answer).released
+    # Opened numbers are rounded to the planned precision, which moves them once more.
+    assert np.abs(released - exact).max() <= 1.5 * material.plan.error_bound
+    benchmark.extra_info["ms a sample"] = benchmark.stats["median"] / wish.samples * 1e3
+    benchmark.extra_info["machine"] = msgspec.to_builtins(describe_machine())
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_head_512_64_10(benchmark: BenchmarkFixture, limits: MachineLimits, release: str) -> None:
+    plan = plan_exchange(Wish(release=release, **LARGE))
+    answered(benchmark, invent(plan), "rns")
+    profile = profile_plan(plan, limits, backend="rns", threads=cores(), repeats=3)
+    benchmark.extra_info["profile"] = msgspec.to_builtins(profile)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+def test_backends_on_500_samples(benchmark: BenchmarkFixture, backend: str, release: str) -> None:
+    answered(benchmark, invent(plan_exchange(Wish(release=release, **SMALL))), backend)
