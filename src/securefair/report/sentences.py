@@ -267,7 +267,7 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
     more = "It gets no more of them."
     if config.distillation.release == "logits":
         implied += " Releasing logits discloses as much as a public prediction service."
-        more = "It can also get more of them than the ledger counts."
+        more = "It can also get more of them than its samples need."
     return [
         ("What the released numbers imply", implied),
         (

@@ -136,7 +136,7 @@ def test_each_release_is_described(run, release, text):
 def test_logits_are_admitted_to_be_a_public_service(run):
     open_ = override(run.config, {"distillation.release": "logits"})
     assert "public prediction service" in str(sentences.not_protected(open_, NOUNS))
-    assert "more of them than the ledger counts" in str(sentences.not_protected(open_, NOUNS))
+    assert "more of them than its samples need" in str(sentences.not_protected(open_, NOUNS))
     plain = str(sentences.not_protected(run.config, NOUNS))
     assert "public prediction service" not in plain
     assert "It gets no more of them" in plain
