@@ -14,10 +14,11 @@ Hospitals improve their models together without showing each other patients, mod
 >>> import securefair as sf
 >>> rng = np.random.default_rng(0)
 >>> samples = sf.Samples(rng.uniform(-1, 1, (100, 6)), rng.integers(0, 2, 100), classes=2)
->>> student = sf.Student(sf.Wish(features=6, classes=2, samples=100, hidden=0, release="logits"))
->>> request = student.request(samples)               # bytes, to the teacher
 >>> model = sf.build_head("linear", 6, 0, 2, seed=0)
->>> answer = sf.Teacher(model).answer(request)       # bytes, back to the student
+>>> wish = sf.Wish(features=6, classes=2, samples=100, hidden=0, release="logits")
+>>> student = sf.Student(wish)
+>>> request = student.request(samples)               # bytes, to the teacher
+>>> answer = sf.Teacher(model, wish).answer(request) # bytes, back to the student
 >>> bool(np.abs(student.open(answer).logits - model.logits(samples.features)).max() < 0.01)
 True
 """

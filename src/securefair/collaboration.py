@@ -9,7 +9,7 @@ import msgspec
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.wish import Wish
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, PlanError
 from securefair.fairness.reputation import ReputationRule
 from securefair.protocol.codec import Limits
 from securefair.protocol.ledger import DisclosurePolicy, Release
@@ -119,16 +119,31 @@ class Collaboration:
 
     @property
     def limits(self) -> Limits:
-        """Most bytes of every field of every message."""
-        plan = plan_exchange(self.wish)
+        """Most bytes of every field of every message, over all numbers of samples admitted.
+
+        Means over few used slots need more precision, so fewer samples may need larger parameters.
+        """
+        plans = [plan_exchange(self.wish_for(samples)) for samples in self._sizes()]
         return Limits(
-            public_key=plan.public_key_bytes,
-            evaluation_keys=plan.evaluation_key_bytes,
-            features=plan.feature_bytes,
-            basis=plan.basis_bytes,
-            predictions=plan.query_bytes,
-            answer=plan.answer_bytes,
+            public_key=max(plan.public_key_bytes for plan in plans),
+            evaluation_keys=max(plan.evaluation_key_bytes for plan in plans),
+            features=max(plan.feature_bytes for plan in plans),
+            basis=max(plan.basis_bytes for plan in plans),
+            predictions=max(plan.query_bytes for plan in plans),
+            answer=max(plan.answer_bytes for plan in plans),
         )
+
+    def _sizes(self) -> list[int]:
+        """The largest number of samples, halved until the release refuses or one is left."""
+        sizes, size = [self.wish.samples], self.wish.samples // 2
+        while size >= 2:
+            try:
+                plan_exchange(self.wish_for(size))
+            except PlanError:
+                break
+            sizes.append(size)
+            size //= 2
+        return sizes
 
     def machine_settings(
         self, teacher_parameters: int, disclosure: DisclosureLimits

@@ -3,7 +3,7 @@
     student = Student(wish)                       # hospital A: data and secret key
     request = student.request(samples)
     ...                                           # bytes
-    answer = Teacher(model).answer(request)       # hospital B: a private model
+    answer = Teacher(model, wish).answer(request)  # hospital B: a private model
     ...                                           # bytes
     opened = student.open(answer)                 # hospital A: logits, or a loss
 
@@ -204,6 +204,10 @@ class Teacher:
 
     Args:
         model: the head to evaluate.
+        agreed: the wish that both sides agreed on; its number of samples is the most that a
+            student may bring. None answers whatever a student wishes, which gives a stranger
+            the choice of release, numbers and bounds: only for students that may have the model.
+        seed: public seed that was agreed on for the basis of projections.
         backend: which encryption engine to use; must be the student's ("seal" and "rns" mix).
         min_flooding_bits: refuse requests that hide the model less well.
         max_numbers: refuse requests that release more numbers; None for no limit. A run of many
@@ -213,12 +217,16 @@ class Teacher:
     def __init__(
         self,
         model: Head,
+        agreed: Wish | None = None,
         *,
+        seed: bytes = b"",
         backend: str = "rns",
         min_flooding_bits: int = MIN_FLOODING_BITS,
         max_numbers: int | None = None,
     ) -> None:
         self.model = model
+        self._agreed = agreed
+        self._seed = seed
         self._backend = get_backend(backend)
         self._min_flooding_bits = min_flooding_bits
         self._max_numbers = max_numbers
@@ -284,13 +292,14 @@ class Teacher:
             PlanError, EncryptionError, ModelError: see `receive` and `evaluate`.
         """
         asked = _decode(request)
-        if self._max_numbers is not None and asked.wish.numbers > self._max_numbers:
+        self._check_agreed(asked)
+        plan = plan_exchange(asked.wish)
+        if self._max_numbers is not None and plan.numbers > self._max_numbers:
             raise LedgerError(
                 "the request asks for too many numbers",
-                found=asked.wish.numbers,
+                found=plan.numbers,
                 expected=f"at most {self._max_numbers}",
             )
-        plan = plan_exchange(asked.wish)
         if plan.digest != asked.digest:
             raise PlanError(
                 "student and teacher plan differently",
@@ -300,11 +309,25 @@ class Teacher:
         upload = self.receive(asked.wish, asked.seed, keys, asked.features, asked.basis)
         return self.evaluate(upload, asked.predictions)
 
+    def _check_agreed(self, asked: Request) -> None:
+        """Nothing but the number of samples is the student's choice."""
+        agreed = self._agreed
+        if agreed is None:
+            return
+        same = msgspec.structs.replace(asked.wish, samples=agreed.samples) == agreed
+        if not same or asked.wish.samples > agreed.samples or asked.seed != self._seed:
+            raise PlanError(
+                "the request is not what was agreed",
+                found=asked.wish,
+                expected=agreed,
+                hint="Use the same wish and seed on both sides",
+            )
+
 
 def _decode(request: bytes) -> Request:
     try:
         asked = msgspec.msgpack.decode(request, type=Request)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError("the bytes are not a request", found=str(error)) from error
     if asked.format != REQUEST_FORMAT:
         raise DataError("unknown request format", found=asked.format, expected=REQUEST_FORMAT)

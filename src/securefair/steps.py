@@ -21,9 +21,10 @@ from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Decryptor, Encryptor
+from securefair.ckks.rules import coefficient_error
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.data.dataset import Samples
-from securefair.errors import DataError, ModelError
+from securefair.errors import DataError, EncryptionError, ModelError
 from securefair.fairness.alignment import cosine
 from securefair.fairness.reputation import ReputationRule
 from securefair.fairness.sharing import distillation_weights
@@ -140,15 +141,22 @@ def infer(
 
 
 def open_answer(decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Array:
-    """Answer -> released values in their natural unit.
+    """Answer -> released values in their natural unit, rounded to the plan's grid.
 
     Returns:
         `logits` (B, M); `projection` (q, M) with public rows in coefficient units or the
         student's Phi Z; `class_sums` (M,) and `loss` () as sums over samples of p.z / T
         without the division by T.
     """
+    values = _natural_unit(decryptor, plan, basis, data)
+    return values if decryptor.exact else plan.grid * np.rint(values / plan.grid)
+
+
+def _natural_unit(
+    decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes
+) -> Array:
     wish = plan.wish
-    opened = [decryptor.open(part) for part in _parts(plan, basis, data)]
+    opened = [_plausible(decryptor.open(part), part) for part in _parts(plan, basis, data)]
     if wish.release == "logits":
         slots = np.concatenate(opened, axis=1)
         return slots[:, : wish.samples].T
@@ -158,7 +166,7 @@ def open_answer(decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, da
     sums = values[:, 0] * plan.params.slots  # a mean over the slots of a block
     if wish.student_basis:
         return sums.reshape(wish.q, wish.classes)
-    return sums if wish.release == "class_sums" else sums[0]
+    return sums if wish.release == "class_sums" else np.asarray(sums[0])
 
 
 def predictions(model: Head, samples: Samples, temperature: float) -> Array:
@@ -208,6 +216,16 @@ def learn(
         TeacherAnswer(logits, lambda_0 * weights[peer]) for peer, logits in teacher_logits.items()
     ]
     distil_steps(learner, samples, answers, steps, temperature=temperature)
+
+
+def _plausible(values: Array, part: Released) -> Array:
+    """Refuse coefficients that no honest teacher's model has: each is a mean over slots."""
+    limit = part.meta.bound + coefficient_error(part.meta)
+    if part.coefficients is not None and np.abs(values).max() > limit:
+        raise EncryptionError(
+            "a released value exceeds the agreed bound on logits", expected=f"at most {limit:.4g}"
+        )
+    return values
 
 
 def _blocks(plan: ExchangePlan, rows: Array) -> Array:

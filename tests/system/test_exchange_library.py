@@ -173,10 +173,28 @@ class TestRefusals:
             sf.Teacher(model).answer(question)
 
     def test_more_numbers_than_the_teacher_allows(self, samples, model):
-        question = sf.Student(wish()).request(samples)
-        with pytest.raises(LedgerError, match=r"found 90, expected 'at most 89'"):
-            sf.Teacher(model, max_numbers=89).answer(question)
-        assert sf.Teacher(model, max_numbers=90).answer(question)
+        student = sf.Student(wish())
+        question, numbers = student.request(samples), student.plan.numbers
+        with pytest.raises(LedgerError, match=f"found {numbers}, expected 'at most {numbers - 1}'"):
+            sf.Teacher(model, max_numbers=numbers - 1).answer(question)
+        assert sf.Teacher(model, max_numbers=numbers).answer(question)
+
+    def test_anything_but_what_was_agreed(self, samples, model):
+        agreed = wish()
+        question = sf.Student(agreed).request(samples)
+        assert sf.Teacher(model, agreed).answer(question)
+        others = [
+            sf.Student(wish(release="projection", q=8)).request(samples),
+            sf.Student(wish(flooding_bits=31)).request(samples),
+            sf.Student(agreed, seed=b"mine").request(samples),
+        ]
+        fewer = msgspec.structs.replace(agreed, samples=agreed.samples - 1)
+        for teacher, asked in [
+            *((sf.Teacher(model, agreed), other) for other in others),
+            (sf.Teacher(model, fewer), question),
+        ]:
+            with pytest.raises(PlanError, match="not what was agreed"):
+                teacher.answer(asked)
 
     def test_damaged_features(self, samples, model):
         question = sf.Student(wish()).request(samples)

@@ -111,7 +111,8 @@ def release(
     """
     if schedule.relinearize and value.meta.polys > 2:
         value = evaluator.relinearize(value)
-    value = evaluator.rescale(value, schedule.flooding_limbs)
+    slots = coefficients is None
+    value = evaluator.rescale(value, schedule.flooding_limbs, slots=slots)
     value = evaluator.sanitize(value, wish.flooding_bits)
-    value = evaluator.rescale(value, schedule.answer_limbs)
+    value = evaluator.rescale(value, schedule.answer_limbs, slots=slots)
     return evaluator.extract(value, coefficients)

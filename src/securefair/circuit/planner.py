@@ -8,6 +8,7 @@ data; both sides compute the same plan from the same wish.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,6 +33,9 @@ from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError, PlanError
 
 MIN_FEATURE_SCALE = 16
+SATURATION = 0.9
+"""If one more limb does not bring the error below this share, still more will not either."""
+
 SCALE_STEPS = 8
 """Steps a bit in which feature scales are searched."""
 
@@ -77,12 +81,35 @@ class ExchangePlan:
         return SECURITY_BITS
 
     @property
+    def numbers(self) -> int:
+        """How many numbers an answer lets out: what the disclosure ledger counts.
+
+        For `logits` all coefficients of all blocks, whatever number of samples is claimed: a
+        dishonest student may fill every slot.
+        """
+        return {
+            "loss": 1,
+            "class_sums": self.wish.classes,
+            "projection": self.wish.q * self.wish.classes,
+            "logits": self.blocks * self.params.ring_degree * self.wish.classes,
+        }[self.wish.release]
+
+    @property
     def coefficients(self) -> int | None:
         """Released coefficients of each ciphertext; None when whole ciphertexts leave."""
         if self.wish.release == "logits":
             return None
         public = self.wish.release == "projection" and not self.wish.student_basis
         return self.wish.q if public else 1
+
+    @property
+    def grid(self) -> float:
+        """Step to which opened values are rounded, two deviations of their noise.
+
+        The noise of a decryption depends on the secret key (Li and Micciancio 2021), so nothing
+        finer than the planned precision may influence what a student sends later.
+        """
+        return self.error_bound / 4
 
     @property
     def noise_std(self) -> float:
@@ -151,23 +178,21 @@ def plan_exchange(wish: Wish) -> ExchangePlan:
         PlanError: the wish is impossible; the hint names the nearest precision or flooding.
     """
     check_wish(wish)
-    nearest: ExchangePlan | None = None
-    unmasked = False
-    for spec in _candidates(wish):
-        best: ExchangePlan | None = None
-        for schedule in _schedules(wish, spec):
-            found = _evaluate(wish, schedule)
-            if found is None:
-                continue
-            if not _masked(found):
-                unmasked |= found.relative_error <= wish.precision
-                continue
-            if nearest is None or found.relative_error < nearest.relative_error:
-                nearest = found
-            if found.relative_error <= wish.precision and _better(found, best):
-                best = found
-        if best is not None:
-            return best
+    nearest, unmasked = math.inf, False
+    for ring in _rings(wish):
+        reached = math.inf
+        for spec in ring:
+            plans = [p for s in _schedules(wish, spec) if (p := _evaluate(wish, s)) is not None]
+            masked = [p for p in plans if _masked(p)]
+            granting = [p for p in masked if p.relative_error <= wish.precision]
+            if granting:
+                return min(granting, key=_cost)
+            unmasked |= any(p.relative_error <= wish.precision for p in plans)
+            error = min((p.relative_error for p in plans), default=math.inf)
+            nearest = min(nearest, *(p.relative_error for p in masked), math.inf)
+            if math.inf > error >= reached * SATURATION:
+                break  # scales have met another limit than the modulus
+            reached = error
     if unmasked:
         raise PlanError(
             "so many numbers per class could unmask the model to a dishonest student",
@@ -180,7 +205,7 @@ def plan_exchange(wish: Wish) -> ExchangePlan:
         "no parameters at 128-bit security grant this",
         where="precision",
         found=wish.precision,
-        expected=f"at least {nearest.relative_error:.2g}" if nearest else "a shallower circuit",
+        expected=f"at least {nearest:.2g}" if nearest < math.inf else "a shallower circuit",
         hint="Allow a larger error, fewer flooding bits, or tighter bounds on the model",
     )
 
@@ -195,28 +220,24 @@ def _masked(plan: ExchangePlan) -> bool:
     return all(masks_hold(meta, released) for meta in plan.released)
 
 
-def _better(plan: ExchangePlan, best: ExchangePlan | None) -> bool:
-    if best is None:
-        return True
-
-    def cost(p: ExchangePlan) -> tuple[float, ...]:
-        return p.answer_bytes + p.query_bytes, p.schedule.flooding_limbs, p.relative_error
-
-    return cost(plan) < cost(best)
+def _cost(plan: ExchangePlan) -> tuple[float, ...]:
+    """What to save among plans of one parameter set."""
+    traffic = plan.answer_bytes + plan.query_bytes
+    return traffic, plan.schedule.flooding_limbs, plan.relative_error
 
 
-def _candidates(wish: Wish) -> Iterator[CkksSpec]:
-    """Parameter sets from cheap to dear."""
+def _rings(wish: Wish) -> Iterator[list[CkksSpec]]:
+    """Parameter sets of one ring degree after the other, each from few limbs to many."""
     switches = _switches_keys(wish)
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         special = MAX_LIMB_BITS if switches else _smallest_prime_bits(ring_degree)
+        specs = []
         for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
-            for bits in (MAX_LIMB_BITS, MAX_LIMB_BITS - 1):
-                if limbs * bits + special <= cap:
-                    yield CkksSpec(
-                        ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=special
-                    )
-                    break
+            bits = min(MAX_LIMB_BITS, (cap - special) // limbs)
+            specs.append(
+                CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=special)
+            )
+        yield specs
 
 
 def _schedules(wish: Wish, spec: CkksSpec) -> Iterator[Schedule]:
@@ -329,7 +350,8 @@ def _errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
     if wish.multiplies:  # coefficient 0 is the mean over the slots of a block
         total = error * meta.params.slots
         return total, total / (span * wish.samples)
-    return error, rules.slot_error(meta) / (span * blocks)
+    isometric = math.sqrt(meta.params.ring_degree)
+    return error, error * isometric / (span * blocks)
 
 
 @lru_cache(maxsize=256)

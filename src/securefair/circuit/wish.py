@@ -13,6 +13,9 @@ from securefair.errors import PlanError
 Release = Literal["loss", "class_sums", "projection", "logits"]
 Basis = Literal["public", "student"]
 
+MAX_WEIGHT_BITS = 14
+"""Integer weights fit the signed 16-bit digit of the kernels."""
+
 MAX_EXACT_BITS = 53 - 31
 """Bits left for weights and the number of inputs when a float64 sum of residues is exact."""
 
@@ -24,7 +27,7 @@ MAX_BOUND = 2.0**20
 """Bounds beyond this or below its inverse cannot be meant."""
 
 
-class HeadBounds(msgspec.Struct, frozen=True, kw_only=True):
+class HeadBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Public promises about features and models; nothing here may depend on private weights.
 
     Attributes:
@@ -47,7 +50,7 @@ class HeadBounds(msgspec.Struct, frozen=True, kw_only=True):
     logit: float = 32.0
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An exchange in words a user knows; the planner turns it into parameters.
 
     Attributes:
@@ -102,16 +105,6 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
         """Features travel with the student's encrypted basis."""
         return self.release == "projection" and self.basis == "student"
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers an answer lets out: what the disclosure ledger counts."""
-        return {
-            "loss": 1,
-            "class_sums": self.classes,
-            "projection": self.q * self.classes,
-            "logits": self.samples * self.classes,
-        }[self.release]
-
 
 def check_wish(wish: Wish) -> None:
     """Refuse what no parameters could grant.
@@ -122,7 +115,7 @@ def check_wish(wish: Wish) -> None:
     for field, least in (("features", 1), ("classes", 2), ("samples", 2), ("hidden", 0), ("q", 1)):
         _within(field, getattr(wish, field), least, MAX_SIZE)
     _within("flooding_bits", wish.flooding_bits, 0, 60)
-    _within("weight_bits", wish.weight_bits, 2, MAX_EXACT_BITS - 1)
+    _within("weight_bits", wish.weight_bits, 2, MAX_WEIGHT_BITS)
     _within("precision", wish.precision, 2.0**-40, 0.5)
     for field in HeadBounds.__struct_fields__:
         bound = getattr(wish.bounds, field)

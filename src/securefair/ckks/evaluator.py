@@ -110,9 +110,9 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.relinearize(x.meta)
         return CipherTensor(meta, self._relinearize(x))
 
-    def rescale(self, x: CipherTensor[P], limbs: int) -> CipherTensor[P]:
-        """Divide by the last primes until `limbs` are left."""
-        meta = rules.rescale(x.meta, limbs)
+    def rescale(self, x: CipherTensor[P], limbs: int, *, slots: bool = True) -> CipherTensor[P]:
+        """Divide by the last primes until `limbs` are left; `slots`: see `rules.rescale`."""
+        meta = rules.rescale(x.meta, limbs, slots=slots)
         return x if limbs == x.meta.limbs else CipherTensor(meta, self._rescale(x, limbs))
 
     def sanitize(self, x: CipherTensor[P], flooding_bits: int) -> CipherTensor[P]:

@@ -36,7 +36,13 @@ class Encryptor(Protocol):
 
 
 class Decryptor(Protocol):
-    """Opens answers with one student's secret key."""
+    """Opens answers with one student's secret key.
+
+    Attributes:
+        exact: there is no noise in what it opens, so that nothing needs rounding.
+    """
+
+    exact: bool
 
     def open(self, released: Released) -> NDArray[np.float64]:
         """Values of the released coefficients (d, q), or of all slots (d, N/2).

@@ -170,17 +170,21 @@ def relinearize(x: CipherMeta) -> CipherMeta:
     return fits(replace(x, polys=2, noise=x.noise + math.hypot(digits, rounding(n, 2))))
 
 
-def rescale(x: CipherMeta, limbs: int) -> CipherMeta:
-    """Divide by the last primes until `limbs` are left."""
+def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
+    """Divide by the last primes until `limbs` are left.
+
+    With `slots` false only coefficients will ever be looked at. They are sums over all slots, so
+    the heavy tails of single slots do not show in them.
+    """
     if not 1 <= limbs <= x.limbs:
         raise EncryptionError(
             "cannot rescale to that many limbs", found=limbs, expected=f"1 to {x.limbs}"
         )
-    noise, log2_scale = x.noise, x.log2_scale
+    noise, log2_scale, flood = x.noise, x.log2_scale, x.flood
     for prime in reversed(x.params.primes[limbs : x.limbs]):
-        noise = math.hypot(noise / prime, rounding(x.params.ring_degree, x.polys))
-        log2_scale -= math.log2(prime)
-    return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise))
+        noise = math.hypot(noise / prime, rounding(x.params.ring_degree, x.polys, slots=slots))
+        log2_scale, flood = log2_scale - math.log2(prime), flood / prime
+    return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise, flood=flood))
 
 
 def zero_noise(x: CipherMeta) -> float:
@@ -203,20 +207,22 @@ def flooding(x: CipherMeta, flooding_bits: int) -> int:
 
 def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
     """Re-randomised and flooded, so that the ciphertext tells only its plaintext."""
-    uniform = 2.0 ** flooding(x, flooding_bits) / math.sqrt(3)
-    return fits(replace(x, noise=math.hypot(x.noise, zero_noise(x), uniform), independent=False))
+    flood = 2.0 ** flooding(x, flooding_bits)
+    noise = math.hypot(x.noise, zero_noise(x), flood / math.sqrt(3))
+    return fits(replace(x, noise=noise, flood=flood, independent=False))
 
 
-def rounding(ring_degree: int, polys: int) -> float:
-    """Deviation of the rounding error of one division, seen after decryption.
+def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
+    """Deviation of the rounding error of one division, seen after decryption in slots or only in
+    coefficients.
 
     Each polynomial is rounded by at most 1/2 and multiplied by a power of the ternary secret s:
     a coefficient of r1 s has variance (2 N / 3) / 12, one of r2 s^2 about (8 N^2 / 9) / 12.
     """
     n = ring_degree
-    variance = 1 + 2 * n / 3 * TAIL_OF_S**2
+    variance = 1 + 2 * n / 3 * (TAIL_OF_S**2 if slots else 1)
     if polys == 3:
-        variance += 8 * n * n / 9 * TAIL_OF_S2**2
+        variance += 8 * n * n / 9 * (TAIL_OF_S2**2 if slots else 1)
     return math.sqrt(variance / 12)
 
 

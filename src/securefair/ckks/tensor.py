@@ -24,6 +24,7 @@ class CipherMeta:
             itself needs only the mean over slots to obey it, because the coefficients of the
             message polynomial are such means: a few larger slots lose precision, nothing else.
         noise: bound on the standard deviation of a coefficient's error, in integer units.
+        flood: amplitude of the flooding noise in integer units, 0 before sanitising.
         independent: errors of the d ciphertexts are independent (fresh encryptions), so that
             sums of them grow with the Euclidean norm of the weights.
     """
@@ -36,6 +37,7 @@ class CipherMeta:
     bound: float
     noise: float
     independent: bool = False
+    flood: float = 0.0
 
     @property
     def level(self) -> int:

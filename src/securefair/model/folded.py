@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from securefair.errors import ModelError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AffineMap:
     """x -> weights @ x + bias, with weights (out, in) and bias (out,), both float64.
 

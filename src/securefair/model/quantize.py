@@ -21,7 +21,7 @@ from securefair.model.folded import AffineMap, FoldedHead
 MAX_WEIGHT_BITS = 30
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuantizedAffine:
     """x -> (weights / 2^log2_scale) @ x + bias; weights (out, in) int64, bias (out,) float64.
 

@@ -134,7 +134,7 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         encryptions=plan.blocks * (wish.features + factors),
         bytes=_bytes(plan),
         disclosure=Disclosure(
-            numbers=wish.numbers,
+            numbers=plan.numbers,
             model_parameters=model_parameters(wish),
             all_logits=wish.samples * wish.classes,
         ),

@@ -56,6 +56,9 @@ class DisclosurePolicy:
     Args:
         release: the kind of answer.
         classes: M.
+        block: samples that a block of `logits` holds; whole blocks are counted, real and
+            imaginary parts, because a dishonest student may fill every slot. None counts what
+            an honest student gets.
         rows: q, weighted sums over the samples per answer (`projection` only, else ignored).
         teacher_parameters: P.
         fraction_per_version: most numbers to one student from one teacher version, as a
@@ -74,6 +77,7 @@ class DisclosurePolicy:
     fraction_per_version: float | None
     student_total: int | None = None
     teacher_total: int | None = None
+    block: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("classes", "rows", "teacher_parameters", "student_total", "teacher_total"):
@@ -94,7 +98,9 @@ class DisclosurePolicy:
             return self.classes
         if self.release is Release.PROJECTION:
             return self.rows * self.classes
-        return samples * self.classes
+        if self.block is None:
+            return samples * self.classes
+        return math.ceil(samples / self.block) * 2 * self.block * self.classes
 
     def limit_per_version(self, samples: int) -> float:
         """Most numbers of one teacher version to a student with `samples`; inf for no limit."""

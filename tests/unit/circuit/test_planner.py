@@ -288,3 +288,12 @@ def test_a_plan_depends_on_the_wish_alone():
     assert first is not second
     assert first.schedule == second.schedule
     assert first.released == second.released
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers"), [("loss", 1), ("class_sums", 3), ("projection", 48), ("logits", None)]
+)
+def test_the_ledger_counts_what_the_release_says(release, numbers):
+    plan = plan_exchange(wish_of({"features": 13, "samples": 300, "q": 16, "release": release}))
+    every_slot = plan.blocks * plan.params.ring_degree * plan.wish.classes
+    assert plan.numbers == (every_slot if numbers is None else numbers)

@@ -78,14 +78,6 @@ def test_widths_for_which_sums_stay_exact_are_accepted():
 
 
 @pytest.mark.parametrize(
-    ("release", "numbers"),
-    [("loss", 1), ("class_sums", 2), ("projection", 128), ("logits", 400)],
-)
-def test_the_ledger_counts_what_the_release_says(release, numbers):
-    assert changed(release=release).numbers == numbers
-
-
-@pytest.mark.parametrize(
     ("changes", "predictions", "multiplies", "student"),
     [
         ({"release": "loss"}, True, True, False),

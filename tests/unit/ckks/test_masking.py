@@ -12,17 +12,19 @@ from securefair.ckks.parameters import CkksParameters, CkksSpec
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bits=30))
 
 
-def answer(noise=2.0**20, limbs=1):
+def answer(noise=2.0**20, limbs=1, flood=0.0):
     x = rules.fresh(PARAMS, count=1, limbs=limbs, log2_scale=10, bound=1.0)
-    return replace(x, noise=noise)
+    return replace(x, noise=noise, flood=flood)
 
 
 def test_a_number_tells_what_the_modulus_holds_above_the_flooding():
     # Uniform in [-2^20, 2^20): 30 bits of modulus less 21.
-    flooded = answer(noise=2.0**20 / math.sqrt(3))
+    flooded = answer(noise=1.0, flood=2.0**20)
     log_q = math.log2(PARAMS.primes[0])
     assert masking.number_bits(flooded) == pytest.approx(log_q - 21)
-    assert masking.number_bits(answer(noise=2.0**40)) == 0.0
+    assert masking.number_bits(answer(noise=1.0, flood=2.0**40)) == 0.0
+    # Rounding errors of the masks hide nothing from a student who looks at c0 alone.
+    assert masking.number_bits(answer(noise=2.0**20, flood=0.25)) == pytest.approx(log_q)
 
 
 def test_the_bits_of_a_number_are_its_entropy_above_the_flooding():

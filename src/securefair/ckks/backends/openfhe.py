@@ -179,6 +179,8 @@ class OpenfheEncryptor:
 class OpenfheDecryptor:
     """Decryption in the child process."""
 
+    exact = False
+
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
 

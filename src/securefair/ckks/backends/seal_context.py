@@ -95,6 +95,9 @@ class SealContext:
         # SEAL refuses ciphertexts whose masks are all zero; a copy of each row stands in.
         done = []
         for row in residues:
+            if not row.any():  # zero is zero in either form, and SEAL refuses it
+                done.append(row)
+                continue
             pair = self.ciphertext(np.stack([row, row]), ntt=not forward)
             if forward:
                 self.evaluator.transform_to_ntt_inplace(pair)

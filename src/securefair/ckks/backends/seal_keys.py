@@ -69,8 +69,11 @@ def decrypt_residues(context: SealContext, secret: SealObject, residues: Residue
     decryptor = seal.Decryptor(context.seal, secret)
     messages = []
     for row in residues:
-        plaintext = seal.Plaintext()
-        decryptor.decrypt(context.ciphertext(row), plaintext)
+        plaintext, ciphertext = seal.Plaintext(), context.ciphertext(row)
+        try:
+            decryptor.decrypt(ciphertext, plaintext)
+        except SEAL_REFUSALS as error:
+            raise EncryptionError("SEAL refuses to decrypt", found=str(error)) from error
         body = context.pipe.body(plaintext)
         messages.append(read_plaintext(body, context.params.ring_degree))
     return np.stack(messages)
@@ -100,6 +103,8 @@ class SealEncryptor:
 
 class SealDecryptor:
     """Opens answers; what it returns must not be sent anywhere unrounded (IND-CPA-D)."""
+
+    exact = False
 
     def __init__(self, context: SealContext, secret: SealObject) -> None:
         self._context = context

@@ -23,6 +23,7 @@ from securefair.ckks.backends import kernels
 from securefair.ckks.backends.seal_bytes import SEED_BYTES
 from securefair.ckks.backends.seal_context import SealContext, SealObject
 from securefair.ckks.backends.seal_keys import seeded_zero, symmetric_encryptor
+from securefair.ckks.backends.zero_worker import HEADER
 
 CHUNK = 8
 """Encryptions handed out at once: about 25 ms of work."""
@@ -108,15 +109,16 @@ def _start(context: SealContext, secret: SealObject) -> subprocess.Popen[bytes]:
     key = context.pipe.serialized(secret)
     paths = os.pathsep.join(path for path in sys.path if path)
     child = subprocess.Popen(
-        [sys.executable, "-m", "securefair.ckks.backends.zero_worker"],
+        [sys.executable, "-P", "-m", "securefair.ckks.backends.zero_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
     )
     requests = cast(BinaryIO, child.stdin)
     fcntl.fcntl(cast(BinaryIO, child.stdout), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    requests.write(len(spec).to_bytes(4, "little") + len(key).to_bytes(4, "little") + spec + key)
-    requests.flush()
+    with contextlib.suppress(OSError):  # a child that died already shows when it is asked
+        requests.write(HEADER.pack(len(spec), len(key)) + spec + key)
+        requests.flush()
     return child
 
 
@@ -135,7 +137,7 @@ def _share(
     requests, replies = cast(BinaryIO, child.stdin), cast(BinaryIO, child.stdout)
     for chunk in chunks:
         try:
-            requests.write(limbs.to_bytes(4, "little") + len(chunk).to_bytes(4, "little"))
+            requests.write(HEADER.pack(limbs, len(chunk)))
             requests.flush()
             for index in chunk:
                 _read(replies, memoryview(first[index]).cast("B"))

@@ -24,6 +24,7 @@ from securefair.ckks.backends.seal_keys import seeded_zero, symmetric_encryptor
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
 HEADER = struct.Struct("<II")
+"""Two lengths, or limbs and count: what precedes every message to a worker."""
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
