@@ -100,17 +100,17 @@ def test_every_release_through_every_mix_of_backends(
 def test_loss_and_class_sums_are_what_they_are_called(samples, predictions, model):
     z = model.logits(samples.features)
     by_class = (predictions * z).sum(axis=0) / TEMPERATURE
-    sums = exchange(wish("class_sums", weight_bits=19), samples, model, predictions).released
-    loss = exchange(wish("loss", weight_bits=19), samples, model, predictions).released
-    np.testing.assert_allclose(sums, by_class, atol=1e-3)
-    np.testing.assert_allclose(loss, by_class.sum(), atol=1e-3)
+    sums = exchange(wish("class_sums", weight_bits=14), samples, model, predictions).released
+    loss = exchange(wish("loss", weight_bits=14), samples, model, predictions).released
+    np.testing.assert_allclose(sums, by_class, atol=0.01)
+    np.testing.assert_allclose(loss, by_class.sum(), atol=0.01)
 
 
 def test_logits_are_those_of_the_model_but_for_rounded_weights(samples, model):
     opened = exchange(wish("logits"), samples, model)
     assert np.abs(opened.logits - model.logits(samples.features)).max() < 0.02
-    fine = exchange(wish("logits", weight_bits=19), samples, model)
-    assert np.abs(fine.logits - model.logits(samples.features)).max() < 1e-4
+    fine = exchange(wish("logits", weight_bits=14), samples, model)
+    assert np.abs(fine.logits - model.logits(samples.features)).max() < 0.005
 
 
 @pytest.mark.parametrize("basis", ["public", "student"])

@@ -99,8 +99,8 @@ ENCRYPTED = [
     pytest.param(case, backend, id=f"{case}-{backend}")
     for case in CASES
     for backend in ("rns", "seal")
-    # SEAL would take half a minute for 16,384 coefficients; the linear head shows the same.
-    if not (backend == "seal" and case.head == "quadratic" and case.basis == "student")
+    # VPDL differs by its decisions only, and SEAL would take them half of this suite's time.
+    if not (backend == "seal" and case.algorithm == "vpdl")
 ]
 
 
@@ -173,13 +173,18 @@ def machines(case, data, backend):
     return run, records
 
 
+def release_error(case, data):
+    """How far an opened value can be off by plan, its rounding to the plan's grid included."""
+    plan = plan_exchange(collaboration_of(case, data).wish)
+    return plan.error_bound + plan.grid / 2
+
+
 def logit_error(case, data):
     """e: how far a reconstructed logit can be off by plan."""
-    collaboration = collaboration_of(case, data)
-    bound = plan_exchange(collaboration.wish).error_bound
+    bound = release_error(case, data)
     if case.release == "logits":
         return bound
-    release = release_of(case, collaboration)
+    release = release_of(case, collaboration_of(case, data))
     gains = []
     for own in data:
         rows = release.rows(own.train)
@@ -221,7 +226,7 @@ def test_encrypted_machines_equal_machines_with_clear(case, backend, hospitals):
     clear, expected = machines(case, data, "clear")
     run, found = machines(case, data, backend)
     assert_decisions_alike(found, expected)
-    assert 0 < run.audit.max_abs_error <= plan_exchange(run.collaboration.wish).error_bound
+    assert 0 < run.audit.max_abs_error <= release_error(case, data)
     error = logit_error(case, data)
     assert_numbers_close(found, expected, error / run.collaboration.temperature)
     close_calls = [
@@ -260,7 +265,7 @@ def test_chance_decides_something_in_the_ladder(hospitals):
 
 
 def test_finer_weights_approach_the_unrounded_reference(hospitals):
-    """The only other thing that encryption changes; 6 bits more make it 64 times smaller."""
+    """The only other thing that encryption changes; 8 bits more make it 256 times smaller."""
     data = hospitals(3, 60)
 
     def distance(weight_bits):
@@ -269,6 +274,6 @@ def test_finer_weights_approach_the_unrounded_reference(hospitals):
         _, found = machines(case, data, "clear")
         return np.nanmax(np.abs(numbers(found, "reputation") - numbers(exact, "reputation")))
 
-    coarse, fine = distance(10), distance(16)
-    assert 1e-6 < coarse < 0.1
-    assert fine < coarse / 16
+    coarse, fine = distance(6), distance(14)
+    assert 1e-6 < coarse < 0.5
+    assert fine < coarse / 64

@@ -1,0 +1,232 @@
+"""The demonstration as a program: what it writes, that it repeats, and how it stops."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+from securefair.records import RoundRecord, RunResult
+
+TIMEOUT = 120
+# A shell may have started this suite with interrupts ignored, which children inherit.
+PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from securefair.cli import main; main()"
+)
+PARTICIPANT_KEYS = {"name", "samples", "standalone_accuracy", "accuracy", "gain", "quantization"}
+ALGORITHM_KEYS = {"mva", "mcg", "cgs"}
+ENCRYPTION_KEYS = {
+    "backend",
+    "ring_degree",
+    "log_qp",
+    "security_bits",
+    "release",
+    "flooding_bits",
+    "max_abs_error",
+    "error_over_range",
+    "bytes_up",
+    "bytes_down",
+    "answers",
+    "declines",
+    "seconds",
+}
+FILES = {
+    "config.toml",
+    "exchanges.jsonl",
+    "ledger.json",
+    "metrics.json",
+    "report.html",
+    "rounds.jsonl",
+    "traffic.json",
+}
+
+
+def command(*arguments):
+    return [sys.executable, "-c", PROGRAM, *arguments]
+
+
+def environment():
+    variables = os.environ | {"PYTHONUNBUFFERED": "1", "COLUMNS": "100"}
+    if paths := os.environ.get("PYTHONPATH"):  # relative ones mean another folder there
+        variables["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, paths.split(os.pathsep)))
+    return variables
+
+
+def securefair(*arguments, cwd):
+    return subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """`securefair demo` with three rounds of one seed, encrypted by the default backend."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = securefair("demo", "--rounds", "3", "--seeds", "1", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done, folder / "runs" / "demo"
+
+
+@pytest.fixture(scope="module")
+def clear(tmp_path_factory):
+    """The same without encryption, in this process."""
+    out = tmp_path_factory.mktemp("clear") / "out"
+    options = ("--rounds", "3", "--seeds", "1", "--backend", "clear", "--out", str(out))
+    done = CliRunner().invoke(app, ["demo", *options])
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def rounds(folder):
+    lines = (folder / "rounds.jsonl").read_bytes().splitlines()
+    return [msgspec.json.decode(line, type=RoundRecord) for line in lines]
+
+
+class TestResults:
+    def test_all_files_are_there_and_no_other(self, demo):
+        done, out = demo
+        assert {path.name for path in out.iterdir()} == FILES
+        assert done.stderr == ""
+        assert "Traceback" not in done.stdout
+
+    def test_metrics_hold_everything_that_was_promised(self, demo):
+        metrics = json.loads((demo[1] / "metrics.json").read_text("utf-8"))
+        assert [own["name"] for own in metrics["participants"]] == [
+            "Cleveland",
+            "Hungary",
+            "Switzerland",
+            "VA Long Beach",
+        ]
+        assert [own["samples"] for own in metrics["participants"]] == [303, 294, 123, 200]
+        for own in metrics["participants"]:
+            assert own.keys() >= PARTICIPANT_KEYS
+        for name in ("standalone", "vpdl", "cycle"):
+            assert metrics["algorithms"][name].keys() >= ALGORITHM_KEYS
+        assert metrics["encryption"].keys() >= ENCRYPTION_KEYS
+
+    def test_encryption_is_what_it_says_and_precise_enough(self, demo):
+        result = msgspec.json.decode((demo[1] / "metrics.json").read_bytes(), type=RunResult)
+        facts = result.encryption
+        assert (facts.backend, facts.release, facts.security_bits) == ("rns", "projection", 128)
+        assert facts.flooding_bits >= 30
+        assert 0 < facts.error_over_range < 1e-3
+        assert facts.answers >= 12  # the forced round
+        assert facts.bytes_up > facts.bytes_down > 0
+        for own in result.participants:
+            assert own.gain == pytest.approx(own.accuracy - own.standalone_accuracy)
+            assert own.quantization.accuracy_before == own.accuracy
+
+    def test_the_terminal_shows_progress_and_every_table(self, demo):
+        done, _ = demo
+        for words in (
+            "CYCle: round 3 of 3",
+            "VPDL: round 3 of 3",
+            "Cleveland",
+            "Mean gain",
+            "What crossed the wire",
+            "What was disclosed",
+            "Results: runs/demo/report.html",
+        ):
+            assert words in done.stdout
+
+    def test_encrypted_and_clear_runs_share_alike(self, demo, clear):
+        encrypted, plain = rounds(demo[1]), rounds(clear)
+        assert len(encrypted) == len(plain) == 4 * 3
+        for a, b in zip(encrypted, plain, strict=True):
+            assert (a.algorithm, a.round) == (b.algorithm, b.round)
+            assert (a.asked, a.answered, a.accuracy) == (b.asked, b.answered, b.accuracy)
+
+    def test_the_same_command_in_another_process_gives_the_same_rounds(self, clear, tmp_path):
+        done = securefair("run", str(clear / "config.toml"), "--out", "again", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        first, second = (p / "rounds.jsonl" for p in (clear, tmp_path / "again"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+class Loads(HTMLParser):
+    """What a page would make a browser fetch, and the texts of its styles and scripts."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched, self.code, self.inside = [], [], ""
+
+    def handle_starttag(self, tag, attributes):
+        self.inside = tag
+        for name, value in attributes:
+            fetches = name in {"src", "srcset", "data", "poster", "background", "xlink:href"} or (
+                name == "href" and tag != "a"
+            )
+            if fetches and value and not value.startswith(("data:", "#")):
+                self.fetched.append((tag, name, value))
+            if name == "style":
+                self.code.append(value)
+
+    def handle_endtag(self, tag):
+        if tag == self.inside:
+            self.inside = ""
+
+    def handle_data(self, data):
+        if self.inside in ("style", "script"):
+            self.code.append(data)
+
+
+def test_the_report_is_one_file_that_loads_nothing(demo):
+    page = (demo[1] / "report.html").read_text("utf-8")
+    parser = Loads()
+    parser.feed(page)
+    assert parser.fetched == []
+    assert parser.code  # its styles are inside
+    for text in parser.code:
+        assert not re.search(r"@import|url\(\s*['\"]?(?!data:|#)|fetch\(|XMLHttpRequest", text)
+    for words in ("Cleveland", "VA Long Beach", "CYCle", "VPDL"):
+        assert words in page
+    assert page.count("<svg") >= 2
+
+
+class TestStopping:
+    def test_an_interrupt_ends_it_with_130_and_leaves_nothing(self, tmp_path):
+        """Once training has begun, and long before it could end."""
+        arguments = ("demo", "--backend", "clear", "--rounds", "20000", "--out", "out")
+        with subprocess.Popen(
+            command(*arguments),
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                assert process.stdout.readline().startswith("Alone")
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=TIMEOUT)
+            finally:
+                process.kill()
+        assert process.returncode == 130
+        assert "Interrupted" in errors
+        assert "Traceback" not in errors
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_mistake_ends_it_with_2_and_one_line(self, tmp_path):
+        config = tmp_path / "c.toml"
+        config.write_text('[run]\nname = "x"\nseed = 1\n[data]\nsource = "heart"\n')
+        done = securefair("run", "c.toml", cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert re.fullmatch(
+            r"securefair: c.toml: run.seed: [^\n]*Did you mean seeds\n", done.stderr
+        )
+        assert list(tmp_path.iterdir()) == [config]
