@@ -105,6 +105,11 @@ class PreparedExchange:
             self._query = self._student.encrypt_predictions(material.predictions)
         self._teacher = Teacher(self._head, backend=backend)
 
+    @property
+    def feature_bytes(self) -> int:
+        """Of the upload, with the basis where there is one."""
+        return len(self._features) + len(self._basis)
+
     def receive(self) -> Upload:
         """The teacher's half that happens once a data epoch."""
         plan = self.plan
@@ -156,7 +161,7 @@ class PreparedExchange:
             slots_used=wish.samples,
             slots_available=plan.blocks * params.slots,
             key_bytes=len(public.encryption) + len(public.relinearization),
-            feature_bytes=len(self._features) + len(self._basis),
+            feature_bytes=self.feature_bytes,
             query_bytes=len(self._query),
             answer_bytes=len(data),
             expansion=len(self._features) / (wish.samples * wish.features * CLEARTEXT_BYTES),

@@ -1,0 +1,291 @@
+"""The same head here, in TenSEAL and in OpenFHE, in one run, with outputs checked.
+
+    python bench/peers/head.py --samples 4096 --features 512 --hidden 64 --classes 10
+
+Timed is the teacher's side: from encrypted features in memory to encrypted logits (linear, square,
+linear). Ours includes quantising the weights, sanitising and writing the answer's bytes, which the
+others do not do; expanding the upload, which a teacher does once a data epoch, stands in its own
+column. Every result is decrypted and compared with cleartext before it is printed. Where fewer
+samples were measured than asked for, the table says so: a sample costs the same there whatever
+else is computed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+import tenseal
+import torch
+import typer
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from securefair import Wish, plan_exchange
+from securefair.ckks.backends import kernels
+from securefair.errors import BackendUnavailableError
+from securefair.profiling.exchange_cost import PreparedExchange
+from securefair.profiling.head import describe_machine
+from securefair.profiling.rehearsal import invent
+from securefair.report import write_json
+from securefair.threads import cores, set_threads
+
+Array = NDArray[np.float64]
+
+RING, SCALE_BITS, OUTER_BITS = 8192, 35, 50
+"""TenSEAL's smallest ring at 128 bits: 205 of 218 bits, three levels for linear, square, linear."""
+
+TOLERANCE = 0.05
+"""Largest error of a logit that counts as the same result; logits here are about 1."""
+
+REPEATS = 3
+
+
+class PeerResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One system on one work.
+
+    Attributes:
+        samples: how many were measured.
+        seconds: of the teacher for these, the best of the repeats.
+        receive_seconds: to make ciphertexts out of the upload's bytes; None where not measured.
+        input_bytes: of the encrypted features on the wire; 0 in the clear.
+        error: largest difference of a logit from cleartext.
+        security: bits, as the system's own parameters promise; 0 in the clear.
+    """
+
+    name: str
+    threads: int
+    samples: int
+    seconds: float
+    receive_seconds: float | None
+    input_bytes: int
+    error: float
+    security: int
+
+    @property
+    def ms_per_sample(self) -> float:
+        """Of the teacher's computation."""
+        return self.seconds / self.samples * 1e3
+
+
+class Head(msgspec.Struct, frozen=True):
+    """z = W2 (W1 x + b1)^2 + b2, row vectors: weights (inputs, outputs)."""
+
+    w1: Array
+    b1: Array
+    w2: Array
+    b2: Array
+
+    def logits(self, x: Array) -> Array:
+        """In the clear."""
+        return (x @ self.w1 + self.b1) ** 2 @ self.w2 + self.b2
+
+
+def ours(plan: Any, threads: int, expected: Array, backend: str, name: str) -> PeerResult:
+    """`backend` of this package, through the same calls as in an exchange."""
+    exchange = PreparedExchange(plan.wish, backend=backend)
+    receive, upload = _best(exchange.receive)
+    seconds, answer = _best(lambda: exchange.evaluate(upload))
+    released = exchange.open(answer)
+    return PeerResult(
+        name=name,
+        threads=threads,
+        samples=plan.wish.samples,
+        seconds=seconds,
+        receive_seconds=receive,
+        input_bytes=exchange.feature_bytes,
+        error=_checked(name, released, expected),
+        security=plan.security_bits,
+    )
+
+
+def tenseal_tensor(head: Head, x: Array, threads: int, expected: Array) -> PeerResult:
+    """Batched: a slot a sample, a ciphertext a feature, `mm` with cleartext weights."""
+    name, context = "TenSEAL ckks_tensor.mm, batched", _context(threads)
+    samples = min(len(x), RING // 2)
+    rows = x[:samples, None, :].tolist()  # a batch of matrices of one row
+    encrypted = tenseal.ckks_tensor(context, tenseal.plain_tensor(rows), batch=True)
+    w1, b1, w2, b2 = (
+        tenseal.plain_tensor(np.atleast_2d(a).tolist())
+        for a in (head.w1, head.b1, head.w2, head.b2)
+    )
+
+    def infer() -> Any:
+        hidden = encrypted.mm(w1).add(b1)
+        return hidden.square().mm(w2).add(b2)
+
+    seconds, result = _best(infer, repeats=1)
+    return PeerResult(
+        name=name,
+        threads=threads,
+        samples=samples,
+        seconds=seconds,
+        receive_seconds=None,
+        input_bytes=len(encrypted.serialize()),
+        error=_checked(name, np.array(result.decrypt().tolist()), expected[:samples]),
+        security=128,
+    )
+
+
+def tenseal_vector(head: Head, x: Array, threads: int, expected: Array, samples: int) -> PeerResult:
+    """A ciphertext a sample, rotations inside `matmul`: what tutorials do.
+
+    Biases are rows of the weights, for a constant feature and a constant hidden unit: TenSEAL
+    0.3.18 adds a bias to the first slots only, and a second `matmul` reads all copies.
+    """
+    name, context = "TenSEAL ckks_vector, per sample", _context(threads)
+    context.generate_galois_keys()
+    constant = np.zeros((len(head.w1) + 1, 1))
+    constant[-1] = 1.0
+    w1 = np.hstack([np.vstack([head.w1, head.b1]), constant]).tolist()
+    w2 = np.vstack([head.w2, head.b2]).tolist()
+    vectors = [tenseal.ckks_vector(context, [*row.tolist(), 1.0]) for row in x[:samples]]
+
+    def infer() -> list[Any]:
+        return [vector.matmul(w1).square().matmul(w2) for vector in vectors]
+
+    seconds, results = _best(infer, repeats=1)
+    return PeerResult(
+        name=name,
+        threads=threads,
+        samples=samples,
+        seconds=seconds,
+        receive_seconds=None,
+        input_bytes=sum(len(v.serialize()) for v in vectors),
+        error=_checked(name, np.array([r.decrypt() for r in results]), expected[:samples]),
+        security=128,
+    )
+
+
+def cleartext(head: Head, x: Array, threads: int, expected: Array) -> PeerResult:
+    """torch, float32: what encryption is measured against."""
+    w1, b1, w2, b2, features = (
+        torch.from_numpy(a).float() for a in (head.w1, head.b1, head.w2, head.b2, x)
+    )
+    seconds, result = _best(lambda: (features @ w1 + b1).square() @ w2 + b2, repeats=20)
+    return PeerResult(
+        name="cleartext, torch float32",
+        threads=threads,
+        samples=len(x),
+        seconds=seconds,
+        receive_seconds=None,
+        input_bytes=x.size * 4,
+        error=_checked("cleartext", result.numpy().astype(np.float64), expected),
+        security=0,
+    )
+
+
+def main(
+    features: int = 512,
+    hidden: int = 64,
+    classes: int = 10,
+    samples: int = 4096,
+    precision: Annotated[
+        float, typer.Option(help="Ours: largest error of a logit over the range of 64.")
+    ] = 2.0**-14,
+    vector_samples: Annotated[
+        int, typer.Option(help="How many the per-sample vectors are measured on.")
+    ] = 2,
+    threads: Annotated[int | None, typer.Option(help="Of every system (default: cores).")] = None,
+    out: Annotated[Path | None, typer.Option(help="JSON file for the results.")] = None,
+) -> None:
+    """Measure all that are installed, check their outputs, print ratios."""
+    threads = threads or cores()
+    set_threads(threads)
+    wish = Wish(
+        features=features,
+        hidden=hidden,
+        classes=classes,
+        samples=samples,
+        release="logits",
+        precision=precision,
+    )
+    plan = plan_exchange(wish)
+    material = invent(plan)
+    first, second = material.model.folded().layers
+    head = Head(first.weights.T.copy(), first.bias, second.weights.T.copy(), second.bias)
+    x = material.samples.features
+    expected = head.logits(x)
+    np.testing.assert_allclose(expected, material.model.logits(x), atol=1e-9)
+
+    results = [
+        cleartext(head, x, threads, expected),
+        ours(plan, threads, expected, "rns", "securefair, rns"),
+        tenseal_tensor(head, x, threads, expected),
+        tenseal_vector(head, x, threads, expected, vector_samples),
+    ]
+    console = Console()
+    try:
+        results.append(ours(plan, 1, expected, "openfhe", "OpenFHE in a child process"))
+    except BackendUnavailableError as error:
+        console.print(f"OpenFHE is not compared: {error}", markup=False)
+    machine = describe_machine()
+    console.print(_table(results, samples, f"{features} -> {hidden} -> x^2 -> {classes}"))
+    console.print(f"{machine.processor}, {machine.cores} cores, {kernels.describe()}", markup=False)
+    if out is not None:
+        write_json(out, {"wish": wish, "machine": machine, "results": results})
+
+
+def _table(results: list[PeerResult], samples: int, work: str) -> Table:
+    (reference,) = (r for r in results if r.name == "securefair, rns")
+    table = Table(title=f"{work}, {samples} samples asked for", box=box.SIMPLE_HEAD)
+    table.add_column("System")
+    for heading in (
+        "threads",
+        "measured",
+        "ms a sample",
+        "receive",
+        "input bytes a sample",
+        "error",
+        "slower by",
+    ):
+        table.add_column(heading, justify="right")
+    for r in results:
+        measured = f"{r.samples}" if r.samples == samples else f"{r.samples}, extrapolated"
+        receive = r.receive_seconds
+        table.add_row(
+            r.name,
+            str(r.threads),
+            measured,
+            f"{r.ms_per_sample:.4g}",
+            "" if receive is None else f"{receive / r.samples * 1e3:.3g}",
+            f"{r.input_bytes / r.samples:,.0f}",
+            f"{r.error:.1e}",
+            f"{r.ms_per_sample / reference.ms_per_sample:,.3g}",
+        )
+    return table
+
+
+def _context(threads: int) -> Any:
+    bits = [OUTER_BITS, SCALE_BITS, SCALE_BITS, SCALE_BITS, OUTER_BITS]
+    context = tenseal.context(
+        tenseal.SCHEME_TYPE.CKKS, RING, coeff_mod_bit_sizes=bits, n_threads=threads
+    )
+    context.global_scale = 2.0**SCALE_BITS
+    return context
+
+
+def _best(work: Callable[[], Any], *, repeats: int = REPEATS) -> tuple[float, Any]:
+    seconds, result = float("inf"), None
+    for _ in range(repeats):
+        started = time.perf_counter()
+        result = work()
+        seconds = min(seconds, time.perf_counter() - started)
+    return seconds, result
+
+
+def _checked(name: str, found: Array, expected: Array) -> float:
+    error = float(np.abs(found.reshape(expected.shape) - expected).max())
+    if not error < TOLERANCE:
+        raise SystemExit(f"{name}: outputs differ from cleartext by {error}")
+    return error
+
+
+if __name__ == "__main__":
+    typer.run(main)
