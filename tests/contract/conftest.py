@@ -78,3 +78,9 @@ def ring(backend):
 def encrypts(backend):
     """Whether the backend hides anything; `clear` computes exactly and in the open."""
     return backend.name != "clear"
+
+
+@pytest.fixture(scope="session")
+def planned(backend):
+    """Whether parameters and bytes are the planned ones; `openfhe` works at its own."""
+    return backend.name in ("rns", "seal")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.ckks import rules
-from securefair.ckks.backends import BACKENDS, get_backend, wire
+from securefair.ckks.backends import get_backend, wire
 from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
@@ -48,9 +48,9 @@ def test_scales_need_not_be_whole_nor_fit_a_word(narrow, scale):
     np.testing.assert_allclose(narrow.open(tensor)[:, :50], given, atol=rules.slot_error(meta))
 
 
-def test_uploads_and_answers_have_the_planned_length(narrow, encrypts):
-    if not encrypts:
-        pytest.skip("the clear backend sends numbers")
+def test_uploads_and_answers_have_the_planned_length(narrow, planned):
+    if not planned:
+        pytest.skip("it has bytes of its own")
     meta = meta_of(narrow)
     upload = narrow.keys.encryptor.encrypt(slots(2), meta)
     assert len(upload) == wire.upload_bytes(meta)
@@ -60,10 +60,10 @@ def test_uploads_and_answers_have_the_planned_length(narrow, encrypts):
     assert len(narrow.keys.public.encryption) == wire.public_key_bytes(narrow.params)
 
 
-def test_what_was_uploaded_can_be_read_back_from_a_tensor(narrow, encrypts):
+def test_what_was_uploaded_can_be_read_back_from_a_tensor(narrow, planned):
     """Loading expands seeds and changes nothing: the first polynomials are the uploaded ones."""
-    if not encrypts:
-        pytest.skip("the clear backend has no polynomials")
+    if not planned:
+        pytest.skip("it shows no polynomials")
     meta = meta_of(narrow)
     upload = narrow.keys.encryptor.encrypt(slots(2), meta)
     first, _ = wire.read_upload(upload, meta)
@@ -82,11 +82,11 @@ def test_uploads_and_answers_of_another_length_are_refused(ring, cut, grow):
     def other(data):
         return data + bytes(cut) if grow else data[:-cut]
 
-    with pytest.raises(EncryptionError, match="wrong length"):
+    with pytest.raises(EncryptionError, match=r"wrong length|damaged"):
         narrow.evaluator.load(other(upload), meta)
     for coefficients in (None, CHOSEN):
         data = narrow.evaluator.extract(tensor, coefficients).data
-        with pytest.raises(EncryptionError, match="wrong length"):
+        with pytest.raises(EncryptionError, match=r"wrong length|damaged"):
             narrow.keys.decryptor.open(Released(meta, coefficients, other(data)))
 
 
@@ -156,12 +156,16 @@ def test_a_missing_relinearisation_key_is_missed_when_it_is_needed(backend, ring
         evaluator.relinearize(product)
 
 
-def test_another_students_key_opens_nothing(backend, narrow, encrypts):
+def test_another_students_key_opens_nothing(backend, narrow, encrypts, planned):
     if not encrypts:
         pytest.skip("the clear backend hides nothing")
     stranger = backend.generate_keys(narrow.params, relinearization=False)
     tensor = narrow.upload(slots(2), log2_scale=40.0)
     released = narrow.evaluator.extract(tensor, None)
+    if not planned:  # such answers name their keys
+        with pytest.raises(EncryptionError, match="other keys"):
+            stranger.decryptor.open(released)
+        return
     opened = stranger.decryptor.open(released)[:, :50]
     # Uniform modulo a 90-bit modulus at scale 2^40: nowhere near a value in [-1, 1].
     assert np.abs(opened).min() > 1e3
@@ -174,7 +178,7 @@ def test_keys_and_their_holders_never_print_what_they_hold(narrow):
         assert len(repr(holder)) < 200  # a name and an address, no arrays
 
 
-SHARED_WIRE = sorted(set(BACKENDS) - {"clear"})
+SHARED_WIRE = ("rns", "seal")
 
 
 @pytest.mark.parametrize("student", SHARED_WIRE)

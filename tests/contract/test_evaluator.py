@@ -223,7 +223,7 @@ ONES = AffineSpec(inputs=4, outputs=1, log2_scale=8, max_integer=256, l1=4.0, l2
 
 
 @pytest.mark.parametrize("name", NOISY)
-def test_the_deviation_of_errors_is_what_the_rules_state(wide, encrypts, name):
+def test_the_deviation_of_errors_is_what_the_rules_state(wide, planned, name):
     """An upper bound, and where the analysis is exact also close to the truth."""
     operation, exact, share = NOISY[name]
     slots = values(4, seed=7)
@@ -238,7 +238,7 @@ def test_the_deviation_of_errors_is_what_the_rules_state(wide, encrypts, name):
     # At least 8192 coefficients, repeated by symmetry only in the value: known to 2 %.
     assert errors.std() <= 1.05 * stated
     assert np.abs(errors).max() <= rules.TAIL * stated
-    if encrypts:
+    if planned:
         assert errors.std() >= share * tensor.meta.noise
 
 

