@@ -174,7 +174,7 @@ def _errors() -> Iterator[None]:
     except SecureFairError as error:
         _stop(str(error))
     except KeyboardInterrupt:
-        typer.echo("Interrupted; nothing was written.", err=True)
+        typer.echo("securefair: Interrupted.", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except OSError as error:
         _stop(f"{error.filename or 'system'}: {error.strerror}")

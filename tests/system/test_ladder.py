@@ -38,7 +38,7 @@ from securefair.participant import ModelConfig
 from securefair.simulation.run import start_run
 
 SEED = 3
-EPOCHS, STEPS, FORCED_EVERY, HIDDEN = 20, 3, 2, 4
+EPOCHS, STEPS, FORCED_EVERY = 20, 3, 2
 UNLIMITED = DisclosureLimits(fraction=None)  # so few patients would soon exhaust the default
 
 
@@ -56,6 +56,7 @@ class Case:
     samples: int = 60  # equal for all where a student basis makes plans depend on them
     precision: float = 2.0**-18
     weight_bits: int = 12
+    hidden: int = 4  # of a quadratic head
 
     def __str__(self):
         release = self.release if self.release == "logits" else f"{self.basis}_{self.release}"
@@ -72,11 +73,11 @@ CASES = (
         algorithm="cycle",
         release="projection",
         basis="student",
-        q=8,
+        q=13,
         rounds=2,
         participants=2,
-        samples=48,
-        precision=2.0**-14,
+        samples=26,
+        precision=2.0**-13,
     ),
     Case(head="quadratic", algorithm="cycle", release="projection", participants=2),
     Case(head="quadratic", algorithm="cycle", release="logits", rounds=2, participants=2),
@@ -86,11 +87,12 @@ CASES = (
         algorithm="vpdl",
         release="projection",
         basis="student",
-        q=6,
+        q=13,
+        hidden=2,
         rounds=1,
         participants=2,
-        samples=48,
-        precision=2.0**-13,
+        samples=26,
+        precision=2.0**-12,
     ),
 )
 
@@ -111,7 +113,7 @@ def collaboration_of(case, data):
             features=32,
             classes=2,
             samples=max(len(own.train) for own in data),
-            hidden=HIDDEN if case.head == "quadratic" else 0,
+            hidden=case.hidden if case.head == "quadratic" else 0,
             release=case.release,
             basis=case.basis,
             q=case.q,
@@ -145,7 +147,7 @@ def reference(case, data, *, rounded=True):
     population = Population(
         participants=tuple(data),
         head=case.head,
-        hidden=HIDDEN,
+        hidden=case.hidden,
         local_epochs=EPOCHS,
         local_steps=STEPS,
         forced_every=FORCED_EVERY,
@@ -158,7 +160,7 @@ def reference(case, data, *, rounded=True):
 
 def machines(case, data, backend):
     """The run, its records, and no problem on the way."""
-    model = ModelConfig(kind=case.head, hidden=HIDDEN, local_epochs=EPOCHS)
+    model = ModelConfig(kind=case.head, hidden=case.hidden, local_epochs=EPOCHS)
     run = start_run(
         case.algorithm,
         data,
