@@ -267,7 +267,7 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
     more = "It gets no more of them."
     if config.distillation.release == "logits":
         implied += " Releasing logits discloses as much as a public prediction service."
-        more = "It can also get more of them than its samples need."
+        more = "It can also get more of them than its samples need; the ledger counts them all."
     return [
         ("What the released numbers imply", implied),
         (
@@ -277,8 +277,15 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
         ),
         (
             "Chosen questions",
-            "A dishonest student can encrypt anything and so choose what the numbers tell, even "
+            "A malicious student can encrypt anything and so choose what the numbers tell, even "
             f"several weights in one number. {more}",
+        ),
+        (
+            "Malicious teachers",
+            "A teacher that does not follow the protocol can make answers that open to parts of "
+            "the student's secret key, and what the student answers later, as a teacher, can carry "
+            f"that back. Who has the key can read the student's {nouns.samples}. Values are "
+            "checked and rounded when they are opened, which limits this and does not stop it.",
         ),
         (
             "Collusion",
@@ -286,9 +293,11 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
         ),
         (
             "Sizes and times",
-            f"Partners see roughly how many {nouns.samples} there are and how long a computation "
-            "takes. Whoever watches the network sees who talks to whom, when and how much. How "
-            f"often a {nouns.participant} answers shows its opinion of the one who asks.",
+            f"Partners are told exactly how many {nouns.samples} there are, see how long a "
+            "computation takes, and learn the reason if they get no answer. Whoever watches the "
+            "network sees who talks to whom, when and how much, and more if the channels are not "
+            f"encrypted, which is not done here. How often a {nouns.participant} answers shows its "
+            "opinion of the one who asks.",
         ),
         (
             "Honest answers",

@@ -142,6 +142,12 @@ def test_logits_are_admitted_to_be_a_public_service(run):
     assert "It gets no more of them" in plain
 
 
+def test_what_is_not_protected_names_malicious_teachers_and_the_exact_number_of_samples(run):
+    told = dict(sentences.not_protected(run.config, NOUNS))
+    assert "student's secret key" in told["Malicious teachers"]
+    assert "exactly how many patients" in told["Sizes and times"]
+
+
 def test_disclosure_counts_for_each_student(run):
     rows = [row for row in run.ledger if row.teacher == "Cleveland"]
     text = sentences.disclosure(rows)

@@ -1,0 +1,90 @@
+"""The figures and the tests that docs/threat-model.md and SECURITY.md cite.
+
+What is claimed about bits a number and about flooding over a run follows from plans; whatever
+changes plans must change the documents.
+"""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import Wish
+from securefair.ckks import masking
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("SECURITY.md", "docs/threat-model.md")
+FINE = 2.0**-18
+ANSWERS = 40
+
+
+def plan_of(**changes):
+    return plan_exchange(Wish(**{"features": 32, "classes": 2, "samples": 202, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("wish", "bits"),
+    [
+        ({"hidden": 16, "q": 64}, 18),
+        ({"hidden": 16, "release": "logits"}, 18),
+        ({"hidden": 16, "q": 16, "basis": "student"}, 20),
+        ({"hidden": 0, "q": 64}, 20),
+        ({"hidden": 16, "q": 64, "precision": FINE}, 33),
+        ({"hidden": 0, "q": 64, "precision": FINE}, 44),
+    ],
+)
+def test_bits_that_one_number_carries(wish, bits):
+    (answer,) = plan_of(**wish).released
+    assert masking.number_bits(answer) == pytest.approx(bits, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("wish", "bits"), [({"q": 64, "precision": FINE}, 18), ({"release": "logits"}, 11)]
+)
+def test_flooding_that_is_left_over_a_run(wish, bits):
+    plan = plan_of(hidden=16, **wish)
+    left = plan.wish.flooding_bits - math.log2(plan.numbers * ANSWERS)
+    assert left == pytest.approx(bits, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("wish", "one_in"),
+    [
+        ({"q": 64, "precision": FINE}, 170_000),
+        ({"release": "logits"}, 280),
+        ({"q": 16, "basis": "student"}, 50),
+    ],
+)
+def test_values_that_rounding_leaves_to_noise_of_the_key(wish, one_in):
+    """Rounding errors of masks times the key against the grid: E|e| / step values change."""
+    plan = plan_of(hidden=16, **wish)
+    (answer,) = plan.released
+    n, units = plan.params.ring_degree, 2.0**answer.log2_scale
+    # Without the tail factors of rules.rounding, which bound and do not measure.
+    deviation = math.sqrt((2 * n / 3 + (8 * n * n / 9 if answer.polys == 3 else 0)) / 12)
+    unit = plan.params.slots if plan.wish.multiplies else 1.0
+    if plan.wish.release == "logits":
+        unit = math.sqrt(n)  # a slot is a sum over all coefficients
+    changed = math.sqrt(2 / math.pi) * deviation * unit / (plan.grid * units)
+    assert 1 / changed == pytest.approx(one_in, rel=0.1)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_cited_file_exists(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    cited = re.findall(r"`(tests/[\w/.]+\.py)`", text)
+    assert cited
+    for path in cited:
+        assert (ROOT / path).is_file(), path
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+        assert ((ROOT / document).parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_cited_test_exists(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for name in re.findall(r"`(test_\w+)`", text):
+        assert f"def {name}(" in sources, name
