@@ -1,0 +1,114 @@
+"""What the attacks share: an exchange whose every public byte the attacker may use."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from securefair import steps
+from securefair.circuit.planner import plan_exchange
+from securefair.ckks.backends import get_backend, wire
+from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.model.heads import build_head
+
+FALSE_ALARM = 1e-9
+"""Chance that a single statistical test of these suites fails although all is well."""
+
+
+class Exchange:
+    """A student with its keys and upload, and a teacher's evaluator that holds them.
+
+    The student is the attacker: it may call anything here, but not look at `layers`.
+    """
+
+    def __init__(self, wish, features, *, backend, seed=1, model=None):
+        self.plan = plan_exchange(wish)
+        self.params = self.plan.params
+        self.backend = get_backend(backend)
+        self.keys = self.backend.generate_keys(
+            self.params, relinearization=self.plan.needs_relinearization
+        )
+        self.upload = steps.encrypt(
+            self.keys.encryptor, self.plan.features, steps.pack(self.plan, features)
+        )
+        self.evaluator = self.backend.evaluator(self.params, self.keys.public)
+        self.features = steps.receive(
+            self.evaluator, self.plan.features, self.upload, self.plan.blocks
+        )
+        kind = "quadratic" if wish.hidden else "linear"
+        self.model = model or build_head(kind, wish.features, wish.hidden, wish.classes, seed)
+        self.basis = steps.public_basis(self.plan, b"security")
+
+    @property
+    def layers(self):
+        """The teacher's secret."""
+        head = steps.compile_head(self.plan, self.model)
+        return [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
+
+    def answer(self, layers=None, factors=(), *, evaluator=None, features=None):
+        """The planned answer; another evaluator may leave steps out."""
+        inputs = steps.Inputs(
+            features or self.features, list(factors), self.basis.signs, self.basis.coefficients
+        )
+        released = steps.answer(
+            evaluator or self.evaluator,
+            self.plan.wish,
+            self.plan.schedule,
+            self.plan.specs,
+            layers or self.layers,
+            inputs,
+        )
+        return released[0]
+
+    def silent_features(self):
+        """A malicious upload: the same masks, and zeros for what they mask."""
+        first, seeds = wire.read_upload(self.upload, self.plan.features)
+        return [
+            self.evaluator.load(wire.write_upload(np.zeros_like(first), seeds), self.plan.features)
+        ]
+
+    def parts(self, released):
+        """An answer as the student parses it: masks and released coefficients of c0."""
+        return wire.read_answer(released.data, released.meta, len(released.coefficients))
+
+    def zero_filled(self, released):
+        """All message coefficients, with zeros where coefficients of c0 were not sent."""
+        masks, values = self.parts(released)
+        n, meta = self.params.ring_degree, released.meta
+        everything = np.zeros((meta.count, n, meta.limbs), dtype=np.uint32)
+        everything[:, released.coefficients] = values
+        data = wire.write_answer(masks, everything)
+        return self.keys.decryptor.open(Released(meta, np.arange(n), data))
+
+
+@pytest.fixture(scope="session")
+def exchange():
+    """Make an exchange."""
+    return Exchange
+
+
+@pytest.fixture(scope="session")
+def unsanitised():
+    """A copy of an evaluator that skips sanitising: what the attacks work on."""
+
+    def without(exchange):
+        evaluator = exchange.backend.evaluator(exchange.params, exchange.keys.public)
+        evaluator.sanitize = lambda x, _: x
+        return evaluator
+
+    return without
+
+
+@pytest.fixture(scope="session")
+def uniform():
+    """Whether values look uniform in [low, low + width): chi-square over 64 bins."""
+
+    def check(values, width, low=0):
+        scaled = (np.ravel(values).astype(np.float64) - low) / width
+        counts, _ = np.histogram(scaled, bins=64, range=(0.0, 1.0))
+        assert counts.sum() == scaled.size, "values beyond the range"
+        expected = scaled.size / 64
+        assert expected >= 20, "too few values for a statement"
+        statistic = ((counts - expected) ** 2 / expected).sum()
+        return bool(chi2.ppf(FALSE_ALARM, 63) < statistic < chi2.isf(FALSE_ALARM, 63))
+
+    return check
