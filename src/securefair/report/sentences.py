@@ -264,10 +264,11 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
         "Each answer says something about the teacher's model, and enough numbers reveal any "
         "model. The ledger above counts them."
     )
-    more = "It gets no more of them."
+    more, handled = "It gets no more of them.", "checked and rounded"
     if config.distillation.release == "logits":
         implied += " Releasing logits discloses as much as a public prediction service."
         more = "It can also get more of them than its samples need; the ledger counts them all."
+        handled = "rounded"
     return [
         ("What the released numbers imply", implied),
         (
@@ -285,7 +286,7 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
             "A teacher that does not follow the protocol can make answers that open to parts of "
             "the student's secret key, and what the student answers later, as a teacher, can carry "
             f"that back. Who has the key can read the student's {nouns.samples}. Values are "
-            "checked and rounded when they are opened, which limits this and does not stop it.",
+            f"{handled} when they are opened, which limits this and does not stop it.",
         ),
         (
             "Collusion",

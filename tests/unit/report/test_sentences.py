@@ -145,6 +145,9 @@ def test_logits_are_admitted_to_be_a_public_service(run):
 def test_what_is_not_protected_names_malicious_teachers_and_the_exact_number_of_samples(run):
     told = dict(sentences.not_protected(run.config, NOUNS))
     assert "student's secret key" in told["Malicious teachers"]
+    assert "checked and rounded" in told["Malicious teachers"]
+    open_ = override(run.config, {"distillation.release": "logits"})
+    assert "checked" not in dict(sentences.not_protected(open_, NOUNS))["Malicious teachers"]
     assert "exactly how many patients" in told["Sizes and times"]
 
 
