@@ -16,7 +16,7 @@ from securefair.errors import EncryptionError
 from securefair.exchange import Student, Teacher
 from securefair.model.heads import build_head
 
-SAMPLES, Q = 64, 16
+SAMPLES, Q = 128, 64
 
 
 @pytest.fixture(scope="module")

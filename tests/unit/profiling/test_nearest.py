@@ -43,7 +43,7 @@ def test_as_many_numbers_as_possible(wish):
 
 
 def test_weights_get_the_bits_that_stay_exact(wish):
-    asked = wish(features=5000, weight_bits=20)
+    asked = wish(features=5000, weight_bits=14)
     field, plan = nearest_plan(asked, refused(asked))
     assert (field, plan.wish.weight_bits) == ("weight_bits", 9)
 
