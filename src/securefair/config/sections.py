@@ -111,7 +111,7 @@ class ModelSection(Section):
         default=16, ge=1, le=4096, description="Width of the hidden layer (quadratic only)"
     )
     weight_bits: int = Field(
-        default=12, ge=4, le=20, description="Bits of a weight when the model meets ciphertexts"
+        default=12, ge=4, le=14, description="Bits of a weight when the model meets ciphertexts"
     )
 
 
