@@ -153,7 +153,7 @@ class FairnessSection(Section):
     """[fairness]: how a participant's opinion of a peer is formed and used (CYCle)."""
 
     alpha: float = Field(
-        default=0.5, ge=0, le=1, description="How much of the old reputation survives an update"
+        default=0.5, ge=0, lt=1, description="How much of the old reputation survives an update"
     )
     tau_opt: float = Field(
         default=0.25, ge=0, le=1, description="Misalignment up to which reputation is full"

@@ -170,7 +170,8 @@ def _shares(turn: Turn, name: str, reputation: float | None) -> bool:
     """
     if turn.settings.always_share or turn.settings.forced(turn.round):
         return True
-    return reputation is not None and turn.memory.coins[name] <= reputation
+    # As in the reference: reputation 0 never shares, whatever the coin.
+    return reputation is not None and 0 < reputation >= turn.memory.coins[name]
 
 
 def _decline(turn: Turn, name: str, serving: Serving, reason: DeclineReason) -> None:
