@@ -242,6 +242,30 @@ def test_the_deviation_of_errors_is_what_the_rules_state(wide, planned, name):
         assert errors.std() >= share * tensor.meta.noise
 
 
+def test_errors_of_copies_add_up_like_numbers(wide, planned):
+    """One ciphertext 64 times: nothing averages out, and the rules do not count on it."""
+    x = wide.upload(values(1), log2_scale=30.0)
+    spread = AffineSpec(
+        inputs=1, outputs=64, log2_scale=0, max_integer=1, l1=1.0, l2=1.0, bound=1.0
+    )
+    gather = AffineSpec(
+        inputs=64, outputs=1, log2_scale=0, max_integer=1, l1=64.0, l2=8.0, bound=64.0
+    )
+    copies = wide.evaluator.linear(x, spread, AffineLayer(np.ones((64, 1), int), np.zeros(64)))
+    total = wide.evaluator.linear(copies, gather, AffineLayer(np.ones((1, 64), int), np.zeros(1)))
+    errors = coefficient_errors(wide, total, 64 * padded(values(1), wide.params))
+    assert errors.std() <= 1.05 * total.meta.noise
+    if planned:
+        assert errors.std() >= 0.8 * total.meta.noise
+
+
+def test_key_switching_is_bounded_in_the_slot_next_to_one(wide):
+    """Digits are not centred: their mean weighs most where the root is nearest to 1, in slot 0."""
+    zeros = wide.upload(np.zeros((24, 1)), log2_scale=1.0)
+    switched = wide.evaluator.relinearize(wide.evaluator.square(zeros))
+    assert_opens_to(wide, switched, np.zeros((24, wide.params.slots)))
+
+
 @pytest.mark.parametrize("switch", [False, True])
 def test_errors_are_bounded_in_their_worst_slot_too(wide, switch):
     """Rounding is multiplied by powers of the secret, key switching by digits: not white noise."""
