@@ -36,10 +36,25 @@ def test_over_budget(fhe_cost):
 """
 
 
+EDITABLE = "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning"
+"""Of an editable installation's import hook; an ordinary installation has none."""
+
+
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     installed = entry_points(group="pytest11", name="securefair")
     plugin = [] if installed else ["-p", "securefair.pytest_plugin"]
-    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", *plugin, *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-W",
+        "error",
+        "-W",
+        EDITABLE,
+        *plugin,
+        *options,
+    ]
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
