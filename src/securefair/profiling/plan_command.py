@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from securefair.profiling import options
@@ -31,12 +34,23 @@ def plan(
     flooding_bits: FloodingOption = options.FLOODING_BITS,
     precision: PrecisionOption = options.PRECISION,
     feature_norm: NormOption = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Cost model of `profile scale --out`; estimates a collaboration."),
+    ] = None,
+    participants: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 4,
+    rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 40,
+    forced_every: Annotated[int, typer.Option(help="Rounds between scorings.")] = 5,
+    sharing: Annotated[
+        float, typer.Option(help="Mean reputation; 1: everyone always answers.")
+    ] = 1.0,
     json: JsonOption = False,
 ) -> None:
     """Choose parameters for an exchange: ring, primes, scales, keys, bytes, work, error bound.
 
     Nothing is encrypted or measured. A wish that cannot be granted ends with the reason, and with
-    the nearest plan that could be.
+    the nearest plan that could be. With a cost model of this machine, the plan comes with what a
+    whole collaboration of such exchanges costs a hospital: hours, bytes and memory.
 
     Example: securefair plan --features 512 --hidden 64 --classes 10 --release projection
     """
@@ -72,7 +86,25 @@ def plan(
             console.print(plan_table(report_plan(instead)))
             console.print(f"Nearest possible plan: {field} = {value:.4g}, shown above.")
         raise
+    cost = None
+    if model is not None:
+        from securefair.profiling.cost_model import load_model
+        from securefair.profiling.estimate import estimate
+
+        cost = estimate(
+            plan_exchange(wish),
+            load_model(model),
+            participants=participants,
+            rounds=rounds,
+            forced_every=forced_every,
+            sharing=sharing,
+        )
     if json:
-        typer.echo(msgspec.json.encode(report).decode())
-    else:
-        Console().print(plan_table(report))
+        facts = msgspec.structs.asdict(report)
+        typer.echo(msgspec.json.encode(facts | ({"estimate": cost} if cost else {})).decode())
+        return
+    Console().print(plan_table(report))
+    if cost is not None:
+        from securefair.profiling.scale_table import estimate_text
+
+        Console().print(estimate_text(cost))

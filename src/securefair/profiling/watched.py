@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.data.dataset import ParticipantData
 from securefair.participant import ModelConfig, Participant
+from securefair.profiling.measure import Clock
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import (
     AnswerQuery,
@@ -40,6 +41,7 @@ class WatchedParticipant(Participant):
     Args:
         opinion: reputation that it reports of everyone, in [0, 1]; None for its own.
         data, collaboration, model, seed, backend: as of every participant.
+        clock: in seconds.
     """
 
     def __init__(
@@ -51,19 +53,21 @@ class WatchedParticipant(Participant):
         seed: int,
         backend: str,
         opinion: float | None,
+        clock: Clock = time.perf_counter,
     ) -> None:
         super().__init__(
             data, collaboration, model, seed=seed, backend=backend, disclosure=UNLIMITED
         )
         self.opinion = opinion
+        self._clock = clock
         self.teacher_seconds = 0.0
         self.student_seconds = 0.0
 
     def run(self, job: Job) -> Result:
         """Carry out a job and count its seconds to the role in which it is done."""
-        started = time.perf_counter()
+        started = self._clock()
         result = super().run(job)
-        seconds = time.perf_counter() - started
+        seconds = self._clock() - started
         if isinstance(job, AS_TEACHER):
             self.teacher_seconds += seconds
         elif isinstance(job, AS_STUDENT):
@@ -82,6 +86,7 @@ def start_watched(
     seed: int,
     backend: str,
     opinion: float | None = None,
+    clock: Clock = time.perf_counter,
 ) -> tuple[EncryptedRun, list[WatchedParticipant]]:
     """An encrypted run before its first round, as `simulation.run.start_run` makes them.
 
@@ -89,7 +94,15 @@ def start_watched(
         The run, and its participants.
     """
     participants = [
-        WatchedParticipant(own, collaboration, model, seed=seed, backend=backend, opinion=opinion)
+        WatchedParticipant(
+            own,
+            collaboration,
+            model,
+            seed=seed,
+            backend=backend,
+            opinion=opinion,
+            clock=clock,
+        )
         for own in data
     ]
     for participant in participants:

@@ -1,0 +1,205 @@
+"""A cost model of this machine: counts of work, known from a plan alone, times fitted prices.
+
+Every price is a non-negative number, seconds or bytes a unit, found by least squares on relative
+errors, so that small exchanges count as much as large ones:
+
+    keys      1, residues of a relinearisation key
+    encrypt   1, residues of the encrypted features and basis
+    receive   the same, residues beyond what the C library keeps for reuse
+    prepare   entries of the kernel over the student's samples: formed, or else 1, approximated
+    answer    1, multiply-adds, residues of encryptions of zero, bytes moved (`cost`)
+    open      1, residues of the answer, samples
+    memory    1, residues of the features, entries of the kernel
+
+Prices hold for the head and release that they were measured with: only samples, features and what
+the planner makes of them may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from scipy.optimize import nnls
+
+from securefair.circuit.planner import ExchangePlan
+from securefair.circuit.wish import Wish
+from securefair.errors import ConfigError, DataError
+from securefair.model.kernel import EXACT_SAMPLES, LANDMARKS
+from securefair.profiling.cost import WORD, Cost, cost, total
+from securefair.profiling.trace import trace
+from securefair.report import read_json
+
+FORMAT = 1
+QUANTITIES = {
+    "key_seconds": 2,
+    "encrypt_seconds": 2,
+    "prepare_seconds": 3,
+    "receive_seconds": 3,
+    "answer_seconds": 4,
+    "open_seconds": 3,
+    "peak_bytes": 3,
+}
+"""What the model tells, and of how many counts each is a sum. Only `prepare` may be 0."""
+
+FIXED = ("hidden", "classes", "release", "basis", "q", "flooding_bits", "precision")
+"""Fields of a wish that prices depend on."""
+
+REUSED_RESIDUES = (32 << 20) // WORD
+"""glibc gives larger allocations back at once, and every page of the next is made anew (at most
+32 MiB: mallopt's M_MMAP_THRESHOLD)."""
+
+
+class CostModel(msgspec.Struct, frozen=True, kw_only=True):
+    """Prices on one machine, at one number of threads and with one backend.
+
+    Attributes:
+        format: of the file.
+        wish: what was measured; samples and features aside.
+        machine: where they were measured.
+        backend, threads: with what.
+        prices: for every quantity, one price a count of `counts`.
+        largest_error: relative, of a quantity's prediction at the points that it was fitted to.
+    """
+
+    format: int
+    wish: Wish
+    machine: str
+    backend: str
+    threads: int
+    prices: Mapping[str, tuple[float, ...]]
+    largest_error: Mapping[str, float]
+
+    def predict(self, plan: ExchangePlan) -> dict[str, float]:
+        """Seconds of every stage, and bytes of memory, of one exchange under that plan.
+
+        Raises:
+            ConfigError: the model was fitted to other heads or releases.
+        """
+        for field in FIXED:
+            found, expected = getattr(plan.wish, field), getattr(self.wish, field)
+            if found != expected:
+                raise ConfigError(
+                    "the cost model was measured with another exchange",
+                    where=field,
+                    found=found,
+                    expected=expected,
+                    hint="Measure this one: securefair profile scale --out cost.json",
+                )
+        known = counts(plan)
+        return {name: float(np.dot(known[name], self.prices[name])) for name in QUANTITIES}
+
+
+def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
+    """The counts that each quantity is a weighted sum of."""
+    n, limbs = plan.params.ring_degree, plan.params.limbs
+    key = 2 * limbs * (limbs + 1) * n if plan.needs_relinearization else 0
+    upload = upload_residues(plan)
+    work = answer_work(plan)
+    zeros = work.encryptions * n * (limbs + 1)
+    samples = plan.wish.samples
+    exact = approximated = 0
+    if plan.wish.release == "projection":
+        if samples <= EXACT_SAMPLES:
+            exact = samples * samples
+        else:
+            approximated = samples * LANDMARKS
+    return {
+        "key_seconds": (1.0, key),
+        "encrypt_seconds": (1.0, upload),
+        "prepare_seconds": (exact, float(approximated > 0), approximated),
+        "receive_seconds": (1.0, upload, max(0, upload - REUSED_RESIDUES)),
+        "answer_seconds": (1.0, work.multiply_adds, zeros, work.bytes),
+        "open_seconds": (1.0, plan.answer_bytes / WORD, samples),
+        "peak_bytes": (1.0, upload, exact + approximated),
+    }
+
+
+def upload_residues(plan: ExchangePlan) -> int:
+    """Residues that a teacher keeps of one student, seeds expanded."""
+    return (
+        2
+        * plan.blocks
+        * sum(
+            meta.count * meta.limbs * meta.params.ring_degree
+            for meta in (plan.features, plan.factors if plan.wish.student_basis else None)
+            if meta is not None
+        )
+    )
+
+
+def answer_work(plan: ExchangePlan) -> Cost:
+    """Work of one answer when the features are there already."""
+    return total(cost(step) for step in trace(plan) if step.operation != "load")
+
+
+def fit_model(
+    plans: Sequence[ExchangePlan],
+    measured: Sequence[Mapping[str, float]],
+    *,
+    machine: str,
+    backend: str,
+    threads: int,
+) -> CostModel:
+    """Prices that explain the measurements best.
+
+    Args:
+        plans: of the exchanges.
+        measured: for each of them a positive value of every quantity.
+        machine, backend, threads: where and with what they were measured.
+
+    Raises:
+        DataError: too few measurements, or one that is not positive.
+    """
+    widest = max(QUANTITIES.values())
+    lowest = min(
+        (m[name] for m in measured for name in QUANTITIES if name != "prepare_seconds"), default=0
+    )
+    if len(plans) < widest or not lowest > 0:
+        raise DataError(
+            "a cost model needs more measurements, all positive",
+            found=len(plans),
+            expected=f"at least {widest}",
+        )
+    known = [counts(plan) for plan in plans]
+    prices: dict[str, tuple[float, ...]] = {}
+    errors: dict[str, float] = {}
+    for name, width in QUANTITIES.items():
+        if not any(m[name] for m in measured):
+            prices[name], errors[name] = (0.0,) * width, 0.0
+            continue
+        rows = np.array([row[name] for row in known], dtype=np.float64)
+        values = np.array([m[name] for m in measured], dtype=np.float64)
+        scale = rows.max(axis=0)
+        scale[scale == 0] = 1.0
+        # Dividing a row by its value turns least squares on errors into one on relative errors.
+        found, _ = nnls(rows / scale / values[:, None], np.ones(len(values)))
+        prices[name] = tuple((found / scale).tolist())
+        errors[name] = float(np.abs(rows @ np.array(prices[name]) / values - 1).max())
+    return CostModel(
+        format=FORMAT,
+        wish=plans[0].wish,
+        machine=machine,
+        backend=backend,
+        threads=threads,
+        prices=prices,
+        largest_error=errors,
+    )
+
+
+def load_model(path: Path) -> CostModel:
+    """A model that `profile scale` wrote.
+
+    Raises:
+        DataError: the file is missing or is no cost model of this version.
+    """
+    model = read_json(path, CostModel)
+    if model.format != FORMAT or {n: len(p) for n, p in model.prices.items()} != QUANTITIES:
+        raise DataError(
+            "not a cost model of this version",
+            where=str(path),
+            hint="Measure again: securefair profile scale --out cost.json",
+        )
+    return model

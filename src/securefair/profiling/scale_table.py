@@ -1,0 +1,75 @@
+"""A scale profile and an estimate on a terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from securefair.profiling.estimate import Estimate
+from securefair.profiling.scale import ScaleProfile
+from securefair.report.wording import count, data_size, duration, percent
+
+MEGA, GIGA = 1e6, 1e9
+HEADINGS = (
+    "Samples",
+    "Features",
+    "MB",
+    "Teacher ms",
+    "model",
+    "Encrypt s",
+    "model",
+    "Peak MB",
+    "model",
+)
+
+
+def scale_table(profile: ScaleProfile) -> RenderableType:
+    """Measured against predicted, point by point, the held-out one last."""
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in HEADINGS:
+        grid.add_column(heading, justify="right", no_wrap=True)
+    for point in (*profile.points, profile.held_out):
+        if point is profile.held_out:
+            grid.add_section()
+        was, said = point.measured, point.predicted
+        grid.add_row(
+            count(point.samples),
+            count(point.features),
+            f"{point.bytes / MEGA:.1f}",
+            *(f"{(d['receive_seconds'] + d['answer_seconds']) * 1e3:.1f}" for d in (was, said)),
+            *(f"{d['encrypt_seconds']:.2f}" for d in (was, said)),
+            *(f"{d['peak_bytes'] / MEGA:.0f}" for d in (was, said)),
+        )
+    lines = [f"Held out, last row: the teacher's time is predicted {_off(profile.held_out.error)}."]
+    lines += [
+        f"{group.participants} participants, {group.rounds} rounds: {group.teacher_seconds:.2f} s as "
+        f"teacher, estimated {_off(group.error)}; {data_size(group.bytes)}."
+        for group in profile.participants
+    ]
+    model = profile.model
+    lines.append(f"{model.machine}, backend {model.backend}, threads: {model.threads}.")
+    return Group(grid, Text("\n".join(lines)))
+
+
+def estimate_text(found: Estimate) -> RenderableType:
+    """A hospital's whole collaboration in a few lines."""
+    grid = Table(
+        title=f"A hospital's cost: {found.participants} participants, {found.rounds} rounds, "
+        f"sharing {found.sharing:g}",
+        title_justify="left",
+        box=box.SIMPLE,
+        show_header=False,
+    )
+    grid.add_row("Answers given, and opened", f"{found.answers:,.0f}")
+    grid.add_row("Computing as teacher", duration(found.teacher_hours * 3600))
+    grid.add_row("Computing as student", duration(found.student_hours * 3600))
+    grid.add_row("Sent as student", data_size(found.gigabytes_up * GIGA))
+    grid.add_row("Received as student", data_size(found.gigabytes_down * GIGA))
+    grid.add_row("Peak memory", data_size(found.peak_gigabytes * GIGA))
+    return grid
+
+
+def _off(error: float) -> str:
+    return f"{percent(abs(error))} too {'high' if error > 0 else 'low'}"
