@@ -9,10 +9,12 @@ live modulo the product of all primes.
 
 from __future__ import annotations
 
+import math
+
 SECURITY_BITS = 128
 
 MAX_LOG_QP: dict[int, int] = {4096: 106, 8192: 214, 16384: 430, 32768: 868}
 """Ring degree N -> largest bit length of the whole modulus at 128-bit security."""
 
-ERROR_STD = 3.2
+ERROR_STD = math.sqrt(21 / 2)
 """Standard deviation of fresh encryption error: SEAL's centred binomial over 21 + 21 bits."""

@@ -36,7 +36,7 @@ def affine(**changes):
 
 def test_a_fresh_encryption_is_as_noisy_as_seal_makes_it():
     # Centred binomial over 21 + 21 bits: variance 21 / 2; and the rounding of the encoding.
-    assert encrypted().noise == pytest.approx(math.sqrt(21 / 2), rel=0.02)
+    assert encrypted().noise == pytest.approx(math.sqrt(21 / 2 + 1 / 12))
     assert encrypted().independent
 
 
