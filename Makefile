@@ -33,8 +33,11 @@ lint: setup
 demo: setup
 	$(BIN)/securefair demo
 
+# One table an operation, so that its rows compare backends. Every run is kept in .benchmarks:
+# `pytest-benchmark compare` puts two side by side.
 bench: setup
-	$(BIN)/python -m pytest bench --benchmark-only
+	$(BIN)/python -m pytest bench --benchmark-only --benchmark-autosave \
+	--benchmark-sort=min --benchmark-columns=min,median,stddev,rounds
 
 # Only for the openfhe backend, an independent check (docs/backends.md). Nothing else needs it.
 openfhe:

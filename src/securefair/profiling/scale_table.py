@@ -44,8 +44,8 @@ def scale_table(profile: ScaleProfile) -> RenderableType:
         )
     lines = [f"Held out, last row: the teacher's time is predicted {_off(profile.held_out.error)}."]
     lines += [
-        f"{group.participants} participants, {group.rounds} rounds: {group.teacher_seconds:.2f} s as "
-        f"teacher, estimated {_off(group.error)}; {data_size(group.bytes)}."
+        f"{group.participants} participants, {group.rounds} rounds: {group.teacher_seconds:.2f} s "
+        f"as teacher, estimated {_off(group.error)}; {data_size(group.bytes)}."
         for group in profile.participants
     ]
     model = profile.model
