@@ -5,12 +5,13 @@ ordinary run of CYCle: forced rounds, coins, queries, declines, encryption, trai
 r / (N - 1). So r = 1 is VPDL but for the price of scoring, and at r = 0 only forced rounds
 exchange anything, and it has no weight.
 
-All runs advance together, one round each in turn: what else happens on the machine meanwhile
-slows all of them, and not the line through them.
+Seconds are those of this process's cores, and all runs advance together, one round each in turn:
+what else happens on the machine meanwhile counts little, and for all of them alike.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -178,6 +179,7 @@ def _start(
         seed=seed,
         backend=config.encryption.backend,
         opinion=opinion,
+        clock=time.process_time,
     )
     return _Run(run, participants)
 

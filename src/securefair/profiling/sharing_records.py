@@ -16,8 +16,10 @@ class SharingCost(msgspec.Struct, frozen=True, kw_only=True):
         answers, declines: over all rounds and pairs.
         problems: exchanges that failed, among the declines (weights beyond the plan's bounds, say);
             with any, the run looks cheaper than it is.
-        server_seconds: all teachers' work: receiving keys and features once, then answering.
-        student_seconds: keys, encryption, opening and reconstruction; without training.
+        server_seconds: of all teachers, on all cores of this process: receiving keys and features
+            once, then answering.
+        student_seconds: likewise: keys, encryption (but for what child processes do), opening and
+            reconstruction; without training.
         bytes_up, bytes_down: from students to teachers and back, everything on the wire.
         bytes_by_message: the same by type of message.
         accuracy: mean over participants of test accuracy after the last round.
