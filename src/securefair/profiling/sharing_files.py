@@ -32,7 +32,7 @@ COLUMNS = (
 MESSAGES = ("hello", "keys", "features", "query", "answer", "decline")
 
 PAPER_SAVING = (0.35, 0.50)
-"""Encrypted traffic that adaptive sharing saves according to CYCle (section 5)."""
+"""Encrypted traffic that adaptive sharing saves, as CYCle's appendix on its cost observed it."""
 
 MEGABYTE = 1e6
 
@@ -125,7 +125,7 @@ def _draw_saving(axes: Axes, profile: SharingProfile) -> None:
     axes.plot([], [], "*", color="0.3", ms=11, label="CYCle, at its mean reputation")
     axes.set_ylabel("saved against always sharing (%)")
     axes.set_title("Saving")
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="lower left")
 
 
 def _draw_accuracy(axes: Axes, profile: SharingProfile) -> None:
