@@ -91,14 +91,7 @@ def quantize(head: FoldedHead, weight_bits: int) -> QuantizedHead:
     Raises:
         ModelError: weight_bits outside 1 to 30.
     """
-    if not 1 <= weight_bits <= MAX_WEIGHT_BITS:
-        raise ModelError(
-            "weights cannot be rounded to so many bits",
-            where="weight_bits",
-            found=weight_bits,
-            expected=f"1 to {MAX_WEIGHT_BITS}",
-        )
-    return QuantizedHead(tuple(_quantize_layer(layer, weight_bits) for layer in head.layers))
+    return quantize_at(head, [fitting_scale(layer.weights, weight_bits) for layer in head.layers])
 
 
 def quantize_at(head: FoldedHead, log2_scales: Sequence[int]) -> QuantizedHead:
@@ -130,13 +123,25 @@ def quantization_report(
     )
 
 
-def _quantize_layer(layer: AffineMap, weight_bits: int) -> QuantizedAffine:
-    mantissa, exponent = math.frexp(float(np.abs(layer.weights).max()))
+def fitting_scale(weights: NDArray[np.float64], weight_bits: int) -> int:
+    """log2 of the largest power of two at which all weights round to |integer| < 2^weight_bits.
+
+    Raises:
+        ModelError: weight_bits outside 1 to 30.
+    """
+    if not 1 <= weight_bits <= MAX_WEIGHT_BITS:
+        raise ModelError(
+            "weights cannot be rounded to so many bits",
+            where="weight_bits",
+            found=weight_bits,
+            expected=f"1 to {MAX_WEIGHT_BITS}",
+        )
+    mantissa, exponent = math.frexp(float(np.abs(weights).max()))
     log2_scale = weight_bits - exponent
     # The largest weight now lies in [2^(bits - 1), 2^bits); it must not round up to 2^bits.
     if mantissa * 2**weight_bits >= 2**weight_bits - 0.5:
         log2_scale -= 1
-    return _round(layer, log2_scale)
+    return log2_scale
 
 
 def _round(layer: AffineMap, log2_scale: int) -> QuantizedAffine:

@@ -1,0 +1,164 @@
+"""A network as encryption sees it: linear maps with pure squares between them.
+
+The convolutional counterpart of `folded`. What leaves `securefair.model.networks` is numbers: a
+`FoldedNetwork` knows its shapes, computes in float64 without any framework, and counts the
+products that an encrypted run will do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.errors import ModelError
+from securefair.model.folded import StageRange
+from securefair.model.linear_maps import ConvMap, DenseMap, LinearMap, Shape, SumPool, misfit
+
+CHUNK = 128
+"""Samples that a cleartext evaluation takes at a time; bounds its memory, changes no result."""
+
+
+@dataclass(frozen=True)
+class Square:
+    """x -> x^2 of every value."""
+
+    def output_shape(self, shape: Shape) -> Shape:
+        """The same shape."""
+        return shape
+
+    def apply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Every value squared."""
+        return np.square(values)
+
+
+Layer = LinearMap | Square
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedNetwork:
+    """Linear maps applied in order, with squares between them.
+
+    The first and the last layer are linear; two linear maps may follow each other (a pool and what
+    reads it), two squares may not.
+
+    Attributes:
+        input_shape: of one sample, (C, H, W) or (d,).
+        layers: what is applied in order.
+
+    Raises:
+        ModelError: no layer, a layer does not fit the one before it, or a square stands at an end
+            or after another.
+    """
+
+    input_shape: Shape
+    layers: tuple[Layer, ...]
+
+    def __post_init__(self) -> None:
+        kinds = [isinstance(layer, Square) for layer in self.layers]
+        twice = any(a and b for a, b in itertools.pairwise(kinds))
+        if not kinds or kinds[0] or kinds[-1] or twice:
+            raise ModelError(
+                "a folded network needs linear maps at both ends and between its squares",
+                found=", ".join(self.names) or "no layers",
+            )
+        _ = self.shapes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each layer is: "conv 1", "square 1", "pool 2", "dense 2" after one square."""
+        squares, names = 0, []
+        for layer in self.layers:
+            if isinstance(layer, Square):
+                squares += 1
+                names.append(f"square {squares}")
+            else:
+                kind = {ConvMap: "conv", DenseMap: "dense", SumPool: "pool"}[type(layer)]
+                names.append(f"{kind} {squares + 1}")
+        return tuple(names)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Shape of the input and after every layer: one entry more than layers."""
+        shapes = [self.input_shape]
+        for layer in self.layers:
+            shapes.append(layer.output_shape(shapes[-1]))
+        return tuple(shapes)
+
+    @property
+    def classes(self) -> int:
+        """Width of the output, M."""
+        return math.prod(self.shapes[-1])
+
+    @property
+    def depth(self) -> int:
+        """Squares one after the other."""
+        return sum(isinstance(layer, Square) for layer in self.layers)
+
+    @property
+    def squares(self) -> int:
+        """Values that are squared for one sample: ciphertext products of an encrypted run."""
+        return sum(
+            math.prod(shape)
+            for layer, shape in zip(self.layers, self.shapes, strict=False)
+            if isinstance(layer, Square)
+        )
+
+    @property
+    def multiply_adds(self) -> int:
+        """Products of a weight and a value for one sample; additions of pools are not counted."""
+        return sum(
+            layer.multiply_adds(shape)
+            for layer, shape in zip(self.layers, self.shapes, strict=False)
+            if not isinstance(layer, Square)
+        )
+
+    def clear(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Samples (B, *input_shape) -> logits (B, M), in cleartext.
+
+        Raises:
+            ModelError: the samples have another shape.
+        """
+        if inputs.shape[1:] != self.input_shape:
+            raise misfit("the network", inputs.shape[1:], f"{self.input_shape}")
+        logits = np.empty((len(inputs), self.classes))
+        for start in range(0, len(inputs), CHUNK):
+            values = inputs[start : start + CHUNK]
+            for layer in self.layers:
+                values = layer.apply(values)
+            logits[start : start + CHUNK] = values.reshape(len(values), -1)
+        return logits
+
+
+def stages(
+    network: FoldedNetwork, inputs: NDArray[np.float64]
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """The input and every intermediate value of a batch, by name, in order; logits come last."""
+    values = inputs
+    yield "input", values
+    for name, layer in zip(network.names, network.layers, strict=True):
+        values = layer.apply(values)
+        yield name, values
+
+
+def network_ranges(network: FoldedNetwork, inputs: NDArray[np.float64]) -> tuple[StageRange, ...]:
+    """Root mean square and largest magnitude of every stage on one's own samples, B >= 1.
+
+    The figures describe these samples only: others' may be larger, so leave head room.
+    """
+    names = ("input", *network.names)
+    squares, maxima = np.zeros(len(names)), np.zeros(len(names))
+    for start in range(0, len(inputs), CHUNK):
+        batch = inputs[start : start + CHUNK]
+        for index, (_, values) in enumerate(stages(network, batch)):
+            squares[index] += np.mean(values**2) * len(batch)
+            maxima[index] = max(maxima[index], np.abs(values).max())
+    rms = np.sqrt(squares / len(inputs))
+    return tuple(
+        StageRange(stage=name, rms=float(r), maximum=float(m))
+        for name, r, m in zip(names, rms, maxima, strict=True)
+    )

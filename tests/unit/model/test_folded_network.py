@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from securefair.errors import ModelError
+from securefair.model.folded_network import FoldedNetwork, Square, network_ranges, stages
+from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
+
+
+def small_network(rng):
+    """conv 3x3 - square - pool - dense - square - dense on (2, 6, 6)."""
+    return FoldedNetwork(
+        (2, 6, 6),
+        (
+            ConvMap(rng.normal(size=(3, 2, 3, 3)), rng.normal(size=3)),
+            Square(),
+            SumPool((2, 2), (2, 2)),
+            DenseMap(rng.normal(size=(5, 12)), rng.normal(size=5)),
+            Square(),
+            DenseMap(rng.normal(size=(4, 5)), rng.normal(size=4)),
+        ),
+    )
+
+
+def test_a_network_is_its_layers_in_order():
+    rng = np.random.default_rng(2)
+    network = small_network(rng)
+    x = rng.normal(size=(300, 2, 6, 6))  # more than one chunk
+    conv, _, pool, hidden, _, output = network.layers
+    expected = output.apply(hidden.apply(pool.apply(conv.apply(x) ** 2)) ** 2)
+    np.testing.assert_allclose(network.clear(x), expected, rtol=1e-12)
+
+
+def test_counts_computed_by_hand():
+    network = small_network(np.random.default_rng(2))
+    assert network.names == ("conv 1", "square 1", "pool 2", "dense 2", "square 2", "dense 3")
+    assert network.shapes[1:] == ((3, 4, 4), (3, 4, 4), (3, 2, 2), (5,), (5,), (4,))
+    assert (network.depth, network.squares, network.classes) == (2, 48 + 5, 4)
+    assert network.multiply_adds == 16 * 3 * 18 + 5 * 12 + 4 * 5
+
+
+def test_ranges_are_those_of_every_stage():
+    rng = np.random.default_rng(3)
+    network, x = small_network(rng), rng.normal(size=(200, 2, 6, 6))
+    ranges = network_ranges(network, x)
+    for (name, values), found in zip(stages(network, x), ranges, strict=True):
+        assert found.stage == name
+        assert found.maximum == pytest.approx(np.abs(values).max())
+        assert found.rms == pytest.approx(np.sqrt(np.mean(values**2)))
+    assert ranges[-1].stage == "dense 3"
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        (),
+        (Square(),),
+        (Square(), DenseMap(np.ones((2, 4)), np.zeros(2))),
+        (DenseMap(np.ones((2, 4)), np.zeros(2)), Square()),
+        (
+            DenseMap(np.ones((2, 4)), np.zeros(2)),
+            Square(),
+            Square(),
+            DenseMap(np.ones((2, 2)), np.zeros(2)),
+        ),
+        (DenseMap(np.ones((2, 4)), np.zeros(2)), DenseMap(np.ones((2, 3)), np.zeros(2))),
+    ],
+)
+def test_layers_in_no_possible_order_are_refused(layers):
+    with pytest.raises(ModelError):
+        FoldedNetwork((4,), layers)
+
+
+def test_samples_of_another_shape_are_refused():
+    network = small_network(np.random.default_rng(2))
+    with pytest.raises(ModelError, match="does not fit"):
+        network.clear(np.zeros((3, 2, 6, 5)))
