@@ -15,8 +15,11 @@ CONTROLS = ("standalone", "early_stopping")
 """Algorithms in which nobody learns from anybody: what the others are compared with."""
 
 
-class RoundRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One protocol round of one algorithm, over all participants."""
+class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One protocol round of one algorithm, over all participants.
+
+    What has a default is left out of files by algorithms that do not know it.
+    """
 
     algorithm: str
     round: int
@@ -28,6 +31,9 @@ class RoundRecord(msgspec.Struct, frozen=True, kw_only=True):
     distillation_loss: Matrix  # approximate KL a sample at the start of the local steps
     asked: list[list[bool]]
     answered: list[list[bool]]
+    numbers_sent: list[int] | None = None  # by each participant: parameters, gradients, logits
+    validation_accuracy: list[float] | None = None  # where participants hold validation samples
+    present: list[bool] | None = None  # who still takes part: some algorithms drop participants
 
 
 class ExchangeRecord(msgspec.Struct, frozen=True, kw_only=True):

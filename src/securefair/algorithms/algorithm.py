@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, TypeVar
 
-from securefair.algorithms.population import Population
 from securefair.records import RoundRecord
 
 State = TypeVar("State")
+Members = TypeVar("Members", contravariant=True)
 
 
-class Algorithm(Protocol[State]):
+class Algorithm(Protocol[State, Members]):
     """State in, state out.
+
+    `Members` says who takes part and what they agreed on: `population.Population` where encrypted
+    heads are distilled, `cohort.Cohort` where whole networks are trained in the clear.
 
     The seed enters once and is kept in the state, and every random draw of a later round is a pure
     function of it and of the round's number. So a round is a pure function of the state: runs are
@@ -25,17 +28,17 @@ class Algorithm(Protocol[State]):
         """What records call the algorithm."""
         ...
 
-    def init(self, population: Population, seed: int) -> State:
+    def init(self, population: Members, seed: int) -> State:
         """The state before round 0."""
         ...
 
-    def round(self, state: State, population: Population) -> tuple[State, RoundRecord]:
+    def round(self, state: State, population: Members) -> tuple[State, RoundRecord]:
         """One round; `state` is left as it was."""
         ...
 
 
 def run(
-    algorithm: Algorithm[State], population: Population, seed: int, rounds: int
+    algorithm: Algorithm[State, Members], population: Members, seed: int, rounds: int
 ) -> Iterator[RoundRecord]:
     """The records of so many rounds from the start, one after the other as they are computed."""
     state = algorithm.init(population, seed)

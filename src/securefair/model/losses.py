@@ -20,9 +20,9 @@ from torch.nn.functional import kl_div, log_softmax, softmax
 
 
 def approximate_kl(student_logits: Tensor, teacher_logits: Tensor, temperature: float) -> Tensor:
-    """The distillation loss L(u, z) of each sample, (B,); differentiable in both arguments."""
-    log_p = log_softmax(student_logits / temperature, dim=1)
-    return (log_p.exp() * (log_p - teacher_logits / temperature)).sum(dim=1)
+    """The distillation loss L(u, z) of each sample, (..., B); differentiable in both arguments."""
+    log_p = log_softmax(student_logits / temperature, dim=-1)
+    return (log_p.exp() * (log_p - teacher_logits / temperature)).sum(dim=-1)
 
 
 def exact_kl(student_logits: Tensor, teacher_logits: Tensor, temperature: float) -> Tensor:

@@ -1,0 +1,306 @@
+"""Who takes part where whole networks are trained in the clear, and everything they can compute.
+
+The algorithms of the papers differ in who sends what to whom and how it is combined; training,
+scoring and predicting are the same for all of them and are here, for all participants at once.
+Models are rows of numbers (`model.stacked`), so what an algorithm does with them is a formula.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError, DataError
+from securefair.model.architectures import architecture
+from securefair.model.seeds import derived_seed
+from securefair.model.stacked import Stacked
+from securefair.model.stacked_training import (
+    Distillation,
+    Learners,
+    Proximal,
+    StackedSamples,
+    all_logits,
+    draw_batches,
+    gradients,
+    own_logits,
+    train,
+)
+from securefair.model.training import OptimizerConfig
+from securefair.records import Matrix, RoundRecord
+
+Part = Literal["train", "validation", "test"]
+Precision = Literal["full", "bfloat16"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Accuracy in [0, 1] and mean cross-entropy in nats of as many networks, each (K,)."""
+
+    accuracy: Tensor
+    cross_entropy: Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cohort:
+    """Participants with networks of one architecture.
+
+    Raises:
+        ConfigError: fewer than two participants, two of one name, one whose samples or classes
+            differ from the others', an unknown network, or a setting out of range.
+        DataError: a participant has no samples.
+    """
+
+    participants: tuple[ParticipantData, ...]
+    network: str = "small-cnn"  # see model.architectures
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    batch_size: int | None = 128  # None: full batches
+    device: str = "cpu"
+    double: bool = False  # float64, for comparisons that must be exact; otherwise float32
+    precision: Precision = "full"
+
+    def __post_init__(self) -> None:
+        if len(self.participants) < 2:
+            raise ConfigError(
+                "out of range",
+                where="participants",
+                found=len(self.participants),
+                expected="2 or more",
+            )
+        if self.batch_size is not None and self.batch_size < 1:
+            raise ConfigError(
+                "out of range",
+                where="batch_size",
+                found=self.batch_size,
+                expected="1 or more, or None",
+            )
+        name, times = Counter(self.names).most_common(1)[0]
+        if times > 1:
+            raise ConfigError("two participants have one name", where="participants", found=name)
+        kinds = {
+            (part.features.shape[1:], part.classes)
+            for participant in self.participants
+            for part in (participant.train, participant.test)
+        }
+        if len(kinds) > 1:
+            raise ConfigError(
+                "participants disagree about features or classes",
+                where="participants",
+                found=sorted(f"features {shape}, {classes} classes" for shape, classes in kinds),
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all participants, in order; rows of all arrays follow it."""
+        return tuple(participant.name for participant in self.participants)
+
+    @property
+    def sizes(self) -> Tensor:
+        """Training samples of each participant, (N,)."""
+        return torch.tensor([len(p.train) for p in self.participants], dtype=self.stacked.dtype)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes, M."""
+        return self.participants[0].train.classes
+
+    @cached_property
+    def stacked(self) -> Stacked:
+        """The architecture that all participants share."""
+        shape = tuple(self.participants[0].train.features.shape[1:])
+        return Stacked(
+            architecture(self.network, shape, self.classes),
+            dtype=torch.float64 if self.double else torch.float32,
+            device=self.device,
+        )
+
+    def samples(self, part: Part) -> StackedSamples:
+        """All participants' samples of one part.
+
+        Raises:
+            DataError: a participant has none.
+        """
+        if part == "train":
+            return self._train
+        return self._test if part == "test" else self._validation
+
+    @cached_property
+    def _train(self) -> StackedSamples:
+        return StackedSamples.of([p.train for p in self.participants], self.stacked)
+
+    @cached_property
+    def _test(self) -> StackedSamples:
+        return StackedSamples.of([p.test for p in self.participants], self.stacked)
+
+    @cached_property
+    def _validation(self) -> StackedSamples:
+        parts: list[Samples] = []
+        for participant in self.participants:
+            if participant.validation is None:
+                raise DataError(
+                    "this algorithm chooses by validation samples",
+                    where=participant.name,
+                    hint="Hold some of the training samples out for validation",
+                )
+            parts.append(participant.validation)
+        return StackedSamples.of(parts, self.stacked)
+
+    def start(self, seed: int, *, common: bool) -> Learners:
+        """Fresh networks: one initialisation for all, or one for each."""
+        seeds = [derived_seed(seed, "network", "" if common else name) for name in self.names]
+        return Learners.start(self.stacked, seeds)
+
+    def train(
+        self,
+        learners: Learners,
+        *,
+        epochs: int,
+        seed: int,
+        clock: int,
+        distillation: Distillation | None = None,
+        proximal: Proximal | None = None,
+        frozen: Tensor | None = None,
+        optimizer: OptimizerConfig | None = None,
+    ) -> Learners:
+        """Local epochs of every participant on its own training samples.
+
+        Args:
+            learners: one for each participant.
+            epochs: how many; 0 changes nothing.
+            seed: of the run.
+            clock: a number that no other call of the run has, such as the round: it decides the
+                order of samples together with the seed and the participant's name.
+            optimizer: another than the cohort's, for a schedule.
+
+        Raises:
+            ModelError: a participant's training diverged.
+        """
+        samples = self.samples("train")
+        batches = draw_batches(
+            samples,
+            [derived_seed(seed, f"batches {clock}", name) for name in self.names],
+            epochs=epochs,
+            size=self.batch_size,
+        )
+        return train(
+            self.stacked,
+            learners,
+            samples,
+            batches,
+            optimizer or self.optimizer,
+            distillation=distillation,
+            proximal=proximal,
+            frozen=frozen,
+            precision=self.precision,
+        )
+
+    def gradients(
+        self,
+        learners: Learners,
+        *,
+        distillation: Distillation | None = None,
+        temperature: float = 1,
+    ) -> Tensor:
+        """Everyone's gradient (N, P) over its training samples; see `stacked_training`."""
+        return gradients(
+            self.stacked,
+            learners.vectors,
+            self.samples("train"),
+            distillation=distillation,
+            temperature=temperature,
+        )
+
+    def teacher_logits(self, vectors: Tensor) -> Tensor:
+        """Logits (K, B_1 + ... + B_N, M) of K networks on everyone's training samples."""
+        return all_logits(self.stacked, vectors, self.samples("train").features)
+
+    def scores(self, vectors: Tensor, part: Part = "test") -> Scores:
+        """Each participant's network on its own samples; vectors (N, V)."""
+        samples = self.samples(part)
+        logits = own_logits(self.stacked, vectors, samples)
+        found = [
+            _scored(logits[None, samples.rows(n)], samples.labels[samples.rows(n)])
+            for n in range(len(vectors))
+        ]
+        return Scores(
+            torch.cat([one.accuracy for one in found]),
+            torch.cat([one.cross_entropy for one in found]),
+        )
+
+    def scores_at(self, vectors: Tensor, participant: int, part: Part = "validation") -> Scores:
+        """Any K networks (K, V) on the samples of one participant."""
+        samples = self.samples(part)
+        rows = samples.rows(participant)
+        logits = all_logits(self.stacked, vectors, samples.features[rows])
+        return _scored(logits, samples.labels[rows])
+
+    def record(
+        self,
+        algorithm: str,
+        round: int,
+        vectors: Tensor,
+        *,
+        forced: bool = False,
+        links: Tensor | None = None,
+        reputation: Tensor | None = None,
+        alignment: Tensor | None = None,
+        distillation_loss: Tensor | None = None,
+        numbers_sent: Sequence[int] | None = None,
+        present: Sequence[bool] | None = None,
+    ) -> RoundRecord:
+        """What the round leaves behind.
+
+        Args:
+            vectors: (N, V), everyone's network after the round.
+            links: (N, N) bool, whether [n, k] participant n received something from k.
+            reputation: (N, N), NaN where there is none; the diagonal is left out, as in
+                `alignment` and `distillation_loss`.
+            numbers_sent: real numbers that each participant sent to others in this round.
+        """
+        count = len(self.names)
+        received = (
+            [[False] * count for _ in range(count)] if links is None else links.bool().tolist()
+        )
+        validated = all(participant.validation is not None for participant in self.participants)
+        return RoundRecord(
+            algorithm=algorithm,
+            round=round,
+            forced=forced,
+            accuracy=self.scores(vectors, "test").accuracy.tolist(),
+            cross_entropy=self.scores(vectors, "train").cross_entropy.tolist(),
+            reputation=_matrix(reputation, count),
+            alignment=_matrix(alignment, count),
+            distillation_loss=_matrix(distillation_loss, count),
+            asked=received,
+            answered=received,
+            numbers_sent=None if numbers_sent is None else [int(n) for n in numbers_sent],
+            validation_accuracy=(
+                self.scores(vectors, "validation").accuracy.tolist() if validated else None
+            ),
+            present=None if present is None else [bool(p) for p in present],
+        )
+
+
+def _scored(logits: Tensor, labels: Tensor) -> Scores:
+    """Of K networks on the same samples: logits (K, B, M), labels (B,)."""
+    hits = logits.argmax(dim=2) == labels
+    each = cross_entropy(logits.flatten(0, 1), labels.repeat(len(logits)), reduction="none").view(
+        len(logits), -1
+    )
+    return Scores(hits.double().mean(dim=1), each.double().mean(dim=1))
+
+
+def _matrix(values: Tensor | None, count: int) -> Matrix:
+    if values is None:
+        return [[None] * count for _ in range(count)]
+    return [
+        [None if n == k or value != value else value for k, value in enumerate(row)]
+        for n, row in enumerate(values.tolist())
+    ]

@@ -1,0 +1,293 @@
+"""Training of stacked networks: every optimiser step of all participants at once.
+
+Samples of all participants lie in one array on the device. Participants may have different numbers
+of samples: those with more batches go on in a smaller stack when the others are done, so nothing is
+computed for nobody. State in, state out: `train` leaves its arguments as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from securefair.data.dataset import Samples
+from securefair.errors import DataError, ModelError
+from securefair.model.losses import approximate_kl
+from securefair.model.stacked import Stacked
+from securefair.model.training import OptimizerConfig
+
+CHUNK = 2048  # samples a network evaluates at once, so that activations stay in memory
+
+
+@dataclass(frozen=True, eq=False)
+class StackedSamples:
+    """The samples of all participants one after the other, resident on the device.
+
+    Args:
+        features: (B_1 + ... + B_N, ...).
+        labels: as many.
+        starts: (N + 1,), where each participant's samples begin; the last is the total.
+    """
+
+    features: Tensor
+    labels: Tensor
+    starts: tuple[int, ...]
+    classes: int
+
+    @classmethod
+    def of(cls, parts: Sequence[Samples], stacked: Stacked) -> StackedSamples:
+        """Bring samples to the device and dtype of the networks.
+
+        Raises:
+            DataError: a participant has no samples.
+        """
+        for n, part in enumerate(parts):
+            if len(part) == 0:
+                raise DataError("a participant has no samples", where=f"participant {n + 1}")
+        starts = np.cumsum([0, *(len(part) for part in parts)])
+        return cls(
+            torch.cat([torch.from_numpy(part.features).to(stacked.dtype) for part in parts]).to(
+                stacked.device
+            ),
+            torch.cat([torch.from_numpy(part.labels) for part in parts]).to(stacked.device),
+            tuple(int(start) for start in starts),
+            parts[0].classes,
+        )
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Samples of each participant, (N,)."""
+        return np.diff(self.starts).astype(np.int64)
+
+    def rows(self, participant: int) -> slice:
+        """Where one participant's samples lie."""
+        return slice(self.starts[participant], self.starts[participant + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Learners:
+    """Networks in training: `vectors` (N, V) as `Stacked` defines them, `momentum` (N, P)."""
+
+    vectors: Tensor
+    momentum: Tensor
+
+    @classmethod
+    def start(cls, stacked: Stacked, seeds: Sequence[int]) -> Learners:
+        """Fresh networks without momentum; equal seeds give equal networks."""
+        vectors = stacked.initial(seeds)
+        return cls(vectors, torch.zeros_like(vectors[:, : stacked.trained]))
+
+    def moved(self, vectors: Tensor) -> Learners:
+        """Other parameters (an average, a reward) with the momentum of before."""
+        return Learners(vectors, self.momentum)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class Distillation:
+    """What teachers say about the participants' training samples.
+
+    The distillation loss is affine in the teachers' logits (`losses`), so a sum over teachers is
+    one loss against their weighted mean.
+    """
+
+    logits: Tensor  # (B_1 + ... + B_N, M): the weighted mean of the teachers that answered
+    weights: Tensor  # (N,): lambda_0 sum_k lambda_nk
+    temperature: float
+
+
+@dataclass(frozen=True, eq=False)
+class Proximal:
+    """FedProx's pull (mu / 2) ||w - anchor||^2 towards where the round began."""
+
+    anchor: Tensor  # (N, P)
+    mu: float
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Which samples each step sees: one (steps, b) pair of arrays for each participant."""
+
+    indices: tuple[NDArray[np.int64], ...]  # into StackedSamples
+    weights: tuple[NDArray[np.float64], ...]  # of each sample in the mean; 0 fills a batch up
+
+
+def draw_batches(
+    samples: StackedSamples, seeds: Sequence[int], *, epochs: int, size: int | None
+) -> Batches:
+    """So many epochs in fresh seeded orders; full batches if `size` is None.
+
+    The last batch of an epoch may be smaller: it is filled up with samples of weight 0 (which
+    batch norm's statistics do see). A participant's batches depend on its seed and samples only.
+    """
+    widest = int(samples.sizes.max())
+    width = widest if size is None else min(size, widest)
+    indices, weights = [], []
+    for n, seed in enumerate(seeds):
+        count = int(samples.sizes[n])
+        rng = np.random.default_rng(seed)
+        orders = [
+            np.arange(count) if size is None else rng.permutation(count) for _ in range(epochs)
+        ]
+        steps = -(-count // width)
+        rows = np.array([np.resize(order, steps * width) for order in orders], dtype=np.int64)
+        valid = np.arange(steps * width).reshape(steps, width) < count
+        mean = valid / valid.sum(axis=1, keepdims=True)
+        indices.append(samples.starts[n] + rows.reshape(epochs * steps, width))
+        weights.append(np.tile(mean, (epochs, 1)))
+    return Batches(tuple(indices), tuple(weights))
+
+
+def train(
+    stacked: Stacked,
+    learners: Learners,
+    samples: StackedSamples,
+    batches: Batches,
+    optimizer: OptimizerConfig,
+    *,
+    distillation: Distillation | None = None,
+    proximal: Proximal | None = None,
+    frozen: Tensor | None = None,
+    precision: Literal["full", "bfloat16"] = "full",
+) -> Learners:
+    """Optimiser steps on mean cross-entropy, and on what else is given.
+
+    Args:
+        frozen: (P,) bool, parameters that stay as they are.
+        precision: "bfloat16" computes matrix products and convolutions in it (autocast), and
+            keeps parameters, momentum and losses in the full type.
+
+    Raises:
+        ModelError: the training of a participant diverged.
+    """
+    # The one with most steps first: the participants still at work are then always a prefix.
+    order = sorted(range(len(learners)), key=lambda n: -len(batches.indices[n]))
+    steps = [len(batches.indices[n]) for n in order]
+    parameters, statistics = (part.clone() for part in stacked.parts(learners.vectors[order]))
+    momentum = learners.momentum[order].clone()
+    finite = torch.ones(len(order), dtype=torch.bool, device=stacked.device)
+    for step in range(steps[0] if steps else 0):
+        active = sum(count > step for count in steps)
+        rows = torch.from_numpy(np.stack([batches.indices[n][step] for n in order[:active]]))
+        weights = torch.from_numpy(np.stack([batches.weights[n][step] for n in order[:active]]))
+        rows = rows.to(stacked.device)
+        weights = weights.to(stacked.device, stacked.dtype)
+        point = parameters[:active].detach().requires_grad_()
+        with torch.autocast(stacked.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = stacked.train_logits(point, statistics[:active], samples.features[rows])
+        losses = _losses(logits.to(stacked.dtype), samples.labels[rows], weights)
+        if distillation is not None:
+            apart = approximate_kl(
+                logits.to(stacked.dtype), distillation.logits[rows], distillation.temperature
+            )
+            pull = distillation.weights[order[:active]].to(stacked.dtype)
+            losses = losses + pull * (apart * weights).sum(dim=1)
+        (gradient,) = torch.autograd.grad(losses.sum(), point)
+        with torch.no_grad():
+            if proximal is not None:
+                gradient += proximal.mu * (point - proximal.anchor[order[:active]])
+            finite[:active] &= _step(
+                parameters[:active], momentum[:active], gradient, optimizer, frozen
+            )
+    if not finite.all():
+        culprits = [order[row] + 1 for row in (~finite).nonzero()[:, 0].tolist()]
+        raise ModelError(
+            "the training diverged",
+            where=f"participant {', '.join(map(str, sorted(culprits)))}",
+            hint="Lower the learning rate or the distillation weight, or set clip_norm",
+        )
+    back = torch.tensor(np.argsort(order), device=stacked.device)
+    return Learners(torch.cat([parameters, statistics], dim=1)[back], momentum[back])
+
+
+def gradients(
+    stacked: Stacked,
+    vectors: Tensor,
+    samples: StackedSamples,
+    *,
+    distillation: Distillation | None = None,
+    temperature: float = 1.0,
+) -> Tensor:
+    """Each participant's gradient (N, P) over all of its samples, in evaluation mode.
+
+    Of its mean cross-entropy of logits / temperature; or, if `distillation` is given, of its mean
+    distillation loss alone (whose weights and own temperature then count).
+    """
+    result = torch.zeros_like(vectors[:, : stacked.trained])
+    for n, count in enumerate(samples.sizes.tolist()):
+        own = samples.rows(n)
+        for start in range(own.start, own.stop, CHUNK):
+            rows = slice(start, min(start + CHUNK, own.stop))
+            trained, statistics = stacked.parts(vectors[n : n + 1])
+            point = trained.detach().requires_grad_()
+            logits = stacked.eval_logits(point, statistics, samples.features[rows][None])[0]
+            if distillation is None:
+                loss = cross_entropy(logits / temperature, samples.labels[rows], reduction="sum")
+            else:
+                loss = approximate_kl(
+                    logits, distillation.logits[rows], distillation.temperature
+                ).sum()
+                loss = distillation.weights[n] * loss
+            (gradient,) = torch.autograd.grad(loss / count, point)
+            result[n] += gradient[0]
+    return result
+
+
+def all_logits(stacked: Stacked, vectors: Tensor, features: Tensor) -> Tensor:
+    """Logits (K, B, M) of K networks on the same B samples: K teachers, or K candidates."""
+    return torch.cat(
+        [
+            stacked.logits(vectors, features[start : start + CHUNK], shared=True)
+            for start in range(0, len(features), CHUNK)
+        ],
+        dim=1,
+    )
+
+
+def own_logits(stacked: Stacked, vectors: Tensor, samples: StackedSamples) -> Tensor:
+    """Logits (B_1 + ... + B_N, M) of each participant's network on its own samples."""
+    return torch.cat(
+        [
+            all_logits(stacked, vectors[n : n + 1], samples.features[samples.rows(n)])[0]
+            for n in range(len(vectors))
+        ]
+    )
+
+
+def _losses(logits: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """Each participant's weighted cross-entropy (A,), from logits (A, b, M)."""
+    each = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return (each.view(weights.shape) * weights).sum(dim=1)
+
+
+def _step(
+    parameters: Tensor,
+    momentum: Tensor,
+    gradient: Tensor,
+    optimizer: OptimizerConfig,
+    frozen: Tensor | None,
+) -> Tensor:
+    """torch's SGD with clipping, on all rows in place; tells which gradients were finite."""
+    norms = gradient.norm(dim=1)
+    if optimizer.clip_norm is not None:  # as clip_grad_norm_ does
+        gradient *= (optimizer.clip_norm / (norms + 1e-6)).clamp(max=1.0)[:, None]
+    if optimizer.weight_decay:
+        gradient.add_(parameters, alpha=optimizer.weight_decay)
+    if frozen is not None:
+        gradient.masked_fill_(frozen, 0.0)
+    momentum.mul_(optimizer.momentum).add_(gradient)
+    if frozen is None:
+        parameters.add_(momentum, alpha=-optimizer.learning_rate)
+    else:
+        parameters.add_(momentum.masked_fill(frozen, 0.0), alpha=-optimizer.learning_rate)
+    finite: Tensor = norms.isfinite()
+    return finite

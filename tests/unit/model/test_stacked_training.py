@@ -1,0 +1,214 @@
+"""A stack of networks trains exactly as each network trains on its own under torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from securefair.data.dataset import Samples
+from securefair.errors import DataError, ModelError
+from securefair.model.gradients import flat_gradient
+from securefair.model.heads import QuadraticHead
+from securefair.model.losses import approximate_kl
+from securefair.model.stacked import Stacked
+from securefair.model.stacked_training import (
+    Distillation,
+    Learners,
+    Proximal,
+    StackedSamples,
+    all_logits,
+    draw_batches,
+    gradients,
+    own_logits,
+    train,
+)
+from securefair.model.training import Learner, OptimizerConfig, train_epochs
+
+FEATURES, CLASSES = 5, 3
+OPTIMIZER = OptimizerConfig(learning_rate=0.1, clip_norm=0.5)
+
+
+def samples(count: int, seed: int = 0) -> Samples:
+    rng = np.random.default_rng(seed)
+    return Samples(rng.normal(size=(count, FEATURES)), rng.integers(0, CLASSES, count), CLASSES)
+
+
+def head(generator: torch.Generator) -> nn.Module:
+    return QuadraticHead(FEATURES, 4, CLASSES, generator)
+
+
+def normed(generator: torch.Generator) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator.initial_seed())
+        return nn.Sequential(
+            nn.Linear(FEATURES, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, CLASSES)
+        )
+
+
+def stack(build: object = head) -> Stacked:
+    return Stacked(build, dtype=torch.float64)  # type: ignore[arg-type]
+
+
+def trained(
+    stacked: Stacked, parts: Sequence[Samples], size: int | None, epochs: int = 2, **more: object
+) -> tuple[Learners, Learners]:
+    data = StackedSamples.of(parts, stacked)
+    start = Learners.start(stacked, range(len(parts)))
+    batches = draw_batches(data, range(len(parts)), epochs=epochs, size=size)
+    return start, train(stacked, start, data, batches, OPTIMIZER, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [None, 4, 100])
+def test_every_row_trains_as_a_learner_of_its_own(size: int | None) -> None:
+    parts = [samples(9, 1), samples(23, 2), samples(8, 3)]
+    stacked = stack()
+    start, result = trained(stacked, parts, size)
+    for n, part in enumerate(parts):
+        network = stacked.network(start.vectors[n])
+        learner = Learner.start(network, OPTIMIZER)  # type: ignore[arg-type]
+        train_epochs(learner, part, 2, batch_size=size, seed=n)
+        torch.testing.assert_close(result.vectors[n], stacked.vector(learner.model))
+
+
+def test_batch_norm_keeps_running_statistics_of_its_own_participant() -> None:
+    parts = [samples(12, 1), samples(12, 2)]
+    stacked = stack(normed)
+    start, result = trained(stacked, parts, 6, epochs=1)
+    for n, part in enumerate(parts):
+        network = stacked.network(start.vectors[n]).train()
+        learner = Learner.start(network, OPTIMIZER)  # type: ignore[arg-type]
+        train_epochs(learner, part, 1, batch_size=6, seed=n)
+        torch.testing.assert_close(result.vectors[n], stacked.vector(learner.model))
+    statistics = result.vectors[:, stacked.trained :]
+    assert statistics.shape[1] == 12
+    assert not torch.equal(statistics[0], statistics[1])
+
+
+def test_a_participant_does_not_depend_on_who_else_trains() -> None:
+    parts = [samples(9, 1), samples(23, 2), samples(8, 3)]
+    stacked = stack()
+    _, together = trained(stacked, parts, 4)
+    data = StackedSamples.of(parts[:1], stacked)
+    batches = draw_batches(data, [0], epochs=2, size=4)
+    alone = train(stacked, Learners.start(stacked, [0]), data, batches, OPTIMIZER)
+    torch.testing.assert_close(together.vectors[:1], alone.vectors)
+    torch.testing.assert_close(together.momentum[:1], alone.momentum)
+
+
+def test_training_leaves_its_arguments_alone() -> None:
+    parts = [samples(9, 1), samples(9, 2)]
+    stacked = stack(normed)
+    data = StackedSamples.of(parts, stacked)
+    start = Learners.start(stacked, [0, 1])
+    before = start.vectors.clone()
+    train(stacked, start, data, draw_batches(data, [0, 1], epochs=1, size=4), OPTIMIZER)
+    assert torch.equal(start.vectors, before)
+    assert not start.momentum.any()
+
+
+def test_the_mean_of_the_teachers_gives_the_gradient_of_all_teachers() -> None:
+    part = samples(10, 1)
+    stacked = stack()
+    data = StackedSamples.of([part], stacked)
+    vectors = stacked.initial([7])
+    rng = np.random.default_rng(3)
+    teachers = torch.from_numpy(rng.normal(size=(2, 10, CLASSES)))
+    shares = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    mean = (shares[:, None, None] * teachers).sum(0) / shares.sum()
+    found = gradients(
+        stacked, vectors, data, distillation=Distillation(mean, shares.sum()[None], 5.0)
+    )
+    network = stacked.network(vectors[0])
+    logits = network(torch.from_numpy(part.features))
+    loss = sum(
+        share * approximate_kl(logits, z, 5.0).mean()
+        for share, z in zip(shares, teachers, strict=True)
+    )
+    assert isinstance(loss, torch.Tensor)
+    np.testing.assert_allclose(found[0].numpy(), flat_gradient(loss, network), atol=1e-12)
+
+
+def test_the_gradient_of_the_cross_entropy_is_torchs() -> None:
+    parts = [samples(10, 1), samples(4, 2)]
+    stacked = stack(normed)
+    data = StackedSamples.of(parts, stacked)
+    vectors = stacked.initial([7, 8])
+    found = gradients(stacked, vectors, data, temperature=2.0)
+    for n, part in enumerate(parts):
+        network = stacked.network(vectors[n])
+        logits = network(torch.from_numpy(part.features))
+        loss = cross_entropy(logits / 2, torch.from_numpy(part.labels))
+        np.testing.assert_allclose(found[n].numpy(), flat_gradient(loss, network), atol=1e-12)
+
+
+def test_distillation_alone_pulls_towards_the_teacher() -> None:
+    part = samples(30, 1)
+    stacked = stack()
+    data = StackedSamples.of([part], stacked)
+    teacher = all_logits(stacked, stacked.initial([5]), data.features)[0]
+    told = Distillation(teacher, torch.tensor([5000.0], dtype=torch.float64), 5.0)
+    start, result = trained(stacked, [part], None, epochs=100, distillation=told)
+    before, after = (
+        approximate_kl(own_logits(stacked, learners.vectors, data), teacher, 5.0).mean()
+        for learners in (start, result)
+    )
+    least = approximate_kl(teacher, teacher, 5.0).mean()
+    assert after - least < (before - least) / 2
+
+
+def test_a_proximal_term_keeps_closer_to_the_anchor() -> None:
+    parts = [samples(30, 1), samples(30, 2)]
+    stacked = stack()
+    start, free = trained(stacked, parts, None, epochs=20)
+    anchor = start.vectors[:, : stacked.trained]
+    _, held = trained(stacked, parts, None, epochs=20, proximal=Proximal(anchor, 1.0))
+    assert (
+        (held.vectors - start.vectors).norm(dim=1) < (free.vectors - start.vectors).norm(dim=1)
+    ).all()
+
+
+def test_frozen_parameters_do_not_move() -> None:
+    stacked = stack()
+    frozen = torch.zeros(stacked.trained, dtype=torch.bool)
+    frozen[:10] = True
+    start, result = trained(stacked, [samples(9), samples(9)], 4, frozen=frozen)
+    assert torch.equal(start.vectors[:, :10], result.vectors[:, :10])
+    assert not torch.equal(start.vectors[:, 10:], result.vectors[:, 10:])
+
+
+def test_divergence_names_the_participant() -> None:
+    stacked = stack()
+    data = StackedSamples.of([samples(9), samples(9)], stacked)
+    start = Learners.start(stacked, [0, 1])
+    start.vectors[1] = 1e300
+    batches = draw_batches(data, [0, 1], epochs=1, size=None)
+    with pytest.raises(ModelError, match="participant 2: the training diverged"):
+        train(stacked, start, data, batches, OPTIMIZER)
+
+
+def test_a_participant_without_samples_is_refused() -> None:
+    with pytest.raises(DataError, match="participant 2"):
+        StackedSamples.of([samples(3), samples(0)], stack())
+
+
+def test_a_network_that_draws_random_numbers_is_refused() -> None:
+    with pytest.raises(ModelError, match="Dropout"):
+        stack(lambda _: nn.Sequential(nn.Linear(FEATURES, CLASSES), nn.Dropout(0.1)))
+
+
+def test_batches_are_means_over_their_own_samples() -> None:
+    stacked = stack()
+    data = StackedSamples.of([samples(5), samples(11)], stacked)
+    batches = draw_batches(data, [1, 2], epochs=3, size=4)
+    for n, count in enumerate((5, 11)):
+        np.testing.assert_allclose(batches.weights[n].sum(axis=1), 1.0)
+        counted = batches.indices[n][batches.weights[n] > 0]
+        own = data.rows(n)
+        np.testing.assert_array_equal(
+            np.bincount(counted - own.start, minlength=count), np.full(count, 3)
+        )
