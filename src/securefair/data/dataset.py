@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import DataError
 
+Features: TypeAlias = NDArray[Any]
+"""What a model sees: float64 vectors (B, d) for heads, or float32 for networks: images
+(B, C, H, W), scaled and normalised, or wide vectors (B, d)."""
+
 
 @dataclass(frozen=True)
 class Samples:
-    """Features (B, ...) as float64 and integer labels (B,) in 0..classes-1.
+    """Features (B, ...) as float64 or float32 and integer labels (B,) in 0..classes-1.
+
+    Heads and everything encrypted need float64 vectors (B, d); the networks of the plaintext
+    algorithms take float32, whose images would need twice the memory otherwise.
 
     Raises:
-        DataError: shapes disagree, a feature is not finite, or a label is out of range.
+        DataError: shapes disagree, features are no floats or not finite, or a label is out of
+            range.
     """
 
-    features: NDArray[np.float64]
+    features: Features
     labels: NDArray[np.int64]
     classes: int
 
@@ -29,6 +38,13 @@ class Samples:
                 "features and labels disagree",
                 found=f"{x.shape} and {y.shape}",
                 expected="(B, ...) and (B,)",
+            )
+        if x.dtype not in (np.float64, np.float32):
+            raise DataError(
+                "features of the wrong type",
+                where="features",
+                found=str(x.dtype),
+                expected="float64, or float32 for networks",
             )
         if not np.isfinite(x).all():
             row = int(np.flatnonzero(~np.isfinite(x.reshape(len(x), -1)).all(axis=1))[0])
@@ -54,8 +70,13 @@ class Samples:
 
 @dataclass(frozen=True)
 class ParticipantData:
-    """One participant's name, training samples and held-out test samples."""
+    """One participant's name, training samples and held-out samples.
+
+    `test` is only ever scored. `validation` is held out too, but algorithms may decide by it:
+    CFFL scores the peers' models on it, DPFL chooses collaborators and checkpoints.
+    """
 
     name: str
     train: Samples
     test: Samples
+    validation: Samples | None = None
