@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -23,6 +25,7 @@ from securefair.model.architectures import architecture
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import (
+    Batches,
     Distillation,
     Learners,
     Proximal,
@@ -168,16 +171,20 @@ class Cohort:
         proximal: Proximal | None = None,
         frozen: Tensor | None = None,
         optimizer: OptimizerConfig | None = None,
+        only: Sequence[int] | None = None,
+        within: Sequence[NDArray[np.int64]] | None = None,
     ) -> Learners:
         """Local epochs of every participant on its own training samples.
 
         Args:
-            learners: one for each participant.
+            learners: one for each participant, or for each of `only`.
             epochs: how many; 0 changes nothing.
             seed: of the run.
             clock: a number that no other call of the run has, such as the round: it decides the
                 order of samples together with the seed and the participant's name.
             optimizer: another than the cohort's, for a schedule.
+            only: the participants that train, whom the rows of `learners` belong to; None: all.
+            within: which of its samples each participant trains on; None: all.
 
         Raises:
             ModelError: a participant's training diverged.
@@ -188,7 +195,12 @@ class Cohort:
             [derived_seed(seed, f"batches {clock}", name) for name in self.names],
             epochs=epochs,
             size=self.batch_size,
+            within=within,
         )
+        if only is not None:
+            batches = Batches(
+                tuple(batches.indices[n] for n in only), tuple(batches.weights[n] for n in only)
+            )
         return train(
             self.stacked,
             learners,
@@ -240,6 +252,11 @@ class Cohort:
         rows = samples.rows(participant)
         logits = all_logits(self.stacked, vectors, samples.features[rows])
         return _scored(logits, samples.labels[rows])
+
+    def scores_on_all(self, vectors: Tensor, part: Part = "validation") -> Scores:
+        """Any K networks (K, V) on the samples of all participants together."""
+        samples = self.samples(part)
+        return _scored(all_logits(self.stacked, vectors, samples.features), samples.labels)
 
     def record(
         self,

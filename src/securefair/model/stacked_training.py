@@ -122,24 +122,34 @@ class Batches:
 
 
 def draw_batches(
-    samples: StackedSamples, seeds: Sequence[int], *, epochs: int, size: int | None
+    samples: StackedSamples,
+    seeds: Sequence[int],
+    *,
+    epochs: int,
+    size: int | None,
+    within: Sequence[NDArray[np.int64]] | None = None,
 ) -> Batches:
     """So many epochs in fresh seeded orders; full batches if `size` is None.
 
     The last batch of an epoch may be smaller: it is filled up with samples of weight 0 (which
     batch norm's statistics do see). A participant's batches depend on its seed and samples only.
+
+    Args:
+        within: which of its samples each participant uses, counted from its first; None: all.
     """
-    widest = int(samples.sizes.max())
+    if within is None:
+        within = [np.arange(count, dtype=np.int64) for count in samples.sizes]
+    widest = max(len(own) for own in within)
     width = widest if size is None else min(size, widest)
     indices, weights = [], []
-    for n, seed in enumerate(seeds):
-        count = int(samples.sizes[n])
+    for n, (seed, own) in enumerate(zip(seeds, within, strict=True)):
+        count = len(own)
         rng = np.random.default_rng(seed)
-        orders = [
-            np.arange(count) if size is None else rng.permutation(count) for _ in range(epochs)
-        ]
+        orders = [own if size is None else rng.permutation(own) for _ in range(epochs)]
         steps = -(-count // width)
-        rows = np.array([np.resize(order, steps * width) for order in orders], dtype=np.int64)
+        rows = np.array(
+            [np.resize(order, steps * width) for order in orders], dtype=np.int64
+        ).reshape(epochs, -1)
         valid = np.arange(steps * width).reshape(steps, width) < count
         mean = valid / valid.sum(axis=1, keepdims=True)
         indices.append(samples.starts[n] + rows.reshape(epochs * steps, width))
