@@ -8,7 +8,7 @@ Models are rows of numbers (`model.stacked`), so what an algorithm does with the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from securefair.algorithms.free_riding import FreeRide
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.architectures import architecture
@@ -68,6 +69,7 @@ class Cohort:
     device: str = "cpu"
     double: bool = False  # float64, for comparisons that must be exact; otherwise float32
     precision: Precision = "full"
+    free_riders: Mapping[str, FreeRide] = field(default_factory=dict)  # by participant's name
 
     def __post_init__(self) -> None:
         if len(self.participants) < 2:
@@ -87,6 +89,14 @@ class Cohort:
         name, times = Counter(self.names).most_common(1)[0]
         if times > 1:
             raise ConfigError("two participants have one name", where="participants", found=name)
+        strangers = sorted(self.free_riders.keys() - set(self.names))
+        if strangers:
+            raise ConfigError(
+                "no such participant",
+                where="free_riders",
+                found=", ".join(strangers),
+                expected=", ".join(self.names),
+            )
         kinds = {
             (part.features.shape[1:], part.classes)
             for participant in self.participants
@@ -212,6 +222,31 @@ class Cohort:
             frozen=frozen,
             precision=self.precision,
         )
+
+    def sent(
+        self, values: Tensor, round: int, seed: int, *, unchanged: Tensor | None = None
+    ) -> Tensor:
+        """What reaches others when participants send these values: free riders send their own.
+
+        The only place where a free rider differs: every algorithm passes what leaves participants
+        (models, updates, gradients, logits) through here before anybody uses it.
+
+        Args:
+            values: (N, ...), a row for each participant; left as it is.
+            round: of the run; noise depends on it, on the seed and the participant's name.
+            seed: of the run.
+            unchanged: (N, ...), what participants would send that did not train, such as the models
+                they received; None: zeros, which is what an update then is.
+        """
+        if not self.free_riders:
+            return values
+        result = values.clone()
+        for n, name in enumerate(self.names):
+            if name in self.free_riders:
+                idle = torch.zeros_like(values[n]) if unchanged is None else unchanged[n]
+                draw = derived_seed(seed, f"free ride {round}", name)
+                result[n] = self.free_riders[name].instead(idle, draw)
+        return result
 
     def gradients(
         self,
