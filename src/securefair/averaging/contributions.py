@@ -1,0 +1,184 @@
+"""The rules that a sender keeps, whatever the implementation: once a round, and never two sums.
+
+Sums over sets that differ by one sender differ by that sender's model. So a sender's message
+travels sealed (encrypted under a key of its own, drawn for it), and only the key opens it:
+
+    receiver                     sender
+    request        ------------>
+                   <------------ sealed contribution     any number of times, the same bytes
+    all arrived    ------------>
+                   <------------ key                     for one gathering a (receiver, round)
+
+A sender that is asked again for the same round with fewer senders contributes under fresh masks
+and will never release the key of the earlier attempt; once it has released a key it contributes
+to no other sum of that receiver in that round. A late message of a lost sender is useless:
+no sender that went on to another attempt releases the key without which the first sum stays shut.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from securefair.averaging.interface import Gathering, SumKeys, SumPlan, WeightedSums
+from securefair.errors import LocalProtocolError, RemoteProtocolError
+
+KEY_BYTES = 32
+"""Of a seal: AES-256 in counter mode, a fresh key for every message."""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a sender sent for one gathering.
+
+    Attributes:
+        gathering: the sum it is for.
+        request: what was asked.
+        sealed: the message, encrypted under `key`.
+        key: opens it; leaves the sender at most once a (receiver, round).
+        released: the key has left.
+    """
+
+    gathering: Gathering
+    request: bytes = field(repr=False)
+    sealed: bytes = field(repr=False)
+    key: bytes = field(repr=False)
+    released: bool = False
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """One sender's memory: the last attempt of every (receiver, round) it contributed to."""
+
+    made: Mapping[tuple[str, int], Contribution] = field(default_factory=dict)
+
+    def of(self, receiver: str, round: int) -> Contribution | None:
+        """The last attempt, None if there was none."""
+        return self.made.get((receiver, round))
+
+    def forget(self, before: int) -> Contributions:
+        """Without the rounds before that one, which nobody may ask for any more."""
+        left = {at: made for at, made in self.made.items() if at[1] >= before}
+        return Contributions(left)
+
+
+def contribute(
+    memory: Contributions,
+    sums: WeightedSums,
+    plan: SumPlan,
+    keys: SumKeys,
+    publics: Mapping[str, bytes],
+    gathering: Gathering,
+    sender: str,
+    request: bytes,
+    vector: NDArray[np.floating],
+) -> tuple[Contributions, bytes]:
+    """The sealed message of one sender, and its memory with it.
+
+    The same gathering and request give the same bytes, whatever the vector is by now. The other
+    arguments are those of `WeightedSums.contribute`.
+
+    Raises:
+        RemoteProtocolError: the receiver asks for what would let it compare two sums.
+        ModelError: see `WeightedSums.contribute`.
+    """
+    if sender not in gathering.senders:
+        raise RemoteProtocolError(
+            "asked somebody who is no sender of the sum",
+            culprit=gathering.receiver,
+            found=sender,
+            expected=", ".join(gathering.senders),
+        )
+    before = memory.of(gathering.receiver, gathering.round)
+    if before is not None:
+        if before.gathering == gathering and before.request == request:
+            return memory, before.sealed
+        _check_repeat(before, gathering)
+    message = sums.contribute(plan, keys, publics, gathering, sender, request, vector)
+    key = os.urandom(KEY_BYTES)
+    made = Contribution(gathering, request, _crypt(message, key), key)
+    at = (gathering.receiver, gathering.round)
+    return Contributions({**memory.made, at: made}), made.sealed
+
+
+def release(memory: Contributions, gathering: Gathering) -> tuple[Contributions, bytes]:
+    """The key of the message for that gathering, and the memory that it has left.
+
+    Raises:
+        RemoteProtocolError: this sender did not contribute to it, or went on to another attempt.
+    """
+    made = memory.of(gathering.receiver, gathering.round)
+    if made is None or made.gathering != gathering:
+        raise RemoteProtocolError(
+            "asked for the key of a sum that is not under way",
+            culprit=gathering.receiver,
+            where=f"round {gathering.round}, attempt {gathering.attempt}",
+            expected="nothing" if made is None else f"attempt {made.gathering.attempt}",
+        )
+    at = (gathering.receiver, gathering.round)
+    return Contributions({**memory.made, at: replace(made, released=True)}), made.key
+
+
+def open_sum(
+    sums: WeightedSums,
+    plan: SumPlan,
+    keys: SumKeys,
+    gathering: Gathering,
+    sealed: Mapping[str, bytes],
+    released: Mapping[str, bytes],
+) -> NDArray[np.float64]:
+    """sum_j w_j x_j, float64 (parameters,), from sealed messages and their keys.
+
+    Raises:
+        LocalProtocolError: a message or a key is missing.
+        RemoteProtocolError: a message or a key cannot be used.
+    """
+    for what, given in (("message", sealed), ("key", released)):
+        missing = [name for name in gathering.senders if name not in given]
+        if missing:
+            raise LocalProtocolError(
+                f"the sum lacks a {what}", where=", ".join(missing), hint="Repeat it without them"
+            )
+    opened = {}
+    for name in gathering.senders:
+        if len(released[name]) != KEY_BYTES:
+            raise RemoteProtocolError(
+                "sent a key of the wrong length",
+                culprit=name,
+                found=f"{len(released[name])} bytes",
+                expected=f"{KEY_BYTES} bytes",
+            )
+        opened[name] = _crypt(sealed[name], released[name])
+    return sums.total(plan, keys, gathering, opened)
+
+
+def _check_repeat(before: Contribution, gathering: Gathering) -> None:
+    """Refuse any second sum of a round but a later attempt with fewer senders, none opened yet."""
+    if before.released:
+        problem = "asked for another sum after one of this round was opened"
+    elif gathering.attempt <= before.gathering.attempt:
+        problem = "asked for another sum in the same attempt"
+    elif gathering.session != before.gathering.session:
+        problem = "repeats a sum of another session"
+    elif not set(gathering.senders) < set(before.gathering.senders):
+        problem = "repeats a sum with other senders than those left of it"
+    else:
+        return
+    raise RemoteProtocolError(
+        problem,
+        culprit=gathering.receiver,
+        where=f"round {gathering.round}",
+        found=f"attempt {gathering.attempt} with {', '.join(gathering.senders)}",
+        expected=f"attempt {before.gathering.attempt} with {', '.join(before.gathering.senders)}",
+    )
+
+
+def _crypt(data: bytes, key: bytes) -> bytes:
+    """Seal or unseal; the key is used for this message only, so that the counter starts at 0."""
+    encryptor = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+    return encryptor.update(data)
