@@ -18,6 +18,7 @@ from securefair.errors import PlanError
 from securefair.fairness import ReputationRule
 from securefair.model.training import OptimizerConfig
 from securefair.outcome import Outcome, Repetition, conclude
+from securefair.own_data import load_own
 from securefair.participant import ModelConfig
 from securefair.records import CONTROLS
 from securefair.report import (
@@ -51,7 +52,13 @@ def run_experiment(config: RunConfig, progress: Progress) -> Outcome:
 
 
 def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
-    """The participants that a configuration asks for."""
+    """The participants that a configuration asks for.
+
+    Raises:
+        SecureFairError: the data cannot be read, used or divided so.
+    """
+    if config.data.own:
+        return load_own(config, seed)
     partition = config.data.partition
     partitioner = None
     if partition is not None:

@@ -5,6 +5,14 @@ a `ConfigError` that names file, key, found and expected, `writing` turns it bac
 """
 
 from securefair.config.loading import demo_config, load_config, override, parse_config
+from securefair.config.own_data import (
+    BinaryColumn,
+    CategoricalColumn,
+    IgnoredColumn,
+    NumericColumn,
+    ParticipantSection,
+    TableSection,
+)
 from securefair.config.partition import (
     ClassLadderPartition,
     DirichletPartition,
@@ -32,6 +40,8 @@ from securefair.config.writing import to_toml
 
 __all__ = [
     "AlgorithmName",
+    "BinaryColumn",
+    "CategoricalColumn",
     "ClassLadderPartition",
     "DataSection",
     "DirichletPartition",
@@ -40,8 +50,11 @@ __all__ = [
     "EncryptionSection",
     "FairnessSection",
     "HomogeneousPartition",
+    "IgnoredColumn",
     "ImbalancedPartition",
     "ModelSection",
+    "NumericColumn",
+    "ParticipantSection",
     "Partition",
     "PathologicalPartition",
     "PowerLawPartition",
@@ -49,6 +62,7 @@ __all__ = [
     "ReportSection",
     "RunConfig",
     "RunSection",
+    "TableSection",
     "TrainingSection",
     "demo_config",
     "load_config",

@@ -19,7 +19,7 @@ from securefair.config.describing import (
     key_names,
     sections_with,
 )
-from securefair.config.sections import RunConfig
+from securefair.config.sections import CODE_SOURCES, RunConfig
 from securefair.errors import ConfigError
 
 _PROBLEMS = {  # pydantic's error types, in the words of whoever wrote the file
@@ -34,7 +34,7 @@ _PROBLEMS = {  # pydantic's error types, in the words of whoever wrote the file
 
 
 def load_config(path: Path | str) -> RunConfig:
-    """Read and check one TOML file.
+    """Read and check one TOML file; paths of data in it are relative to its folder.
 
     Raises:
         ConfigError: the file cannot be read, is not TOML, or a key is unknown, missing, of the
@@ -53,7 +53,7 @@ def load_config(path: Path | str) -> RunConfig:
         raise ConfigError(
             "the configuration file is not UTF-8 text", where=str(path), found=error.reason
         ) from error
-    return parse_config(text, source=str(path))
+    return _in_folder(parse_config(text, source=str(path)), Path(path).absolute().parent)
 
 
 def demo_config() -> RunConfig:
@@ -100,6 +100,25 @@ def override(
                 )
         inner[key] = value
     return _checked(table, source)
+
+
+def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
+    """The same configuration with absolute paths of data, so that it means the same anywhere."""
+    changes: dict[str, object] = {}
+    if config.participants:
+        changes["participants"] = tuple(
+            one.model_copy(
+                update={
+                    "file": folder / one.file,
+                    "test_file": None if one.test_file is None else folder / one.test_file,
+                }
+            )
+            for one in config.participants
+        )
+    if config.data.source in CODE_SOURCES:
+        found = folder / (config.data.module_folder or "")
+        changes["data"] = config.data.model_copy(update={"module_folder": found})
+    return config.model_copy(update=changes)
 
 
 def _checked(table: Mapping[str, object], source: str) -> RunConfig:

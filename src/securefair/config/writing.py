@@ -17,30 +17,57 @@ def to_toml(config: RunConfig, *, comments: bool = False) -> str:
 
     Args:
         config: what to write. Keys that are not set (None) have no TOML and are left out.
-        comments: precede each key by its description and what it accepts.
+        comments: precede each key by its description and what it accepts; of a list of sections,
+            in the first of each kind.
     """
     table = config.model_dump(mode="json", exclude_none=True)
-    return "\n".join(_section_lines(table, (), comments)).lstrip("\n") + "\n"
+    return "\n".join(_section_lines(table, (), "", comments, set())).lstrip("\n") + "\n"
 
 
 def _section_lines(
-    table: Mapping[str, object], location: Location, comments: bool
+    table: Mapping[str, object],
+    location: Location,
+    header: str,
+    comments: bool,
+    explained: set[Location],
 ) -> Iterator[str]:
-    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
-    if location:
+    """A section with its sub-sections; `location` is its place in the schema."""
+    comments = comments and location not in explained
+    explained.add(location)
+    if header:
         yield ""
-        yield f"[{'.'.join(map(str, location))}]"
-    for key, value in plain.items():
-        yield from _comment((*location, key)) if comments else ()
-        yield f"{key} = {_value(value)}"
+        yield header
+    for key, value in table.items():
+        if not _is_section(value):
+            yield from _comment((*location, key)) if comments else ()
+            yield f"{key} = {_value(value)}"
     if comments and location:
         for key in key_names(location):
             if key not in table:
                 yield from _comment((*location, key))
                 yield f"# {key} ="
+    name = header.strip("[]")
     for key, value in table.items():
+        inner = f"{name}.{key}" if name else key
         if isinstance(value, Mapping):
-            yield from _section_lines(value, (*location, key), comments)
+            place = _of_its_kind((*location, key), value)
+            yield from _section_lines(value, place, f"[{inner}]", comments, explained)
+        elif _is_section(value) and isinstance(value, list):
+            for one in value:
+                place = _of_its_kind((*location, key, 0), one)
+                yield from _section_lines(one, place, f"[[{inner}]]", comments, explained)
+
+
+def _is_section(value: object) -> bool:
+    """Whether a value has a header of its own: a table, or a list of tables."""
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, Mapping)
+
+
+def _of_its_kind(location: Location, value: Mapping[str, object]) -> Location:
+    """The place of a section in the schema, where its `kind` decides which keys it has."""
+    node = node_at(location) or {}
+    return (*location, str(value["kind"])) if "discriminator" in node else location
 
 
 def _comment(location: Location) -> Iterator[str]:

@@ -4,8 +4,16 @@ Place in the flow: **a batch of samples** -> features -> packed slots. Nothing h
 a participant's data: ranges and levels are public and the same for everyone.
 """
 
+from securefair.data.arrays import IndexedDataset, read_npz, samples_of
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
+from securefair.data.inference import (
+    ColumnSummary,
+    InferredTable,
+    infer_classes,
+    infer_table,
+    summarise,
+)
 from securefair.data.partition import (
     PARTITIONERS,
     ClassLadderPartitioner,
@@ -38,9 +46,12 @@ __all__ = [
     "Binary",
     "Categorical",
     "ClassLadderPartitioner",
+    "ColumnSummary",
     "DirichletPartitioner",
     "IidPartitioner",
     "ImbalancedPartitioner",
+    "IndexedDataset",
+    "InferredTable",
     "NaturalIdPartitioner",
     "Numeric",
     "ParticipantData",
@@ -54,9 +65,14 @@ __all__ = [
     "Target",
     "encode",
     "hold_out",
+    "infer_classes",
+    "infer_table",
     "load_heart",
     "load_population",
+    "read_npz",
     "read_rows",
     "read_spec",
+    "samples_of",
     "stratified_split",
+    "summarise",
 ]

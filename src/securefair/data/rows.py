@@ -1,4 +1,4 @@
-"""Records of a CSV file, with the place of each for error messages."""
+"""Records of a CSV or Parquet file, with the place of each for error messages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from securefair.data.parquet import read_parquet_cells
 from securefair.errors import DataError
 
 
@@ -15,16 +16,23 @@ class Row:
     """One record: its fields by column name, and where it stands, for error messages."""
 
     source: str
-    line: int  # 1-based line of the file, the header being line 1
+    line: int  # 1-based; in a text file the header is line 1
     fields: Mapping[str, str]
+    unit: str = "line"  # what `line` counts
+
+    def place(self, column: str) -> str:
+        """File, line and column, for error messages."""
+        return f"{self.source}, {self.unit} {self.line}, column {column}"
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The records of a comma-separated UTF-8 file whose first line names the columns.
+    """The records of a table: .parquet, or else comma-separated UTF-8 text with a line of names.
 
     Raises:
         DataError: the file cannot be read, or is no such table; names file and line.
     """
+    if path.suffix == ".parquet":
+        return read_parquet(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -36,13 +44,28 @@ def read_rows(path: Path) -> list[Row]:
     return parse_rows(text.splitlines(keepends=True), source=path.name)
 
 
+def read_parquet(path: Path) -> list[Row]:
+    """The records of a Parquet file, every cell as the text that CSV would have.
+
+    Raises:
+        DataError: the file cannot be read, pyarrow is not installed, or a column holds something
+            else than numbers, text, dates and truth values; names file and column.
+    """
+    header, columns = read_parquet_cells(path)
+    _check_header(header, where=path.name)
+    return [
+        Row(path.name, at, dict(zip(header, cells, strict=True)), unit="row")
+        for at, cells in enumerate(zip(*columns, strict=True), start=1)
+    ]
+
+
 def parse_rows(lines: Iterable[str], source: str) -> list[Row]:
     """As `read_rows`, from lines of text; `source` is the name that errors give."""
     reader = csv.reader(lines, strict=True)
     rows: list[Row] = []
     try:
         header = [name.strip() for name in next(reader, [])]
-        _check_header(header, source)
+        _check_header(header, where=f"{source}, line 1")
         for fields in reader:
             if not fields:  # a blank line
                 continue
@@ -62,8 +85,7 @@ def parse_rows(lines: Iterable[str], source: str) -> list[Row]:
     return rows
 
 
-def _check_header(header: Sequence[str], source: str) -> None:
-    where = f"{source}, line 1"
+def _check_header(header: Sequence[str], where: str) -> None:
     if not any(header):
         raise DataError("the table is empty", where=where, expected="a line of column names")
     repeated = sorted({name for name in header if header.count(name) > 1})

@@ -184,7 +184,7 @@ def _encode_value(
     if absent and not column.optional:
         raise DataError(
             "a value is missing",
-            where=_place(row, column.name),
+            where=row.place(column.name),
             hint="Fill it in, leave the patient out, or make the column optional for everyone",
         )
     width = len(column.levels) if isinstance(column, Categorical) else 1
@@ -201,7 +201,7 @@ def _present_value(row: Row, column: Numeric | Binary | Categorical, text: str) 
         if not math.isfinite(value):
             raise DataError(
                 "not a number",
-                where=_place(row, column.name),
+                where=row.place(column.name),
                 found=text,
                 expected=f"a finite number, usually {column.low:g} to {column.high:g}",
             )
@@ -212,7 +212,7 @@ def _present_value(row: Row, column: Numeric | Binary | Categorical, text: str) 
     if _code(text) not in codes:
         raise DataError(
             "unknown code",
-            where=_place(row, column.name),
+            where=row.place(column.name),
             found=text,
             expected=", ".join(levels),
         )
@@ -227,15 +227,11 @@ def _class(row: Row, name: str, class_of: Mapping[str, int]) -> int:
     if found is None:
         raise DataError(
             "not a known class",
-            where=_place(row, name),
+            where=row.place(name),
             found=row.fields[name],
             expected=", ".join(class_of),
         )
     return found
-
-
-def _place(row: Row, column: str) -> str:
-    return f"{row.source}, line {row.line}, column {column}"
 
 
 def _code(text: str) -> str:

@@ -1,0 +1,147 @@
+"""Sections about data that somebody brings: files of each participant, and how to read a table.
+
+The rules of a table are public: they belong to what the participants agreed on, and the same rules
+apply to everyone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from securefair.config.base import Section, contradiction, refuse_repeats
+
+
+def _codes(value: object) -> object:
+    """Let a single code stand for a list of one, and a whole number for its text."""
+    if isinstance(value, list | tuple):
+        return [_text(code) for code in value]
+    return [_text(value)]
+
+
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Code = Annotated[str, BeforeValidator(_text)]
+Codes = Annotated[tuple[Code, ...], BeforeValidator(_codes), Field(strict=False, min_length=1)]
+FilePath = Annotated[Path, Field(strict=False)]
+
+
+class ParticipantSection(Section):
+    """[[participants]]: who takes part, and where its samples are."""
+
+    name: str = Field(min_length=1, max_length=80, description="Name of the participant")
+    file: FilePath = Field(
+        description="Its samples: .csv, .parquet or .npz; a path relative to this file"
+    )
+    test_file: FilePath | None = Field(
+        default=None,
+        description="Samples to test on; otherwise a part of `file` is held out",
+    )
+
+
+class _ColumnSection(Section):
+    name: str = Field(min_length=1, description="Name of the column")
+
+
+class _FeatureSection(_ColumnSection):
+    optional: bool = Field(
+        default=False,
+        description="Values may be missing; adds a feature that says so. Otherwise it is an error",
+    )
+
+
+class NumericColumn(_FeatureSection):
+    """A measurement."""
+
+    kind: Literal["numeric"] = Field(description="What the values are")
+    low: float = Field(description="This value and all below become -1; known beforehand")
+    high: float = Field(description="This value and all above become 1; known beforehand")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.low >= self.high:
+            raise contradiction(
+                "low", "not a range", found=self.low, expected=f"less than high = {self.high}"
+            )
+        return self
+
+
+class BinaryColumn(_FeatureSection):
+    """Yes or no."""
+
+    kind: Literal["binary"] = Field(description="What the values are")
+    no: Code = Field(default="0", description="The code that becomes -1")
+    yes: Code = Field(default="1", description="The code that becomes 1")
+
+
+class CategoricalColumn(_FeatureSection):
+    """One of several."""
+
+    kind: Literal["categorical"] = Field(description="What the values are")
+    levels: Codes = Field(description="All codes that may occur; one feature each")
+
+
+class IgnoredColumn(_ColumnSection):
+    """Not a feature."""
+
+    kind: Literal["ignored"] = Field(description="What the values are")
+
+
+ColumnSection = Annotated[
+    NumericColumn | BinaryColumn | CategoricalColumn | IgnoredColumn,
+    Field(discriminator="kind"),
+]
+
+
+class TableSection(Section):
+    """[table]: the agreed rules that turn a table into features and labels."""
+
+    label: str | None = Field(
+        default=None, description="Column to predict; needed for .csv and .parquet"
+    )
+    classes: Annotated[tuple[Codes, ...], Field(strict=False)] = Field(
+        default=(),
+        description="Codes of the label, one class each; a list of codes shares a class. "
+        "Without it: the codes that occur",
+    )
+    missing: Codes = Field(
+        default=("", "?", "NA", "NaN", "nan"), description="Codes of a missing value"
+    )
+    origin: Literal["public", "participants"] = Field(
+        default="public",
+        description="Where ranges and levels come from: general knowledge, or what occurs in the "
+        "participants' tables, which tells everyone something of them",
+    )
+    columns: Annotated[tuple[ColumnSection, ...], Field(strict=False)] = Field(
+        default=(),
+        description="The features; other columns are not used. Without any: inferred, and shown",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [column.name for column in self.columns]
+        refuse_repeats("columns", names)
+        if self.label in names:
+            raise contradiction(
+                "columns",
+                "the label is among the features",
+                found=self.label,
+                expected="features other than the label",
+            )
+        if names and all(column.kind == "ignored" for column in self.columns):
+            raise contradiction(
+                "columns", "no column is a feature", found=names, expected="one or more features"
+            )
+        if len(self.classes) == 1:
+            raise contradiction(
+                "classes",
+                "there is nothing to tell apart",
+                found=[list(codes) for codes in self.classes],
+                expected="two or more classes",
+            )
+        refuse_repeats("classes", [code for codes in self.classes for code in codes])
+        return self

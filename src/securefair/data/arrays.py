@@ -1,0 +1,181 @@
+"""Samples from arrays and data sets: .npz files, and whatever a torch data set gives.
+
+No torch here: a tensor is what numpy can read. Features come as they are or from one public range
+that becomes [-1, 1]; nothing is fitted to anybody's data.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.errors import DataError
+
+FeatureRange = tuple[float, float]
+
+
+@runtime_checkable
+class IndexedDataset(Protocol):
+    """A data set with samples by number, such as a map-style torch.utils.data.Dataset."""
+
+    def __len__(self) -> int:
+        """Number of samples."""
+
+    def __getitem__(self, index: int, /) -> object:
+        """One sample: its features and its label."""
+
+
+def samples_of(
+    data: object,
+    *,
+    where: str,
+    classes: int | None = None,
+    feature_range: FeatureRange | None = None,
+) -> Samples:
+    """Samples with features (B, d) float64 in [-1, 1].
+
+    Args:
+        data: `Samples`; a pair (features, labels) of arrays or tensors; or an indexed data set
+            whose entries are such pairs for one sample. Features of more dimensions are flattened,
+            labels may have trailing dimensions of size 1.
+        where: whose data, for error messages.
+        classes: number of classes; None takes the largest label for the last class.
+        feature_range: becomes [-1, 1], values beyond are clipped; None: features must be within
+            [-1, 1] already.
+
+    Raises:
+        DataError: it is none of these, has no samples, or holds NaN, features beyond [-1, 1] or
+            labels that are no classes; names `where`, sample and feature.
+    """
+    if isinstance(data, Samples):
+        classes = classes or data.classes
+        data = (data.features, data.labels)
+    features, labels = _arrays(data, where)
+    flat = _features(features, where)
+    found = _labels(labels, where)
+    if len(flat) != len(found):
+        raise DataError(
+            "features and labels disagree", where=where, found=f"{len(flat)} and {len(found)}"
+        )
+    wrong = ~np.isfinite(flat)
+    if wrong.any():
+        at = np.argwhere(wrong)[0]
+        raise DataError(
+            "a feature is NaN or infinite",
+            where=f"{where}, sample {at[0]}, feature {at[1]}",
+            hint="Fill missing values before, or add a feature that says so",
+        )
+    scaled = _scaled(flat, feature_range, where)
+    known = int(found.max()) + 1 if classes is None else classes
+    if found.min() < 0 or found.max() >= known:
+        at = int(np.flatnonzero((found < 0) | (found >= known))[0])
+        raise DataError(
+            "a label is no class",
+            where=f"{where}, sample {at}",
+            found=int(found[at]),
+            expected=f"0 to {known - 1}",
+        )
+    return Samples(scaled, found, known)
+
+
+def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """The arrays `features` (B, ...) and `labels` (B,) of a .npz file.
+
+    Raises:
+        DataError: the file cannot be read, an array is missing, or it holds Python objects, which
+            are never loaded.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            absent = [name for name in ("features", "labels") if name not in archive]
+            if absent:
+                raise DataError(
+                    "an array is missing",
+                    where=f"{path.name}, {absent[0]}",
+                    found=", ".join(archive.files) or "no array",
+                    expected="features and labels",
+                )
+            return archive["features"], archive["labels"]
+    except OSError as error:
+        raise DataError("cannot read the arrays", where=str(path), found=error.strerror) from error
+    except (ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise DataError("not a .npz file of numbers", where=str(path), found=str(error)) from error
+
+
+def _arrays(data: object, where: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    if isinstance(data, tuple) and len(data) == 2:
+        return np.asarray(data[0]), np.asarray(data[1])
+    if isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
+        raise DataError(
+            "this is no data set",
+            where=where,
+            found=type(data).__name__,
+            expected="(features, labels), or samples by number as torch's map-style data sets",
+        )
+    features, labels = [], []
+    for at in range(len(data)):
+        match data[at]:
+            case (x, y):
+                features.append(np.asarray(x))
+                labels.append(np.asarray(y).reshape(-1))
+            case other:
+                raise DataError(
+                    "a sample is no pair of features and label",
+                    where=f"{where}, sample {at}",
+                    found=type(other).__name__,
+                )
+    if not features:
+        raise DataError("there are no samples", where=where)
+    try:
+        return np.stack(features), np.stack(labels)
+    except ValueError as error:
+        raise DataError("samples differ in shape", where=where, found=str(error)) from error
+
+
+def _features(features: NDArray[np.generic], where: str) -> NDArray[np.float64]:
+    if features.dtype.kind not in "fiub" or features.ndim == 0:
+        raise DataError(
+            "features are not numbers", where=where, found=f"{features.dtype} {features.shape}"
+        )
+    if features.size == 0:
+        raise DataError("there are no samples, or no features", where=where, found=features.shape)
+    return features.reshape(len(features), -1).astype(np.float64)
+
+
+def _labels(labels: NDArray[np.generic], where: str) -> NDArray[np.int64]:
+    one_each = labels.ndim >= 1 and labels.size == len(labels)
+    whole = one_each and labels.dtype.kind in "fiub"
+    if whole and labels.dtype.kind == "f":
+        whole = bool(np.isfinite(labels).all() and (labels == np.rint(labels)).all())
+    if not whole:
+        raise DataError(
+            "labels are not one class number a sample",
+            where=where,
+            found=f"{labels.dtype} {labels.shape}",
+            expected="whole numbers from 0, (B,)",
+        )
+    return labels.reshape(-1).astype(np.int64)
+
+
+def _scaled(
+    features: NDArray[np.float64], feature_range: FeatureRange | None, where: str
+) -> NDArray[np.float64]:
+    if feature_range is not None:
+        low, high = feature_range
+        return np.clip(2.0 * (features - low) / (high - low) - 1.0, -1.0, 1.0)
+    beyond = np.abs(features) > 1.0
+    if beyond.any():
+        at = np.argwhere(beyond)[0]
+        raise DataError(
+            "a feature lies beyond [-1, 1]",
+            where=f"{where}, sample {at[0]}, feature {at[1]}",
+            found=round(float(features[tuple(at)]), 4),
+            hint="Give a feature_range known beforehand, such as [-3, 3] for standardised values",
+        )
+    return features

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import TensorDataset
+
+from securefair.data import Samples, read_npz, samples_of
+from securefair.errors import DataError
+
+X = np.array([[0.5, -1.0], [0.25, 1.0], [0.0, 0.0]])
+Y = np.array([0, 1, 1])
+
+
+class Listed:
+    """A map-style data set without torch."""
+
+    def __init__(self, *pairs):
+        self.pairs = pairs
+
+    def __len__(self):
+        return len(self.pairs)
+
+    def __getitem__(self, index):
+        return self.pairs[index]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        (X, Y),
+        (X.tolist(), Y.tolist()),
+        (torch.tensor(X), torch.tensor(Y)),
+        (X, Y.astype(float)),
+        (X, Y[:, None]),
+        (X[:, :, None], Y),
+        Samples(X, Y, 2),
+        TensorDataset(torch.tensor(X, dtype=torch.float32), torch.tensor(Y)),
+        TensorDataset(torch.tensor(X), torch.tensor(Y, dtype=torch.float32)[:, None]),
+        Listed(*((x, y) for x, y in zip(X, Y, strict=True))),
+    ],
+    ids=[
+        *("arrays", "lists", "tensors", "float labels", "column of labels", "more dimensions"),
+        *("samples", "data set", "FLamby's shapes", "no torch"),
+    ],
+)
+def test_every_form_gives_the_same_samples(data):
+    samples = samples_of(data, where="here")
+    np.testing.assert_allclose(samples.features, X)
+    assert samples.features.dtype == np.float64
+    assert samples.labels.tolist() == Y.tolist()
+    assert samples.classes == 2
+
+
+def test_a_public_range_is_scaled_and_clipped():
+    samples = samples_of(
+        ([[-9.0], [0.0], [1.5], [3.0]], [0, 0, 1, 1]), where="w", feature_range=(-3, 3)
+    )
+    assert samples.features.ravel().tolist() == [-1, 0, 0.5, 1]
+
+
+def test_classes_may_be_more_than_occur():
+    assert samples_of((X, Y), where="w", classes=5).classes == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (([[0.0, np.nan]], [0]), ("sample 0, feature 1", "NaN")),
+        (([[0.0], [2.5]], [0, 1]), ("sample 1, feature 0", "2.5", "feature_range")),
+        (([[0.0], [0.1]], [0, -1]), ("sample 1", "found -1")),
+        (([[0.0]], [0.5]), ("not one class number",)),
+        (([[0.0]], [[0, 1]]), ("not one class number", "(1, 2)")),
+        (([[0.0]], [np.nan]), ("not one class number",)),
+        (([[0.0], [0.0]], [0]), ("disagree", "2 and 1")),
+        (([["a"]], [0]), ("features are not numbers",)),
+        ((np.zeros((0, 2)), np.zeros(0, int)), ("no samples",)),
+        (Listed(), ("no samples",)),
+        (Listed(3), ("sample 0", "no pair", "int")),
+        (Listed(([0.0], 0), ([0.0, 1.0], 0)), ("differ in shape",)),
+        ({"x": 1}, ("no data set", "dict")),
+        (7, ("no data set", "int")),
+    ],
+)
+def test_what_cannot_be_used_is_named(data, words):
+    with pytest.raises(DataError) as caught:
+        samples_of(data, where="north")
+    for word in ("north", *words):
+        assert word in str(caught.value)
+
+
+def test_npz_files_are_read(tmp_path):
+    np.savez(tmp_path / "a.npz", features=X, labels=Y)
+    assert samples_of(read_npz(tmp_path / "a.npz"), where="a").labels.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (None, ("cannot read", "No such file")),
+        (lambda path: path.write_bytes(b"not a zip"), ("not a .npz file",)),
+        (lambda path: path.write_bytes(b""), ("not a .npz file",)),
+        (lambda path: np.savez(path, features=X), ("labels", "missing", "found 'features'")),
+        (
+            lambda path: np.savez(path, features=np.array([{}], dtype=object), labels=Y),
+            ("not a .npz file",),
+        ),
+    ],
+)
+def test_npz_files_that_cannot_be_used(tmp_path, write, words):
+    path = tmp_path / "a.npz"
+    if write:
+        write(path)
+    with pytest.raises(DataError) as caught:
+        read_npz(path)
+    for word in ("a.npz", *words):
+        assert word in str(caught.value)

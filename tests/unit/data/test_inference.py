@@ -1,0 +1,128 @@
+"""Rules found from summaries: what they are, what they leave out, and that rows stay apart."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.data import (
+    Binary,
+    Categorical,
+    Numeric,
+    encode,
+    infer_classes,
+    infer_table,
+    summarise,
+)
+from securefair.data.rows import parse_rows
+from securefair.errors import DataError
+
+NORTH = ["id,age,sex,pain,note,bp,same,ill\n"]
+NORTH += [
+    f"{n},{34 + n},{'fm'[n % 2]},{'abc'[n % 3]},text {n},{120 + n}.5,1,{n % 2}\n" for n in range(30)
+]
+SOUTH = ["ill,id,sex,pain,note,bp,same,age\n", "0,1,m,d,x,NA,1,81\n", "2,2,f,a,y,90,1,\n"]
+
+
+def summary(lines):
+    return summarise(parse_rows(lines, "t.csv"), ("", "NA"))
+
+
+def inferred(**changes):
+    return infer_table(
+        {"north": summary(NORTH), "south": summary(SOUTH)},
+        label="ill",
+        missing=("", "NA"),
+        **changes,
+    )
+
+
+def test_every_kind_is_recognised_over_all_participants():
+    found = inferred()
+    assert found.spec.columns == (
+        Numeric(name="age", low=30, high=90, optional=True),
+        Binary(name="sex", no="f", yes="m"),
+        Categorical(name="pain", levels=("a", "b", "c", "d")),
+        Numeric(name="bp", low=90, high=150, optional=True),
+    )
+    assert found.spec.target.groups == (("0",), ("1",), ("2",))
+    assert found.unused == {
+        "id": "looks like an identifier",
+        "note": "more than 20 different texts",
+        "same": "always the same",
+    }
+
+
+def test_the_rules_read_every_table_they_came_from():
+    spec = inferred().spec
+    for lines in (NORTH, SOUTH):
+        samples = encode(parse_rows(lines, "t.csv"), spec)
+        assert abs(samples.features).max() <= 1
+
+
+def test_given_classes_are_kept():
+    assert inferred(classes=[["0"], ["1", "2"]]).spec.target.groups == (("0",), ("1", "2"))
+
+
+def test_a_summary_holds_no_more_than_it_says():
+    """At most 21 texts of a column leave a participant, whatever the column holds."""
+    notes = next(column for column in summary(NORTH) if column.name == "note")
+    assert len(notes.levels) == 21
+    assert (notes.low, notes.high, notes.missing) == (None, None, False)
+
+
+@given(
+    st.floats(-1e12, 1e12),
+    st.floats(1e-9, 1e12),
+)
+def test_ranges_are_wider_than_what_they_came_from_and_of_few_digits(low, span):
+    high = low + span
+    values = [low, (low + high) / 2, high]
+    if len({repr(value) for value in values}) < 3:
+        return
+    lines = ["x,y\n", *(f"{value!r},{at % 2}\n" for at, value in enumerate(values))]
+    (column,) = infer_table({"a": summary(lines)}, label="y").spec.columns
+    assert column.low <= low
+    assert high <= column.high
+    # Each side moves by less than one unit of the span's first digit.
+    assert column.high - column.low <= 3 * (high - low) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (["age,ill\n", "1,0\n"], ("participant south", "lacks", "pain", "than north's")),
+        ([NORTH[0].replace("age", "years"), *NORTH[1:]], ("has also years", "lacks age")),
+    ],
+)
+def test_differing_columns_are_named_with_the_participant(other, words):
+    with pytest.raises(DataError) as caught:
+        infer_table({"north": summary(NORTH), "south": summary(other)}, label="ill")
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("illl", ("participant north", "not a column", "'illl'")),
+        ("note", ("column note", "more than 20", "2 to 20 classes")),
+        ("same", ("column same", "found '1'")),
+    ],
+)
+def test_a_label_that_cannot_be_one(label, words):
+    with pytest.raises(DataError) as caught:
+        infer_table({"north": summary(NORTH)}, label=label)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_table_without_features_is_refused():
+    lines = ["id,ill\n", "1,0\n", "2,1\n"]
+    with pytest.raises(DataError, match=r"no column.*id: looks like an identifier"):
+        infer_table({"a": summary(lines)}, label="ill")
+
+
+def test_classes_alone_are_everyones_codes_by_size():
+    lines = ["ill\n", "10\n", "9.0\n", "x\n"]
+    summaries = {"a": summary(lines), "b": summary(["ill\n", "09\n"])}
+    assert infer_classes(summaries, "ill") == (("9",), ("10",), ("x",))
