@@ -6,24 +6,35 @@
 `ckks` and `crypten` are four ways to carry them out, chosen by name with `get_averaging`.
 """
 
+from securefair.averaging.contributions import (
+    Contribution,
+    Contributions,
+    contribute,
+    open_sum,
+    release,
+)
+from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import (
     AVERAGING,
-    Gathering,
     SumKeys,
-    SumPlan,
-    SumWish,
     WeightedSums,
     get_averaging,
     plan_sum,
 )
+from securefair.averaging.wish import SumPlan, SumWish
 
 __all__ = [
     "AVERAGING",
+    "Contribution",
+    "Contributions",
     "Gathering",
     "SumKeys",
     "SumPlan",
     "SumWish",
     "WeightedSums",
+    "contribute",
     "get_averaging",
+    "open_sum",
     "plan_sum",
+    "release",
 ]

@@ -20,12 +20,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from securefair.averaging.interface import Gathering, SumKeys, SumPlan, WeightedSums
+from securefair.averaging.gathering import Gathering
+from securefair.averaging.interface import SumKeys, WeightedSums
+from securefair.averaging.wish import SumPlan
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
 KEY_BYTES = 32
@@ -69,7 +72,7 @@ class Contributions:
 
 def contribute(
     memory: Contributions,
-    sums: WeightedSums,
+    sums: WeightedSums[Any, Any],
     plan: SumPlan,
     keys: SumKeys,
     publics: Mapping[str, bytes],
@@ -125,7 +128,7 @@ def release(memory: Contributions, gathering: Gathering) -> tuple[Contributions,
 
 
 def open_sum(
-    sums: WeightedSums,
+    sums: WeightedSums[Any, Any],
     plan: SumPlan,
     keys: SumKeys,
     gathering: Gathering,

@@ -1,0 +1,126 @@
+"""What is agreed before any sum: sizes, range and precision, and what a plan makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.averaging.gathering import MIN_SENDERS
+from securefair.errors import ModelError, PlanError
+
+MAX_PARAMETERS, MAX_SENDERS = 1 << 28, 1 << 12
+MAX_BOUND = 2.0**40
+
+CLEAR_BYTES = 4
+"""What a parameter takes when a model is sent in the clear: float32."""
+
+CHUNK = 1 << 18
+"""Parameters worked on at once: temporaries of a few megabytes, whatever the model's size."""
+
+
+class SumWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the participants agree on before any sum.
+
+    Attributes:
+        parameters: length of everyone's parameter vector.
+        senders: most senders of one sum, at least 2.
+        bound: largest |parameter|; a vector beyond it is refused before anything is sent.
+        precision: largest error of a coordinate of a sum, over the bound.
+        flooding_bits: of `ckks`: statistical hiding of noise that depends on parameters.
+        max_share: of `masked`: every sender is shown all weights of the sum and refuses if one
+            of them exceeds this share of their total; None: each sees its own weight only.
+    """
+
+    parameters: int
+    senders: int
+    bound: float = 16.0
+    precision: float = 2.0**-16
+    flooding_bits: int = 30
+    max_share: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumPlan:
+    """The public facts of every sum under one wish; implementations add their formats.
+
+    Attributes:
+        averaging: name of the implementation.
+        wish: what was asked for.
+        error_bound: no coordinate of a sum of honest contributions is further off.
+        public_key_bytes: of `SumKeys.public`, once per collaboration.
+        request_bytes: receiver -> sender, once a sum, at most.
+        contribution_bytes: sender -> receiver, once a sum.
+    """
+
+    averaging: str
+    wish: SumWish
+    error_bound: float
+    public_key_bytes: int
+    request_bytes: int
+    contribution_bytes: int
+
+    @property
+    def clear_bytes(self) -> int:
+        """What sending the model in the clear would take."""
+        return CLEAR_BYTES * self.wish.parameters
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes on which all participants must agree."""
+        facts = msgspec.json.encode((self.averaging, self.wish, self.contribution_bytes))
+        return hashlib.sha256(b"securefair sum plan\0" + facts).digest()
+
+
+def check_wish(wish: SumWish) -> None:
+    """Refuse what no implementation could grant.
+
+    Raises:
+        PlanError: names the field.
+    """
+    for where, value, least, most in (
+        ("parameters", wish.parameters, 1, MAX_PARAMETERS),
+        ("senders", wish.senders, MIN_SENDERS, MAX_SENDERS),
+        ("bound", wish.bound, 1 / MAX_BOUND, MAX_BOUND),
+        ("precision", wish.precision, 2.0**-48, 0.5),
+        ("flooding_bits", wish.flooding_bits, 0, 60),
+        ("max_share", 1.0 if wish.max_share is None else wish.max_share, 1 / wish.senders, 1),
+    ):
+        if not least <= value <= most:  # NaN is not within
+            raise PlanError("out of range", where=where, found=value, expected=f"{least} to {most}")
+
+
+def check_vector(plan: SumPlan, vector: NDArray[np.floating]) -> None:
+    """Refuse what would be cut or wrap around, before anything of it is sent.
+
+    Raises:
+        ModelError: another shape or type, not finite, or beyond the bound.
+    """
+    if vector.ndim != 1 or len(vector) != plan.wish.parameters or vector.dtype.kind != "f":
+        raise ModelError(
+            "the parameters differ from the plan in number or type",
+            found=f"{vector.dtype} {vector.shape}",
+            expected=f"floats ({plan.wish.parameters},)",
+            hint="All participants must share one architecture",
+        )
+    largest = largest_magnitude(vector)
+    if not math.isfinite(largest):
+        raise ModelError("a parameter is not finite", hint="The training diverged")
+    if largest > plan.wish.bound:
+        raise ModelError(
+            "a parameter exceeds the planned range",
+            found=f"{largest:.6g}",
+            expected=f"at most {plan.wish.bound:g} in magnitude",
+            hint="Plan with a larger bound, or train with more weight decay",
+        )
+
+
+def largest_magnitude(vector: NDArray[np.floating]) -> float:
+    """max |x_i|; NaN if any is NaN."""
+    pieces = [vector[at : at + CHUNK] for at in range(0, len(vector), CHUNK)]
+    ends = [end for piece in pieces for end in (piece.max(), piece.min())]
+    return float(np.abs(np.array(ends)).max())
