@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -50,6 +50,10 @@ class OptimizerConfig:
                     found=getattr(self, name),
                     expected=expected,
                 )
+
+    def scaled(self, factor: float) -> OptimizerConfig:
+        """The same with another learning rate, for a schedule."""
+        return replace(self, learning_rate=factor * self.learning_rate)
 
 
 @dataclass(frozen=True, eq=False)

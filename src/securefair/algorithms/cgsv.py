@@ -1,0 +1,86 @@
+"""Gradient-driven rewards (Xu et al. 2021), by the cosine gradient Shapley value (CGSV).
+
+Not among the papers whose tables are reproduced on their own: CYCle compares itself with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.gradient_rewards import (
+    RewardState,
+    alignment,
+    begin,
+    links_between,
+    rewarded,
+    smoothed,
+)
+from securefair.algorithms.settings import check_settings
+from securefair.records import RoundRecord
+
+LEAST = 1e-3  # of a reputation: nobody is ever removed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cgsv:
+    """CGSV: beta is how equal rewards are; the larger, the closer to everything for everyone.
+
+    Args:
+        gamma: norm of every update; 0.5 for MNIST, 0.15 for CIFAR-10.
+
+    Raises:
+        ConfigError: a setting out of range.
+    """
+
+    gamma: float = 0.15
+    beta: float = 1.0
+    local_epochs: int = 1
+    decay: float = 0.977  # of the learning rate, a round
+    name: str = "cgsv"
+
+    def __post_init__(self) -> None:
+        check_settings(
+            self,
+            gamma=(self.gamma > 0, "above 0"),
+            beta=(self.beta > 0, "above 0"),
+            local_epochs=(self.local_epochs >= 1, "1 or more"),
+            decay=(0 < self.decay <= 1, "in (0, 1]"),
+        )
+
+    def init(self, population: Cohort, seed: int) -> RewardState:
+        """One initialisation for all, everyone equal."""
+        return begin(population, seed)
+
+    def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
+        """Train, upload, be rated; the model of before the training gets the reward."""
+        before = state.learners.vectors
+        trained = population.train(
+            state.learners,
+            epochs=self.local_epochs,
+            seed=state.seed,
+            clock=state.round,
+            optimizer=population.optimizer.scaled(self.decay**state.round),
+        )
+        update = population.sent(trained.vectors - before, round=state.round, seed=state.seed)
+        update = torch.nan_to_num(self.gamma * update / update.norm(dim=1, keepdim=True))
+        aggregate = (state.reputation[:, None].to(update.dtype) * update).sum(dim=0)
+        phi = alignment(update, aggregate)
+        reputation = smoothed(state.reputation, phi, state.present, least=LEAST)
+        earned = torch.tanh(self.beta * reputation)
+        after = rewarded(population, before, aggregate, earned / earned.max())
+        count = len(population.names)
+        record = population.record(
+            self.name,
+            state.round,
+            after,
+            links=links_between(state.present),
+            reputation=reputation.expand(count, count),
+            alignment=phi.expand(count, count),
+            numbers_sent=[population.stacked.length] * count,
+        )
+        return RewardState(
+            state.seed, state.round + 1, trained.moved(after), reputation, state.present
+        ), record

@@ -1,0 +1,101 @@
+"""Distributed selective SGD (Shokri, Shmatikov 2015), round-robin, as CFFL compares itself with it.
+
+Participants take turns: each downloads the server's newest parameters, trains, and uploads the
+largest coordinates of what changed. Everyone gets everything, whatever it contributed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.coordinates import largest
+from securefair.algorithms.settings import check_settings
+from securefair.model.seeds import derived_seed
+from securefair.model.stacked_training import Learners
+from securefair.records import RoundRecord
+
+PRETRAINING_CLOCK = -1  # rounds count from 0
+
+
+@dataclass(frozen=True, eq=False)
+class DssgdState:
+    """Everything that a next round depends on."""
+
+    seed: int
+    round: int
+    learners: Learners
+    server: Tensor  # (V,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dssgd:
+    """Round-robin DSSGD; the order of turns is drawn anew each round.
+
+    Raises:
+        ConfigError: a setting out of range.
+    """
+
+    upload_rate: float = 0.1  # theta_u
+    clip: float = 0.01  # of every coordinate of an update
+    local_epochs: int = 2
+    decay: float = 0.977  # of the learning rate, a round
+    pretraining_epochs: int = 0
+    name: str = "dssgd"
+
+    def __post_init__(self) -> None:
+        check_settings(
+            self,
+            upload_rate=(0 < self.upload_rate <= 1, "in (0, 1]"),
+            clip=(self.clip > 0, "above 0"),
+            local_epochs=(self.local_epochs >= 1, "1 or more"),
+            decay=(0 < self.decay <= 1, "in (0, 1]"),
+            pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
+        )
+
+    def init(self, population: Cohort, seed: int) -> DssgdState:
+        """One initialisation for all; after pretraining, the server begins with the mean model."""
+        learners = population.start(seed, common=True)
+        if self.pretraining_epochs:
+            learners = population.train(
+                learners, epochs=self.pretraining_epochs, seed=seed, clock=PRETRAINING_CLOCK
+            )
+        return DssgdState(seed, 0, learners, learners.vectors.mean(dim=0))
+
+    def round(self, state: DssgdState, population: Cohort) -> tuple[DssgdState, RoundRecord]:
+        """Everyone's turn once; models are those that participants hold after their turns."""
+        count, length = len(population.names), population.stacked.length
+        uploaded = math.ceil(self.upload_rate * length)
+        optimizer = population.optimizer.scaled(self.decay**state.round)
+        server, vectors = state.server.clone(), state.learners.vectors.clone()
+        momentum = state.learners.momentum.clone()
+        turns = np.random.default_rng(derived_seed(state.seed, f"turns {state.round}", ""))
+        for n in turns.permutation(count).tolist():
+            own = Learners(server[None], momentum[n : n + 1])
+            own = population.train(
+                own,
+                epochs=self.local_epochs,
+                seed=state.seed,
+                clock=state.round,
+                optimizer=optimizer,
+                only=[n],
+            )
+            update = (own.vectors[0] - server).clamp(-self.clip, self.clip)
+            updates = torch.zeros_like(vectors)
+            updates[n] = largest(update, uploaded)
+            vectors[n] = server + update
+            momentum[n] = own.momentum[0]
+            server += population.sent(updates, round=state.round, seed=state.seed)[n]
+        record = population.record(
+            self.name,
+            state.round,
+            vectors,
+            links=~torch.eye(count, dtype=torch.bool),
+            numbers_sent=[uploaded] * count,
+        )
+        return DssgdState(state.seed, state.round + 1, Learners(vectors, momentum), server), record

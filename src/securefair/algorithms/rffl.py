@@ -1,0 +1,105 @@
+"""Robust and Fair Federated Learning (Xu, Lyu 2020, "A Reputation Mechanism Is All You Need").
+
+Not among the papers whose tables are reproduced on their own: CYCle compares itself with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.gradient_rewards import (
+    RewardState,
+    alignment,
+    begin,
+    links_between,
+    rewarded,
+    smoothed,
+)
+from securefair.algorithms.settings import check_settings
+from securefair.records import RoundRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rffl:
+    """RFFL: from round `warm_up` on, who is rated below 1 / (3 |R|) is removed.
+
+    Args:
+        gamma: largest norm of an update.
+        weights: of updates in the aggregate: by training samples, or by reputation.
+        keep_local: a participant adds its reward to the model it trained; by default the model of
+            before the training is restored first, so that the reward is all that it gets.
+
+    Raises:
+        ConfigError: a setting out of range.
+    """
+
+    gamma: float = 0.5
+    local_epochs: int = 1
+    decay: float = 0.977  # of the learning rate, a round
+    warm_up: int = 10
+    weights: Literal["size", "reputation"] = "size"
+    keep_local: bool = False
+    name: str = "rffl"
+
+    def __post_init__(self) -> None:
+        check_settings(
+            self,
+            gamma=(self.gamma > 0, "above 0"),
+            local_epochs=(self.local_epochs >= 1, "1 or more"),
+            decay=(0 < self.decay <= 1, "in (0, 1]"),
+            warm_up=(self.warm_up >= 0, "0 or more"),
+        )
+
+    def init(self, population: Cohort, seed: int) -> RewardState:
+        """One initialisation for all, everyone present and equal."""
+        return begin(population, seed)
+
+    def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
+        """Train, upload, be rated, and be rewarded; the removed train alone."""
+        before = state.learners.vectors
+        trained = population.train(
+            state.learners,
+            epochs=self.local_epochs,
+            seed=state.seed,
+            clock=state.round,
+            optimizer=population.optimizer.scaled(self.decay**state.round),
+        )
+        update = population.sent(trained.vectors - before, round=state.round, seed=state.seed)
+        update = update * (self.gamma / update.norm(dim=1, keepdim=True)).clamp(max=1.0)
+        update = torch.nan_to_num(update)  # of length 0: 0 * inf
+        weights = self._weights(state, population)
+        aggregate = (weights[:, None].to(update.dtype) * update).sum(dim=0)
+        phi = alignment(update, aggregate)
+        reputation = smoothed(state.reputation, phi, state.present, least=0.0)
+        present = state.present
+        if state.round >= self.warm_up:
+            present = present & (reputation >= 1 / (3 * int(present.sum())))
+            reputation = torch.where(present, reputation, 0)
+            reputation = reputation / reputation.sum()
+        base = trained.vectors if self.keep_local else before
+        base = torch.where(present[:, None], base, trained.vectors)
+        after = rewarded(population, base, aggregate, reputation / reputation.max())
+        count = len(population.names)
+        record = population.record(
+            self.name,
+            state.round,
+            after,
+            links=links_between(present),
+            reputation=reputation.expand(count, count),
+            alignment=phi.expand(count, count),
+            numbers_sent=[population.stacked.length if p else 0 for p in state.present.tolist()],
+            present=present.tolist(),
+        )
+        return RewardState(
+            state.seed, state.round + 1, trained.moved(after), reputation, present
+        ), record
+
+    def _weights(self, state: RewardState, population: Cohort) -> Tensor:
+        amount = population.sizes.double() if self.weights == "size" else state.reputation
+        amount = torch.where(state.present, amount, 0)
+        return amount / amount.sum()
