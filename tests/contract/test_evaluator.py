@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
-from securefair.ckks.encoding import to_coefficients
+from securefair.ckks.encoding import negacyclic_product, reversed_integers, to_coefficients
 from securefair.ckks.evaluator import AffineLayer
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.rules import AffineSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, ModelError
 
@@ -193,6 +193,106 @@ def test_chosen_coefficients_are_those_of_the_message_polynomial(ring, limbs):
     expected = to_coefficients(padded(slots, narrow.params), 4096)[:, chosen]
     np.testing.assert_allclose(opened, expected, atol=rules.coefficient_error(x.meta))
     assert opened.shape == (2, 4)
+
+
+# -- values in coefficients ----------------------------------------------------------------------
+
+
+def unit_rows(count, width, seed):
+    rows = np.random.default_rng(seed).normal(size=(count, width))
+    return rows / np.linalg.norm(rows)
+
+
+def coefficient_upload(ring, rows, log2_scale=45):
+    meta = rules.fresh(
+        ring.params,
+        count=len(rows),
+        limbs=ring.params.limbs,
+        log2_scale=log2_scale,
+        bound=1.0,
+        packing="coefficients",
+    )
+    return ring.evaluator.load(ring.keys.encryptor.encrypt(rows, meta), meta)
+
+
+@pytest.mark.parametrize(("count", "used"), [(1, 4096), (1, 100), (3, 4000)])
+def test_the_constant_coefficient_of_a_plain_product_is_an_inner_product(
+    backend, ring, count, used
+):
+    if backend.name == "openfhe":
+        pytest.skip("the openfhe backend packs in slots only")
+    narrow = ring("narrow")
+    n = narrow.params.ring_degree
+    a, b = unit_rows(count, used, 1), unit_rows(count, used, 2)
+    spec = PolynomialSpec(count=count, log2_scale=24, l2=1.0, bound=1.0)
+    x = coefficient_upload(narrow, a)
+    polynomials = reversed_integers(b, spec.log2_scale, n)
+    product = narrow.evaluator.inner_plain(x, spec, polynomials)
+    assert product.meta == rules.inner_plain(x.meta, spec)
+    constant = narrow.open(product, np.zeros(1, dtype=np.int64))[0, 0]
+    rounding = math.sqrt(count * n) / 2 * 2.0**-spec.log2_scale
+    error = rules.coefficient_error(product.meta) + rounding
+    assert abs(constant - (a * b).sum()) <= error
+    padded_a = np.zeros((count, n))
+    padded_a[:, :used] = a
+    expected = negacyclic_product(padded_a, polynomials * 2.0**-spec.log2_scale).sum(axis=0)
+    opened = narrow.open(product, np.arange(n))[0]
+    assert np.abs(opened - expected).max() <= rules.coefficient_error(product.meta)
+
+
+def test_the_deviation_of_a_plain_products_error_is_what_the_rules_state(planned, ring):
+    if not planned:
+        pytest.skip("errors are at the planned size on rns and seal only")
+    narrow = ring("narrow")
+    n = narrow.params.ring_degree
+    a, b = unit_rows(2, n, 3), unit_rows(2, n, 4)
+    spec = PolynomialSpec(count=2, log2_scale=24, l2=1.0, bound=1.0)
+    polynomials = reversed_integers(b, spec.log2_scale, n)
+    product = narrow.evaluator.inner_plain(coefficient_upload(narrow, a), spec, polynomials)
+    expected = negacyclic_product(a, polynomials * 2.0**-spec.log2_scale).sum(axis=0)
+    errors = narrow.open(product, np.arange(n))[0] - expected
+    deviation = errors.std() * 2.0**product.meta.log2_scale
+    assert abs(deviation / product.meta.noise - 1) < 0.06  # 4096 errors: a hundredth or so
+
+
+def test_coefficients_and_slots_do_not_mix(backend, ring):
+    if backend.name == "openfhe":
+        pytest.skip("the openfhe backend packs in slots only")
+    narrow = ring("narrow")
+    in_slots = narrow.upload(values(1), log2_scale=30)
+    in_coefficients = coefficient_upload(narrow, unit_rows(1, 100, 5), log2_scale=30)
+    spec = PolynomialSpec(count=1, log2_scale=10, l2=1.0, bound=1.0)
+    polynomial = np.zeros((1, narrow.params.ring_degree), dtype=np.int64)
+    affine, layer, _, _ = layer_for(in_slots, 1, 0)
+    for refused in (
+        lambda: narrow.evaluator.square(in_coefficients),
+        lambda: narrow.evaluator.add(in_slots, in_coefficients),
+        lambda: narrow.evaluator.linear(in_coefficients, affine, layer),
+        lambda: narrow.evaluator.inner_plain(in_slots, spec, polynomial),
+    ):
+        with pytest.raises(EncryptionError):
+            refused()
+
+
+@pytest.mark.parametrize("width", ["long", "wide"])
+def test_polynomials_beyond_the_public_promise_are_refused(backend, ring, width):
+    if backend.name == "openfhe":
+        pytest.skip("the openfhe backend packs in slots only")
+    narrow = ring("narrow")
+    x = coefficient_upload(narrow, unit_rows(1, 100, 6))
+    spec = PolynomialSpec(count=1, log2_scale=20, l2=1.0, bound=1.0)
+    polynomials = reversed_integers(2 * unit_rows(1, 100, 7), 20, narrow.params.ring_degree)
+    if width == "wide":
+        polynomials = np.repeat(polynomials, 2, axis=0)
+    with pytest.raises(ModelError, match="polynomials"):
+        narrow.evaluator.inner_plain(x, spec, polynomials)
+
+
+def test_the_openfhe_backend_says_that_it_packs_in_slots_only(backend, ring):
+    if backend.name != "openfhe":
+        pytest.skip("about the openfhe backend")
+    with pytest.raises(EncryptionError, match="slots only"):
+        coefficient_upload(ring("narrow"), unit_rows(1, 100, 8))
 
 
 # -- noise ---------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+Integers = NDArray[np.int64]
+
 SLOT_GENERATOR = 3
 """Generates, with -1, the odd residues mod 2N; SEAL 4 numbers the slots by its powers."""
 
@@ -48,6 +50,37 @@ def to_coefficients(slots: NDArray[np.float64], ring_degree: int) -> NDArray[np.
     spectrum = np.fft.fft(values, axis=-1)
     coefficients: NDArray[np.float64] = (spectrum * _twist(n)).real / n
     return coefficients
+
+
+def to_integers(values: NDArray[np.float64], log2_scale: float, width: int) -> Integers:
+    """Values (d, n <= width) -> rounded integers (d, width), zero beyond n; below 2^63 in size."""
+    integers = np.zeros((len(values), width), dtype=np.int64)
+    integers[:, : values.shape[1]] = np.rint(values * 2.0**log2_scale)
+    return integers
+
+
+def reversed_integers(values: NDArray[np.float64], log2_scale: float, width: int) -> Integers:
+    """The polynomials whose products with values in coefficients are inner products there.
+
+    With p_0 = b_0 and p_(N-i) = -b_i the constant coefficient of m p modulo X^N + 1 is
+    sum_i m_i b_i.
+    """
+    integers = to_integers(values, log2_scale, width)
+    turned = np.empty_like(integers)
+    turned[:, 0] = integers[:, 0]
+    turned[:, 1:] = -integers[:, :0:-1]
+    return turned
+
+
+def negacyclic_product(
+    left: NDArray[np.float64], right: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Products (d, N) of polynomials modulo X^N + 1, through their values at the odd roots."""
+    n = left.shape[-1]
+    twist = np.conj(_twist(n))
+    product = np.fft.ifft(left * twist, axis=-1) * np.fft.ifft(right * twist, axis=-1)
+    values: NDArray[np.float64] = (np.fft.fft(product, axis=-1) * _twist(n)).real * n
+    return values
 
 
 def to_slots(coefficients: NDArray[np.float64]) -> NDArray[np.float64]:

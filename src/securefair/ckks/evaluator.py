@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.polynomials import check_polynomials
+from securefair.ckks.rules import AffineSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import ModelError
 
@@ -105,6 +106,27 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.with_count(product, x.meta.count * y.meta.count)
         return CipherTensor(meta, self._outer(x, y))
 
+    def inner_plain(
+        self, x: CipherTensor[P], spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> CipherTensor[P]:
+        """sum_i x_i(X) p_i(X): values packed in coefficients times private polynomials.
+
+        With `encoding.reversed_integers` the constant coefficient is an inner product. All other
+        coefficients mix both sides too, and must not leave.
+
+        Args:
+            x: fresh ciphertexts (d) packed in coefficients.
+            spec: public facts of the polynomials.
+            polynomials: integers (d, N); None only where nothing is computed (planning).
+
+        Raises:
+            ModelError: the polynomials exceed what the public spec promises.
+        """
+        if polynomials is not None:
+            check_polynomials(spec, polynomials, self.params.ring_degree)
+        meta = rules.inner_plain(x.meta, spec)
+        return CipherTensor(meta, self._inner_plain(x, spec, polynomials))
+
     def relinearize(self, x: CipherTensor[P]) -> CipherTensor[P]:
         """Three polynomials -> two, with the peer's relinearisation key."""
         meta = rules.relinearize(x.meta)
@@ -167,6 +189,11 @@ class Evaluator(ABC, Generic[P]):
 
     @abstractmethod
     def _outer(self, x: CipherTensor[P], y: CipherTensor[P]) -> P: ...
+
+    @abstractmethod
+    def _inner_plain(
+        self, x: CipherTensor[P], spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> P: ...
 
     @abstractmethod
     def _relinearize(self, x: CipherTensor[P]) -> P: ...

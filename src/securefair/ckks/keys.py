@@ -32,7 +32,8 @@ class Encryptor(Protocol):
     """Encrypts under one student's secret key (symmetric and seeded: half the bytes)."""
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
-        """Real slots (d, n <= N/2), the rest zero, -> the upload that `Evaluator.load` takes."""
+        """Real values (d, n <= meta.width), packed as `meta` says, the rest zero, -> the upload
+        that `Evaluator.load` takes."""
 
 
 class Decryptor(Protocol):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
-from securefair.ckks.tensor import CipherMeta
+from securefair.ckks.tensor import CipherMeta, Packing
 from securefair.errors import EncryptionError
 
 TAIL = 8.0
@@ -45,6 +45,9 @@ error of a result but not towards the noise that flooding must hide.
 MAX_LOG2_ENCODED = 110
 """Encoded coefficients are doubles, whose mantissa ends far below; their integers are wide."""
 
+MAX_LOG2_COEFFICIENT = 62
+"""Values that are packed as coefficients become signed 64-bit integers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AffineSpec:
@@ -67,15 +70,43 @@ class AffineSpec:
     bound: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class PolynomialSpec:
+    """Public facts of the private polynomials that an inner product multiplies with.
+
+    Attributes:
+        count: how many, one a ciphertext.
+        log2_scale: coefficients are integers, value = integer / 2^log2_scale.
+        l2: bound on the Euclidean norm of all values together.
+        bound: declared bound on |sum of the products|, in every coefficient.
+    """
+
+    count: int
+    log2_scale: int
+    l2: float
+    bound: float
+
+    def integer_norm(self, ring_degree: int) -> float:
+        """Bound on the norm of the integers: rounding moves each of them by up to a half."""
+        return self.l2 * 2.0**self.log2_scale + math.sqrt(self.count * ring_degree) / 2
+
+
 def fresh(
-    params: CkksParameters, *, count: int, limbs: int, log2_scale: float, bound: float
+    params: CkksParameters,
+    *,
+    count: int,
+    limbs: int,
+    log2_scale: float,
+    bound: float,
+    packing: Packing = "slots",
 ) -> CipherMeta:
     """`count` symmetric encryptions."""
-    if log2_scale + math.log2(bound) > MAX_LOG2_ENCODED:
+    widest = MAX_LOG2_ENCODED if packing == "slots" else MAX_LOG2_COEFFICIENT
+    if log2_scale + math.log2(bound) > widest:
         raise EncryptionError(
             "the encoded value is too wide",
             found=f"{log2_scale + math.log2(bound):.1f} bits",
-            expected=f"at most {MAX_LOG2_ENCODED} bits",
+            expected=f"at most {widest} bits",
         )
     return fits(
         CipherMeta(
@@ -87,12 +118,14 @@ def fresh(
             bound=bound,
             noise=math.hypot(ERROR_STD, 1 / math.sqrt(12)),  # encryption, and rounding
             independent=True,
+            packing=packing,
         )
     )
 
 
 def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
     """out_o = sum_i w_oi x_i + b_o."""
+    _in_slots(x, "a layer")
     if x.count != spec.inputs:
         raise EncryptionError(
             "a layer of another width was applied", found=x.count, expected=spec.inputs
@@ -125,6 +158,8 @@ def add(x: CipherMeta, y: CipherMeta) -> CipherMeta:
 
 def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
     """Slot-wise product without relinearisation: three polynomials."""
+    _in_slots(x, "a product of ciphertexts")
+    _in_slots(y, "a product of ciphertexts")
     if x.limbs != y.limbs or x.params != y.params:
         raise EncryptionError(
             "factors are at different levels", found=f"{x.limbs} and {y.limbs} limbs"
@@ -145,6 +180,33 @@ def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
             log2_scale=x.log2_scale + y.log2_scale,
             bound=x.bound * y.bound,
             noise=x_size * y.noise + y_size * x.noise + root_n * x.noise * y.noise,
+            independent=False,
+        )
+    )
+
+
+def inner_plain(x: CipherMeta, spec: PolynomialSpec) -> CipherMeta:
+    """sum_i x_i(X) p_i(X) as one ciphertext: an inner product in its constant coefficient.
+
+    A coefficient of the error polynomial times p_i is a sum of independent errors weighted by
+    the coefficients of p_i.
+    """
+    if x.packing != "coefficients" or not x.independent or x.polys != 2:
+        raise EncryptionError(
+            "an inner product takes fresh encryptions packed in coefficients",
+            found=f"{x.polys} polynomials, packed in {x.packing}",
+        )
+    if x.count != spec.count:
+        raise EncryptionError(
+            "an inner product of another length was applied", found=x.count, expected=spec.count
+        )
+    return fits(
+        replace(
+            x,
+            count=1,
+            log2_scale=x.log2_scale + spec.log2_scale,
+            bound=spec.bound,
+            noise=x.noise * spec.integer_norm(x.params.ring_degree),
             independent=False,
         )
     )
@@ -239,10 +301,10 @@ def coefficient_error(x: CipherMeta) -> float:
 
 def aligned(x: CipherMeta, y: CipherMeta) -> None:
     """Refuse a sum of tensors whose encodings differ."""
-    same = (x.params, x.residue_shape) == (y.params, y.residue_shape)
+    same = (x.params, x.packing, x.residue_shape) == (y.params, y.packing, y.residue_shape)
     if not same or abs(x.log2_scale - y.log2_scale) > SCALE_TOLERANCE:
         raise EncryptionError(
-            "summands differ in count, polynomials, level or scale",
+            "summands differ in count, packing, polynomials, level or scale",
             found=f"{x.residue_shape[:3]} at {x.log2_scale:.3f} and "
             f"{y.residue_shape[:3]} at {y.log2_scale:.3f}",
         )
@@ -252,6 +314,11 @@ def paired(x: CipherMeta, y: CipherMeta) -> None:
     """Refuse a product, ciphertext by ciphertext, of tensors of different lengths."""
     if x.count != y.count:
         raise EncryptionError("factors differ in count", found=f"{x.count} and {y.count}")
+
+
+def _in_slots(x: CipherMeta, what: str) -> None:
+    if x.packing != "slots":
+        raise EncryptionError(f"{what} works on slots only", found=f"packed in {x.packing}")
 
 
 def fits(x: CipherMeta) -> CipherMeta:

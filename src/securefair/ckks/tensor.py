@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from securefair.ckks.parameters import CkksParameters
 
 PayloadT = TypeVar("PayloadT")
+
+Packing = Literal["slots", "coefficients"]
+"""Where values sit: N/2 reals in the slots, or N reals as coefficients of the message polynomial.
+
+Slots multiply one by one. Coefficients do not, but the constant coefficient of a product with a
+reversed polynomial is an inner product, without any key or rotation.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +27,11 @@ class CipherMeta:
         polys: polynomials of each ciphertext, 2, or 3 and more after unrelinearised products.
         limbs: primes left; level = limbs - 1.
         log2_scale: log2 of the factor between a value and its integer encoding.
-        bound: declared bound on |value| in every slot. Precision is planned for it. The modulus
-            itself needs only the mean over slots to obey it, because the coefficients of the
-            message polynomial are such means: a few larger slots lose precision, nothing else.
+        packing: where the values sit.
+        bound: declared bound on |value| in every slot or coefficient. Precision is planned for
+            it. Of slots the modulus itself needs only the mean to obey it, because the
+            coefficients of the message polynomial are such means: a few larger slots lose
+            precision, nothing else.
         noise: bound on the standard deviation of a coefficient's error, in integer units.
         flood: amplitude of the flooding noise in integer units, 0 before sanitising.
         independent: errors of the d ciphertexts are independent (fresh encryptions), so that
@@ -38,6 +47,13 @@ class CipherMeta:
     noise: float
     independent: bool = False
     flood: float = 0.0
+    packing: Packing = "slots"
+
+    @property
+    def width(self) -> int:
+        """Values that one ciphertext holds."""
+        slots = self.params.slots
+        return slots if self.packing == "slots" else 2 * slots
 
     @property
     def level(self) -> int:
@@ -60,7 +76,7 @@ class CipherTensor(Generic[PayloadT]):
     """d ciphertexts in one contiguous payload; knows no key.
 
     The payload is the backend's: residues int32 (d, polys, limbs, N) in NTT form for `seal` and
-    `rns`, cleartext float64 (d, N/2) for `clear`, None for `planning`.
+    `rns`, cleartext float64 (d, width) for `clear`, None for `planning`.
     """
 
     meta: CipherMeta

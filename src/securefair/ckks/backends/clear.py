@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.encoding import to_coefficients
+from securefair.ckks.encoding import negacyclic_product, to_coefficients
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.rules import AffineSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -22,11 +22,11 @@ ClearTensor = CipherTensor[Slots]
 
 
 class ClearEvaluator(Evaluator[Slots]):
-    """Exact arithmetic on slots (d, N/2)."""
+    """Exact arithmetic on slots (d, N/2) or coefficients (d, N)."""
 
     def load(self, data: bytes, meta: CipherMeta) -> ClearTensor:
-        """Slots as they were written by `ClearKeyHolder.encrypt`."""
-        return CipherTensor(meta, _read(data, (meta.count, meta.params.slots)))
+        """Values as they were written by `ClearKeyHolder.encrypt`."""
+        return CipherTensor(meta, _read(data, (meta.count, meta.width)))
 
     def _linear(
         self, x: ClearTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
@@ -56,6 +56,15 @@ class ClearEvaluator(Evaluator[Slots]):
     def _outer(self, x: ClearTensor, y: ClearTensor) -> Slots:
         return (x.payload[:, None] * y.payload[None]).reshape(-1, x.payload.shape[1])
 
+    def _inner_plain(
+        self, x: ClearTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> Slots:
+        if polynomials is None:
+            raise EncryptionError("only planning works without polynomials")
+        factors = polynomials / 2.0**spec.log2_scale
+        total: Slots = negacyclic_product(x.payload, factors).sum(axis=0, keepdims=True)
+        return total
+
     def _relinearize(self, x: ClearTensor) -> Slots:
         return x.payload
 
@@ -70,7 +79,10 @@ class ClearEvaluator(Evaluator[Slots]):
     def _extract(self, x: ClearTensor, coefficients: NDArray[np.int64] | None) -> bytes:
         if coefficients is None:
             return x.payload.astype("<f8").tobytes()
-        released = to_coefficients(x.payload, self.params.ring_degree)[:, coefficients]
+        values = x.payload
+        if x.meta.packing == "slots":
+            values = to_coefficients(values, self.params.ring_degree)
+        released = values[:, coefficients]
         return released.astype("<f8").tobytes()
 
 
@@ -80,15 +92,15 @@ class ClearKeyHolder:
     exact = True
 
     def encrypt(self, values: Slots, meta: CipherMeta) -> bytes:
-        """Zero-padded slots, as they are."""
-        padded = np.zeros((meta.count, meta.params.slots))
+        """Zero-padded values, as they are."""
+        padded = np.zeros((meta.count, meta.width))
         padded[:, : values.shape[1]] = values
         return padded.astype("<f8").tobytes()
 
     def open(self, released: Released) -> Slots:
         """Values as they are."""
         meta = released.meta
-        width = meta.params.slots if released.coefficients is None else len(released.coefficients)
+        width = meta.width if released.coefficients is None else len(released.coefficients)
         return _read(released.data, (meta.count, width))
 
 

@@ -40,7 +40,7 @@ from securefair.ckks.encoding import to_coefficients, to_slots
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.rules import AffineSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -139,6 +139,14 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
     def _outer(self, x: OpenfheTensor, y: OpenfheTensor) -> Ciphertexts:
         return self._ask(Op.OUTER, x, y.payload.handle)
 
+    def _inner_plain(
+        self, x: OpenfheTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> Ciphertexts:
+        del x, spec, polynomials
+        raise EncryptionError(
+            "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
+        )
+
     def _relinearize(self, x: OpenfheTensor) -> Ciphertexts:
         if not self._relinearizes:
             raise EncryptionError("the peer sent no relinearisation key")
@@ -170,6 +178,10 @@ class OpenfheEncryptor:
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
         """Real slots (d, n <= N/2), the rest zero -> upload."""
+        if meta.packing != "slots":
+            raise EncryptionError(
+                "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
+            )
         padded = np.zeros((meta.count, meta.params.slots))
         padded[:, : values.shape[1]] = values
         (data,) = self._keys.call(Op.ENCRYPT, self._keys.id, pack_array(padded))

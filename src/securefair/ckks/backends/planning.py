@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.evaluator import AffineLayer, Evaluator
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.rules import AffineSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 
 Nothing = CipherTensor[None]
@@ -33,6 +33,10 @@ class PlanningEvaluator(Evaluator[None]):
     def _inner(self, x: Nothing, y: Nothing) -> None: ...
 
     def _outer(self, x: Nothing, y: Nothing) -> None: ...
+
+    def _inner_plain(
+        self, x: Nothing, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> None: ...
 
     def _relinearize(self, x: Nothing) -> None: ...
 

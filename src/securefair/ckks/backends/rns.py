@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import kernels, seal_keys, wire
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
-from securefair.ckks.backends.rns_keys import ResidueDecryptor, ResidueEncryptor
+from securefair.ckks.backends.rns_keys import (
+    ResidueDecryptor,
+    ResidueEncryptor,
+    polynomial_residues,
+)
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.rules import AffineSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -75,6 +79,20 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
 
     def _outer(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
         return kernels.outer(x.payload, y.payload, self._basis(x.meta))
+
+    def _inner_plain(
+        self, x: RnsTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> torch.Tensor:
+        del spec
+        if polynomials is None:
+            raise EncryptionError("only planning works without polynomials")
+        basis = self._basis(x.meta)
+        factors = polynomial_residues(polynomials, basis).to(self._device)
+        products = kernels.multiply_plain(x.payload, factors, basis)
+        if len(products) == 1:
+            return products
+        total = products.sum(dim=0, keepdim=True, dtype=torch.int64)  # 2^32 residues would fit
+        return (total % basis.moduli(self._device)).to(torch.int32)
 
     def _relinearize(self, x: RnsTensor) -> torch.Tensor:
         if self._key is None:

@@ -19,7 +19,7 @@ from securefair.ckks.backends.seal_keys import (
     decrypt_residues,
 )
 from securefair.ckks.backends.zero_pool import ZeroPool
-from securefair.ckks.encoding import to_slots
+from securefair.ckks.encoding import Integers, to_integers, to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.tensor import CipherMeta
 
@@ -31,10 +31,13 @@ class ResidueEncryptor:
         self._zeros = ZeroPool(context, secret)
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
-        """Real slots (d, n <= N/2) -> upload."""
+        """Real values (d, n <= width) -> upload."""
         basis = _basis(meta)
-        slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
-        encoded = kernels.encode(slots, 2.0**meta.log2_scale, basis)
+        if meta.packing == "slots":
+            slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
+            encoded = kernels.encode(slots, 2.0**meta.log2_scale, basis)
+        else:
+            encoded = polynomial_residues(to_integers(values, meta.log2_scale, meta.width), basis)
         first, seeds = self._zeros.take(meta.limbs, meta.count)
         total = kernels.add(torch.from_numpy(first.view(np.int32)), encoded, basis)
         return wire.write_upload(total.numpy().view(np.uint32), seeds)
@@ -67,6 +70,14 @@ class ResidueDecryptor:
         message = torch.from_numpy(plain.astype(np.int32))
         kernels.ntt_inverse_(message, _basis(meta))
         return message.numpy().astype(np.uint64)
+
+
+def polynomial_residues(polynomials: Integers, basis: Basis) -> torch.Tensor:
+    """Integer coefficients (d, N) -> residues int32 (d, limbs, N) in NTT form, on the CPU."""
+    primes = np.array(basis.primes, dtype=np.int64)[:, None]
+    residues = torch.from_numpy((polynomials[:, None] % primes).astype(np.int32))
+    kernels.ntt_forward_(residues, basis)
+    return residues
 
 
 def _values(residues: NDArray[np.uint64], meta: CipherMeta) -> NDArray[np.float64]:

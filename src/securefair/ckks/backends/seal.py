@@ -16,7 +16,7 @@ from securefair.ckks.backends.seal_context import SEAL_REFUSALS, SealObject, sea
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.rules import AffineSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -89,6 +89,20 @@ class SealEvaluator(Evaluator[Residues]):
 
     def _outer(self, x: SealTensor, y: SealTensor) -> Residues:
         return np.stack([self._product(a, b) for a in x.payload for b in y.payload])
+
+    def _inner_plain(
+        self, x: SealTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> Residues:
+        del spec
+        if polynomials is None:
+            raise EncryptionError("only planning works without polynomials")
+        primes = self._column_primes(x.meta)
+        residues = (polynomials[:, None] % primes).astype(np.uint64)
+        factors = self._context.to_ntt(residues)
+        moduli = primes.astype(np.uint64)
+        products = x.payload * factors[:, None] % moduli
+        total: Residues = products.sum(axis=0, keepdims=True) % moduli
+        return total
 
     def _relinearize(self, x: SealTensor) -> Residues:
         if self._relinearization is None:

@@ -24,7 +24,7 @@ from securefair.ckks.backends.seal_context import (
     SealContext,
     SealObject,
 )
-from securefair.ckks.encoding import to_slots
+from securefair.ckks.encoding import to_integers, to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherMeta
@@ -88,7 +88,9 @@ class SealEncryptor:
         self._encoder = seal.CKKSEncoder(context.seal)
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
-        """Real slots (d, n <= N/2) -> upload."""
+        """Real values (d, n <= width) -> upload."""
+        if meta.packing == "coefficients":
+            return self._encrypt_coefficients(values, meta)
         level = self._context.parms_words(meta.limbs)
         first, seeds = [], []
         for row in values:
@@ -97,6 +99,18 @@ class SealEncryptor:
             ciphertext = self._encryptor.encrypt_symmetric(plaintext)
             residues, seed = read_ciphertext(self._context.pipe.body(ciphertext))
             first.append(residues[0].astype(np.uint32))
+            seeds.append(seed)
+        return wire.write_upload(np.stack(first), seeds)
+
+    def _encrypt_coefficients(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
+        """SEAL encrypts zero; the message, no secret but the student's own, is added to it."""
+        primes = np.array(meta.params.primes[: meta.limbs], dtype=np.int64)[:, None]
+        integers = to_integers(values, meta.log2_scale, meta.width)
+        message = self._context.to_ntt((integers[:, None] % primes).astype(np.uint64))
+        first, seeds = [], []
+        for row in message:
+            zero, seed = seeded_zero(self._context, self._encryptor, meta.limbs)
+            first.append(((zero + row) % primes.astype(np.uint64)).astype(np.uint32))
             seeds.append(seed)
         return wire.write_upload(np.stack(first), seeds)
 
