@@ -1,0 +1,96 @@
+"""Moving scale between the maps of a network, so that one public bound holds for every value.
+
+A channel's value before a square may be multiplied by c if all that reads its square is divided by
+c^2. Encryption needs the freedom, because its scales and bounds are public and must not depend on
+private weights, and because a modulus is paid for the largest channel. Heads are balanced
+by the norm of their rows (`securefair.model.balance`), which bounds their values for any sample.
+Over several squares such a bound is hopelessly large, so networks are balanced by the values that
+they take on samples of their owner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.errors import ModelError
+from securefair.model.folded_network import CHUNK, FoldedNetwork, Layer, Square, stages
+from securefair.model.linear_maps import ConvMap, DenseMap
+
+FloatArray = NDArray[np.float64]
+
+
+def balanced_network(
+    network: FoldedNetwork, inputs: FloatArray, *, limit: float = 1.0
+) -> FoldedNetwork:
+    """The same function with every channel reaching `limit` before its square, on these samples.
+
+    Channels that are zero on all samples stay as they are, and so does a square that no map with
+    weights precedes. Logits do not change.
+
+    Args:
+        network: what is balanced.
+        inputs: (B, *input_shape), B >= 1; other samples may exceed the limit, so a plan leaves
+            head room.
+        limit: largest magnitude of every channel before a square.
+
+    Raises:
+        ModelError: no samples.
+    """
+    if len(inputs) == 0:
+        raise ModelError("a network cannot be balanced without samples", where="inputs")
+    layers = list(network.layers)
+    shapes = network.shapes
+    for index, largest in _maxima(network, inputs).items():
+        before = _weighted(layers, range(index - 1, -1, -1))
+        after = _weighted(layers, range(index + 1, len(layers)))
+        if before is None or after is None:
+            continue
+        factor = np.divide(limit, largest, out=np.ones_like(largest), where=largest > 0)
+        layers[before] = _outputs_times(layers[before], factor)
+        layers[after] = _inputs_times(layers[after], factor**-2, shapes[after][1:])
+    return FoldedNetwork(network.input_shape, tuple(layers))
+
+
+def _maxima(network: FoldedNetwork, inputs: FloatArray) -> dict[int, FloatArray]:
+    """For the index of each square, the largest magnitude of each channel before it."""
+    found: dict[int, FloatArray] = {}
+    for start in range(0, len(inputs), CHUNK):
+        values = stages(network, inputs[start : start + CHUNK])
+        for index, (layer, (_, before)) in enumerate(zip(network.layers, values, strict=False)):
+            if isinstance(layer, Square):
+                axes = (0, *range(2, before.ndim))
+                largest = np.abs(before).max(axis=axes)
+                found[index] = np.maximum(found.get(index, 0.0), largest)
+    return found
+
+
+def _weighted(layers: list[Layer], places: range) -> int | None:
+    """The first map with weights, in this order, up to the next square."""
+    for index in places:
+        if isinstance(layers[index], ConvMap | DenseMap):
+            return index
+        if isinstance(layers[index], Square):
+            break
+    return None
+
+
+def _outputs_times(layer: Layer, factor: FloatArray) -> Layer:
+    if isinstance(layer, ConvMap):
+        by_position = factor.reshape(-1, *(1,) * (layer.bias.ndim - 1))
+        weights = layer.weights * factor[:, None, None, None]
+        return replace(layer, weights=weights, bias=layer.bias * by_position)
+    assert isinstance(layer, DenseMap)
+    return DenseMap(layer.weights * factor[:, None], layer.bias * factor)
+
+
+def _inputs_times(layer: Layer, factor: FloatArray, positions: tuple[int, ...]) -> Layer:
+    if isinstance(layer, ConvMap):
+        groups, weights = layer.groups, layer.weights
+        grouped = weights.reshape(groups, -1, *weights.shape[1:])
+        scaled = grouped * factor.reshape(groups, 1, -1, 1, 1)
+        return replace(layer, weights=scaled.reshape(weights.shape))
+    assert isinstance(layer, DenseMap)
+    return DenseMap(layer.weights * np.repeat(factor, int(np.prod(positions))), layer.bias)
