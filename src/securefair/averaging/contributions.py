@@ -23,11 +23,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import SumKeys, WeightedSums
+from securefair.averaging.streams import crypt
 from securefair.averaging.wish import SumPlan
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
@@ -104,7 +104,7 @@ def contribute(
         _check_repeat(before, gathering)
     message = sums.contribute(plan, keys, publics, gathering, sender, request, vector)
     key = os.urandom(KEY_BYTES)
-    made = Contribution(gathering, request, _crypt(message, key), key)
+    made = Contribution(gathering, request, crypt(message, key), key)
     at = (gathering.receiver, gathering.round)
     return Contributions({**memory.made, at: made}), made.sealed
 
@@ -156,7 +156,7 @@ def open_sum(
                 found=f"{len(released[name])} bytes",
                 expected=f"{KEY_BYTES} bytes",
             )
-        opened[name] = _crypt(sealed[name], released[name])
+        opened[name] = crypt(sealed[name], released[name])
     return sums.total(plan, keys, gathering, opened)
 
 
@@ -179,9 +179,3 @@ def _check_repeat(before: Contribution, gathering: Gathering) -> None:
         found=f"attempt {gathering.attempt} with {', '.join(gathering.senders)}",
         expected=f"attempt {before.gathering.attempt} with {', '.join(before.gathering.senders)}",
     )
-
-
-def _crypt(data: bytes, key: bytes) -> bytes:
-    """Seal or unseal; the key is used for this message only, so that the counter starts at 0."""
-    encryptor = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
-    return encryptor.update(data)

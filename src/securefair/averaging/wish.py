@@ -19,9 +19,6 @@ MAX_BOUND = 2.0**40
 CLEAR_BYTES = 4
 """What a parameter takes when a model is sent in the clear: float32."""
 
-CHUNK = 1 << 18
-"""Parameters worked on at once: temporaries of a few megabytes, whatever the model's size."""
-
 
 class SumWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the participants agree on before any sum.
@@ -94,6 +91,22 @@ def check_wish(wish: SumWish) -> None:
             raise PlanError("out of range", where=where, found=value, expected=f"{least} to {most}")
 
 
+def check_precision(plan: SumPlan) -> None:
+    """Refuse a plan that does not grant its wish.
+
+    Raises:
+        PlanError: the hint names the nearest precision.
+    """
+    reached = plan.error_bound / plan.wish.bound
+    if reached > plan.wish.precision:
+        raise PlanError(
+            f"averaging {plan.averaging} is not that precise",
+            where="precision",
+            found=f"{plan.wish.precision:.3g}",
+            expected=f"at least {reached:.3g}",
+        )
+
+
 def check_vector(plan: SumPlan, vector: NDArray[np.floating]) -> None:
     """Refuse what would be cut or wrap around, before anything of it is sent.
 
@@ -121,6 +134,4 @@ def check_vector(plan: SumPlan, vector: NDArray[np.floating]) -> None:
 
 def largest_magnitude(vector: NDArray[np.floating]) -> float:
     """max |x_i|; NaN if any is NaN."""
-    pieces = [vector[at : at + CHUNK] for at in range(0, len(vector), CHUNK)]
-    ends = [end for piece in pieces for end in (piece.max(), piece.min())]
-    return float(np.abs(np.array(ends)).max())
+    return float(max(abs(vector.max()), abs(vector.min())))

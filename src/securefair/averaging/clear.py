@@ -1,0 +1,130 @@
+"""The clear implementation: every sender sends w_j x_j as it is.
+
+Neither private nor meant to be: it is the oracle that private sums are compared with, what an
+averaging costs without privacy, and a fast stand-in for simulations.
+
+    request       the weight as a little-endian double
+    contribution  w_j x_j as float32, or float64 where the wish needs it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.averaging.gathering import Gathering, check_weights
+from securefair.averaging.interface import SumKeys, WeightedSums
+from securefair.averaging.messages import (
+    WEIGHT_BYTES,
+    check_contributions,
+    check_total,
+    read_weights,
+    write_weights,
+)
+from securefair.averaging.streams import in_chunks
+from securefair.averaging.wish import (
+    SumPlan,
+    SumWish,
+    check_precision,
+    check_vector,
+    check_wish,
+    largest_magnitude,
+)
+
+ROUNDING = {4: 2.0**-24, 8: 2.0**-50}
+"""Relative error of w_j x_j as it travels, by the bytes of a float; float64 products included."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClearPlan(SumPlan):
+    """Adds the bytes of a float."""
+
+    float_bytes: int
+
+
+class ClearSums(WeightedSums[ClearPlan, SumKeys]):
+    """Sums in the open."""
+
+    name: ClassVar[str] = "clear"
+    hides_weights: ClassVar[bool] = False
+    hides_parameters: ClassVar[bool] = False
+
+    def plan(self, wish: SumWish) -> ClearPlan:
+        """float32 unless the precision asks for more."""
+        check_wish(wish)
+        size = 4 if wish.precision >= 2 * ROUNDING[4] else 8
+        plan = ClearPlan(
+            averaging=self.name,
+            wish=wish,
+            error_bound=2 * ROUNDING[size] * wish.bound,
+            public_key_bytes=0,
+            request_bytes=WEIGHT_BYTES,
+            contribution_bytes=size * wish.parameters,
+            float_bytes=size,
+        )
+        check_precision(plan)
+        return plan
+
+    def generate_keys(self, plan: ClearPlan) -> SumKeys:
+        """Nothing."""
+        del plan
+        return SumKeys(public=b"")
+
+    def ask(
+        self, plan: ClearPlan, keys: SumKeys, gathering: Gathering, weights: Mapping[str, float]
+    ) -> dict[str, bytes]:
+        """Every sender's own weight."""
+        del plan, keys
+        check_weights(gathering, weights)
+        return {name: write_weights([weights[name]]) for name in gathering.senders}
+
+    def contribute(
+        self,
+        plan: ClearPlan,
+        keys: SumKeys,
+        publics: Mapping[str, bytes],
+        gathering: Gathering,
+        sender: str,
+        request: bytes,
+        vector: NDArray[np.floating],
+    ) -> bytes:
+        """w_j x_j."""
+        del keys, publics, sender
+        check_vector(plan, vector)
+        (weight,) = read_weights(request, 1, gathering)
+        message = np.empty(len(vector), dtype=f"<f{plan.float_bytes}")
+
+        def weigh(part: slice) -> None:
+            message[part] = weight * vector[part].astype(np.float64)
+
+        in_chunks(len(vector), weigh)
+        return message.tobytes()
+
+    def total(
+        self,
+        plan: ClearPlan,
+        keys: SumKeys,
+        gathering: Gathering,
+        contributions: Mapping[str, bytes],
+    ) -> NDArray[np.float64]:
+        """Their sum."""
+        del keys
+        check_contributions(plan, gathering, contributions)
+        messages = [
+            np.frombuffer(contributions[name], dtype=f"<f{plan.float_bytes}")
+            for name in gathering.senders
+        ]
+        total = np.empty(plan.wish.parameters)
+
+        def add(part: slice) -> None:
+            total[part] = messages[0][part]
+            for message in messages[1:]:
+                total[part] += message[part]
+
+        in_chunks(len(total), add)
+        check_total(plan, gathering, largest_magnitude(total))
+        return total
