@@ -7,13 +7,8 @@ take the same sharing decisions and to reach the same numbers within its planned
 from securefair.algorithms.algorithm import Algorithm, run
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.early_stopping import EarlyStopping
-from securefair.algorithms.population import (
-    LogitsRelease,
-    Population,
-    ProjectionRelease,
-    Release,
-    Rounding,
-)
+from securefair.algorithms.population import Population
+from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.standalone import Standalone
 from securefair.algorithms.vpdl import Vpdl
 

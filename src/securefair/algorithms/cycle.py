@@ -10,34 +10,46 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from securefair.algorithms.distillation import (
+    Answers,
     DistillationState,
+    Distilling,
+    Learners,
     PeerNumbers,
-    alignments,
-    answers,
-    distillation_losses,
-    record_round,
-    start,
-    updated_learners,
 )
-from securefair.algorithms.population import Population
-from securefair.fairness import ReputationRule, coin, is_forced, peers_to_ask, shares
+from securefair.fairness import (
+    ReputationRule,
+    coin,
+    distillation_weights,
+    is_forced,
+    peers_to_ask,
+    shares,
+)
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cycle:
-    """CYCle with a given reputation rule. Every round reads a snapshot of the one before."""
+    """CYCle with a given reputation rule. Every round reads a snapshot of the one before.
+
+    Args:
+        rule: how an alignment becomes a reputation.
+        raw: weigh answers as Alg. 2 prints it, lambda_nk = r_nk, and not by r_nk / (N - 1).
+    """
 
     rule: ReputationRule = field(default_factory=ReputationRule)
+    raw: bool = False
     name: str = "cycle"
 
-    def init(self, population: Population, seed: int) -> DistillationState:
+    def init(
+        self, population: Distilling[Learners, Answers], seed: int
+    ) -> DistillationState[Learners]:
         """Everyone trains alone; nobody has an opinion of anybody (Alg. 2, line 1)."""
-        return start(population, seed)
+        nobody: PeerNumbers = {name: {} for name in population.names}
+        return DistillationState(seed, 0, population.trained_alone(seed), nobody)
 
     def round(
-        self, state: DistillationState, population: Population
-    ) -> tuple[DistillationState, RoundRecord]:
+        self, state: DistillationState[Learners], population: Distilling[Learners, Answers]
+    ) -> tuple[DistillationState[Learners], RoundRecord]:
         """One round t, all participants at once."""
         t, opinion = state.round, state.reputation
         forced = is_forced(t, population.forced_every)  # t mod R = 0: Alg. 1, lines 7 and 14
@@ -52,29 +64,34 @@ class Cycle:
             n: [k for k in asked[n] if shares(opinion[k].get(n), coin(state.seed, t, k, n), forced)]
             for n in population.names
         }
-        received = answers(state, population, answered)
+        received = population.answers(state, answered)
         # Alg. 1, lines 8 to 10. Between forced rounds, opinions carry over.
         alignment: PeerNumbers = {n: {} for n in population.names}
         reputation = opinion
         if forced:
-            alignment = alignments(state, population, received)
+            alignment = population.alignments(state, received)
             reputation = {
                 n: {k: self.rule.update(opinion[n].get(k), value) for k, value in row.items()}
                 for n, row in alignment.items()
             }
         # Alg. 2, last lines, with lambda_nk = r_nk / (N - 1) so that lambda_0 means what it does
         # in VPDL; all participants step at once.
-        learners = updated_learners(state, population, received, reputation)
-        record = record_round(
+        weights = {
+            n: distillation_weights(
+                {k: reputation[n][k] for k in answered[n]}, len(population.names), raw=self.raw
+            )
+            for n in population.names
+        }
+        learners = population.updated(state, received, weights)
+        record = population.round_record(
             self.name,
             t,
-            population,
             learners,
             forced=forced,
             asked=asked,
             answered=answered,
             reputation=reputation,
             alignment=alignment,
-            distillation_loss=distillation_losses(state, population, received),
+            distillation_loss=population.distillation_losses(state, received),
         )
         return replace(state, round=t + 1, learners=learners, reputation=reputation), record

@@ -18,23 +18,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from securefair.algorithms.distillation import record_round, trained_alone
-from securefair.algorithms.population import Population
+from securefair.algorithms.distillation import Learners, LearningState, SelfTaught
 from securefair.algorithms.standalone import Standalone
 from securefair.data.dataset import ParticipantData
 from securefair.data.split import stratified_split
 from securefair.errors import ConfigError
 from securefair.model.seeds import derived_seed
-from securefair.model.training import Learner, evaluate, train_epochs
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
-class EarlyStoppingState:
+class EarlyStoppingState(LearningState[Learners]):
     """Everyone's learner after so many rounds, and after how many each stops."""
 
-    round: int
-    learners: Mapping[str, Learner]
     stops: Mapping[str, int]  # 0: no round at all, only the local epochs
 
 
@@ -67,39 +63,30 @@ class EarlyStopping:
                 expected="(0, 1)",
             )
 
-    def init(self, population: Population, seed: int) -> EarlyStoppingState:
+    def init(self, population: SelfTaught[Learners], seed: int) -> EarlyStoppingState[Learners]:
         """Everyone has chosen when to stop, and starts anew with all of its training samples."""
-        learners = trained_alone(population, seed)
-        return EarlyStoppingState(0, learners, self._stops(population, seed))
+        learners = population.trained_alone(seed)
+        return EarlyStoppingState(seed, 0, learners, self._stops(population, seed))
 
     def round(
-        self, state: EarlyStoppingState, population: Population
-    ) -> tuple[EarlyStoppingState, RoundRecord]:
-        """`local_steps` more full-batch steps for everyone who has not stopped."""
-        learners = dict(state.learners)
-        for own in population.participants:
-            if state.round < state.stops[own.name]:
-                learners[own.name] = learners[own.name].copy()
-                train_epochs(learners[own.name], own.train, population.local_steps)
-        record = record_round(self.name, state.round, population, learners)
+        self, state: EarlyStoppingState[Learners], population: SelfTaught[Learners]
+    ) -> tuple[EarlyStoppingState[Learners], RoundRecord]:
+        """The local steps of one more round for everyone who has not stopped."""
+        going = [name for name in population.names if state.round < state.stops[name]]
+        learners = population.practised(state, going)
+        record = population.round_record(self.name, state.round, learners)
         return replace(state, round=state.round + 1, learners=learners), record
 
-    def _stops(self, population: Population, seed: int) -> dict[str, int]:
+    def _stops(self, population: SelfTaught[Learners], seed: int) -> dict[str, int]:
         """Rounds after which each participant's trial model did best on what was set aside."""
-        trial = replace(
-            population,
-            participants=tuple(self._set_aside(own, seed) for own in population.participants),
+        trial = population.joined_by(
+            [self._set_aside(own, seed) for own in population.participants]
         )
         alone = Standalone()
         state = alone.init(trial, seed)
         losses = []
         for t in range(self.rounds + 1):
-            losses.append(
-                [
-                    evaluate(state.learners[own.name].model, own.test).cross_entropy
-                    for own in trial.participants
-                ]
-            )
+            losses.append(trial.test_losses(state.learners))
             if t < self.rounds:
                 state, _ = alone.round(state, trial)
         return dict(zip(trial.names, np.argmin(losses, axis=0).tolist(), strict=True))

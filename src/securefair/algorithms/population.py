@@ -1,92 +1,38 @@
-"""Who takes part, and the settings that all of them agreed on."""
+"""Participants that distil heads: who they are, what they agreed on, and what they compute.
+
+The reference of the encrypted runs, written for one participant after the other like the papers.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy, kl_div, log_softmax
 
+from securefair.algorithms.distillation import NOTHING, LearningState, PeerNumbers, Peers
+from securefair.algorithms.membership import check_participants
+from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
-from securefair.model.balance import balanced
-from securefair.model.heads import Head, HeadKind
-from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
-from securefair.model.quantize import quantize_at
-from securefair.model.training import OptimizerConfig
+from securefair.fairness import cosine
+from securefair.model.gradients import flat_gradient
+from securefair.model.heads import Head, HeadKind, build_head
+from securefair.model.reconstruction import Reconstructor
+from securefair.model.seeds import derived_seed
+from securefair.model.training import Learner, OptimizerConfig, descend, evaluate, train_epochs
+from securefair.records import Matrix, RoundRecord
 
-
-@dataclass(frozen=True)
-class LogitsRelease:
-    """The student gets every logit of every of its samples."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProjectionRelease:
-    """The student gets q weighted sums over its samples, for each class.
-
-    Raises:
-        ConfigError: a number is out of range.
-    """
-
-    q: int = 64
-    basis: Literal["public", "student"] = "public"
-    ring_degree: int = 8192  # public basis only
-    public_seed: bytes = b"securefair"  # public basis only
-    noise_std: float = 0.0  # of each released number, for rows of a student basis of peak 1
-
-    def __post_init__(self) -> None:
-        if self.basis not in ("public", "student"):
-            raise ConfigError(
-                "unknown basis", where="basis", found=self.basis, expected='"public" or "student"'
-            )
-        if self.basis == "public":
-            public_indices(self.ring_degree, self.q, self.public_seed)  # raises if impossible
-        if not 0 <= self.noise_std < math.inf:
-            raise ConfigError("not a standard deviation", where="noise_std", found=self.noise_std)
-
-    def rows(self, samples: Samples) -> NDArray[np.float64]:
-        """The weights of one student's samples in each released number, (q, B).
-
-        Raises:
-            ConfigError: a student basis of q rows does not exist for these samples.
-        """
-        if self.basis == "student":
-            return student_basis(samples, self.q)
-        blocks = -(-len(samples) // (self.ring_degree // 2))
-        return public_rows(
-            self.ring_degree,
-            public_indices(self.ring_degree, self.q, self.public_seed),
-            len(samples),
-            block_signs(blocks, self.public_seed),
-        )
-
-    def noise(self, rows: NDArray[np.float64]) -> float:
-        """Deviation of each released number as the student's reconstruction expects it."""
-        return self.noise_std * (float(np.abs(rows).max()) if self.basis == "student" else 1.0)
-
-
-Release = LogitsRelease | ProjectionRelease
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rounding:
-    """How teachers round their weights to integers at public scales, as encryption needs them."""
-
-    row_norm: float  # of every hidden unit after balancing
-    log2_scales: tuple[int, ...]  # one a layer
-
-    def logits(self, head: Head, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Features (B, d) -> logits (B, M) of the rounded head.
-
-        Raises:
-            ModelError: another number of layers than scales.
-        """
-        folded = balanced(head.folded(), self.row_norm)
-        return quantize_at(folded, self.log2_scales).logits(features)
+Logits = NDArray[np.float64]
+Heads = Mapping[str, Learner]
+PeerLogits = Mapping[str, Mapping[str, Logits]]
+Channel = Callable[[Logits], Logits]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,36 +78,17 @@ class Population:
             ),
             ("lambda_0", 0 <= self.lambda_0 < math.inf, "0 or more"),
             ("forced_every", self.forced_every >= 1, "1 or more rounds"),
-            ("participants", len(self.participants) >= 2, "2 or more"),
         ):
             if not accepted:
-                value = len(self.participants) if name == "participants" else getattr(self, name)
-                raise ConfigError("out of range", where=name, found=value, expected=expected)
-        name, times = Counter(self.names).most_common(1)[0]
-        if times > 1:
-            raise ConfigError("two participants have one name", where="participants", found=name)
-        kinds = {
-            (part.features.shape[1:], part.classes)
-            for participant in self.participants
-            for part in (participant.train, participant.test)
-        }
-        if len(kinds) > 1:
-            raise ConfigError(
-                "participants disagree about features or classes",
-                where="participants",
-                found=sorted(f"features {shape}, {classes} classes" for shape, classes in kinds),
-            )
+                raise ConfigError(
+                    "out of range", where=name, found=getattr(self, name), expected=expected
+                )
+        check_participants(self.participants)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of all participants, in order; records index their lists by this order."""
         return tuple(participant.name for participant in self.participants)
-
-    def teacher_logits(self, head: Head, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Features (B, d) -> logits (B, M) as a teacher computes them for others."""
-        if self.rounding is None:
-            return head.logits(features)
-        return self.rounding.logits(head, features)
 
     @property
     def features(self) -> int:
@@ -172,3 +99,188 @@ class Population:
     def classes(self) -> int:
         """Number of classes, M."""
         return self.participants[0].train.classes
+
+    def joined_by(self, participants: Sequence[ParticipantData]) -> Population:
+        """The same settings for other participants."""
+        return replace(self, participants=tuple(participants))
+
+    def trained_alone(self, seed: int) -> dict[str, Learner]:
+        """Alg. 2, line 1: everyone trains alone, from an initialisation of its own.
+
+        Only answers are ever exchanged and no parameters are averaged, so nothing asks for a
+        common initialisation.
+        """
+        learners = {}
+        for participant in self.participants:
+            head = build_head(
+                self.head,
+                self.features,
+                self.hidden,
+                self.classes,
+                derived_seed(seed, "head", participant.name),
+            )
+            learner = Learner.start(head, self.optimizer)
+            train_epochs(
+                learner,
+                participant.train,
+                self.local_epochs,
+                batch_size=self.batch_size,
+                seed=derived_seed(seed, "batches", participant.name),
+            )
+            learners[participant.name] = learner
+        return learners
+
+    def practised(self, state: LearningState[Heads], names: Collection[str]) -> dict[str, Learner]:
+        """`local_steps` more full-batch steps on cross-entropy alone."""
+        learners = dict(state.learners)
+        for participant in self.participants:
+            if participant.name in names:
+                learner = learners[participant.name].copy()
+                train_epochs(learner, participant.train, self.local_steps)
+                learners[participant.name] = learner
+        return learners
+
+    def teacher_logits(self, head: Head, features: NDArray[np.float64]) -> Logits:
+        """Features (B, d) -> logits (B, M) as a teacher computes them for others."""
+        if self.rounding is None:
+            return head.logits(features)
+        return self.rounding.logits(head, features)
+
+    def answers(self, state: LearningState[Heads], answering: Peers) -> PeerLogits:
+        """The teachers' logits on each student's samples, as released."""
+        return {
+            student.name: {
+                teacher: self._channels[student.name](
+                    self.teacher_logits(state.learners[teacher].model, student.train.features)
+                )
+                for teacher in answering[student.name]
+            }
+            for student in self.participants
+        }
+
+    def alignments(self, state: LearningState[Heads], received: PeerLogits) -> PeerNumbers:
+        """cos(grad L_CE, grad L_DL(n,k)) over all parameters (Eq. 6)."""
+        result = {}
+        for student in self.participants:
+            model = state.learners[student.name].model
+            logits = model(torch.tensor(student.train.features))
+            labels = torch.tensor(student.train.labels)
+            own = flat_gradient(cross_entropy(logits / self.alignment_temperature, labels), model)
+            result[student.name] = {
+                teacher: cosine(own, flat_gradient(_exact_kl(logits, z, self.temperature), model))
+                for teacher, z in received[student.name].items()
+            }
+        return result
+
+    def updated(
+        self, state: LearningState[Heads], received: PeerLogits, weights: PeerNumbers
+    ) -> dict[str, Learner]:
+        """`local_steps` full-batch steps on L_CE + lambda_0 sum_k lambda_nk L_DL(n,k)."""
+        learners = {}
+        for student in self.participants:
+            learner = state.learners[student.name].copy()
+            loss = self._loss(
+                learner.model, student.train, received[student.name], weights[student.name]
+            )
+            descend(learner, loss, self.local_steps)
+            learners[student.name] = learner
+        return learners
+
+    def distillation_losses(self, state: LearningState[Heads], received: PeerLogits) -> PeerNumbers:
+        """The approximate KL a sample: the exact one less the mean logsumexp(z / T)."""
+        temperature, result = self.temperature, {}
+        for student in self.participants:
+            model = state.learners[student.name].model
+            logits = torch.from_numpy(model.logits(student.train.features))
+            result[student.name] = {
+                teacher: float(
+                    _exact_kl(logits, z, temperature)
+                    - torch.logsumexp(torch.from_numpy(z) / temperature, dim=1).mean()
+                )
+                for teacher, z in received[student.name].items()
+            }
+        return result
+
+    def test_losses(self, learners: Heads) -> list[float]:
+        """Each participant's mean cross-entropy on its own test samples."""
+        return [evaluate(learners[p.name].model, p.test).cross_entropy for p in self.participants]
+
+    def round_record(
+        self,
+        algorithm: str,
+        round: int,
+        learners: Heads,
+        *,
+        forced: bool = False,
+        asked: Peers = NOTHING,
+        answered: Peers = NOTHING,
+        reputation: PeerNumbers = NOTHING,
+        alignment: PeerNumbers = NOTHING,
+        distillation_loss: PeerNumbers = NOTHING,
+    ) -> RoundRecord:
+        """What the round leaves behind, learners as after it; matrices in the order of `names`."""
+
+        def matrix(numbers: PeerNumbers) -> Matrix:
+            return [[numbers.get(n, {}).get(k) for k in self.names] for n in self.names]
+
+        def flags(peers: Peers) -> list[list[bool]]:
+            return [[k in peers.get(n, ()) for k in self.names] for n in self.names]
+
+        models = {name: learners[name].model for name in self.names}
+        return RoundRecord(
+            algorithm=algorithm,
+            round=round,
+            forced=forced,
+            accuracy=[evaluate(models[p.name], p.test).accuracy for p in self.participants],
+            cross_entropy=[
+                evaluate(models[p.name], p.train).cross_entropy for p in self.participants
+            ],
+            reputation=matrix(reputation),
+            alignment=matrix(alignment),
+            distillation_loss=matrix(distillation_loss),
+            asked=flags(asked),
+            answered=flags(answered),
+        )
+
+    @cached_property
+    def _channels(self) -> Mapping[str, Channel]:
+        """What each student makes of the logits a teacher computes for it."""
+        return {p.name: _open_channel(self.release, p.train) for p in self.participants}
+
+    def _loss(
+        self,
+        model: Head,
+        samples: Samples,
+        received: Mapping[str, Logits],
+        weights: Mapping[str, float],
+    ) -> Callable[[], Tensor]:
+        x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
+
+        def loss() -> Tensor:
+            logits = model(x)
+            value = cross_entropy(logits, y)
+            for teacher, z in received.items():
+                distillation = _exact_kl(logits, z, self.temperature)
+                value = value + self.lambda_0 * weights[teacher] * distillation
+            return value
+
+        return loss
+
+
+def _open_channel(release: Release, samples: Samples) -> Channel:
+    """What reaches a student of a teacher's logits: all, or what the released sums determine."""
+    if isinstance(release, LogitsRelease):
+        return lambda logits: logits
+    rows = release.rows(samples)
+    reconstructor = Reconstructor(samples, rows, release.noise(rows))
+    return lambda logits: reconstructor.logits(rows @ logits)
+
+
+def _exact_kl(student_logits: Tensor, teacher_logits: Logits, temperature: float) -> Tensor:
+    """Mean KL(softmax(u / T) || softmax(z / T)); its gradient is that of the approximate loss."""
+    return kl_div(
+        log_softmax(torch.from_numpy(teacher_logits) / temperature, dim=1),
+        log_softmax(student_logits / temperature, dim=1),
+        reduction="batchmean",
+        log_target=True,
+    )

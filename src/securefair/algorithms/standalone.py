@@ -7,21 +7,10 @@ and not to longer training.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from securefair.algorithms.distillation import record_round, trained_alone
-from securefair.algorithms.population import Population
-from securefair.model.training import Learner, train_epochs
+from securefair.algorithms.distillation import Learners, LearningState, SelfTaught
 from securefair.records import RoundRecord
-
-
-@dataclass(frozen=True, eq=False)
-class StandaloneState:
-    """Everyone's learner after so many rounds."""
-
-    round: int
-    learners: Mapping[str, Learner]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +19,14 @@ class Standalone:
 
     name: str = "standalone"
 
-    def init(self, population: Population, seed: int) -> StandaloneState:
+    def init(self, population: SelfTaught[Learners], seed: int) -> LearningState[Learners]:
         """Everyone trains alone, exactly as before the collaborative algorithms."""
-        return StandaloneState(0, trained_alone(population, seed))
+        return LearningState(seed, 0, population.trained_alone(seed))
 
     def round(
-        self, state: StandaloneState, population: Population
-    ) -> tuple[StandaloneState, RoundRecord]:
-        """`local_steps` more full-batch steps for everyone."""
-        learners = {name: learner.copy() for name, learner in state.learners.items()}
-        for participant in population.participants:
-            train_epochs(learners[participant.name], participant.train, population.local_steps)
-        record = record_round(self.name, state.round, population, learners)
-        return StandaloneState(state.round + 1, learners), record
+        self, state: LearningState[Learners], population: SelfTaught[Learners]
+    ) -> tuple[LearningState[Learners], RoundRecord]:
+        """The local steps of one more round for everyone."""
+        learners = population.practised(state, population.names)
+        record = population.round_record(self.name, state.round, learners)
+        return LearningState(state.seed, state.round + 1, learners), record

@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from securefair.algorithms.distillation import (
-    DistillationState,
-    answers,
-    distillation_losses,
-    record_round,
-    start,
-    updated_learners,
-)
-from securefair.algorithms.population import Population
+from securefair.algorithms.distillation import Answers, DistillationState, Distilling, Learners
+from securefair.fairness import distillation_weights
 from securefair.records import RoundRecord
 
 
@@ -26,26 +19,29 @@ class Vpdl:
 
     name: str = "vpdl"
 
-    def init(self, population: Population, seed: int) -> DistillationState:
+    def init(
+        self, population: Distilling[Learners, Answers], seed: int
+    ) -> DistillationState[Learners]:
         """Everyone trains alone, exactly as before CYCle."""
         everyone = {n: {k: 1.0 for k in population.names if k != n} for n in population.names}
-        return replace(start(population, seed), reputation=everyone)
+        return DistillationState(seed, 0, population.trained_alone(seed), everyone)
 
     def round(
-        self, state: DistillationState, population: Population
-    ) -> tuple[DistillationState, RoundRecord]:
+        self, state: DistillationState[Learners], population: Distilling[Learners, Answers]
+    ) -> tuple[DistillationState[Learners], RoundRecord]:
         """One round, all participants at once."""
+        count = len(population.names)
         peers = {n: list(state.reputation[n]) for n in population.names}
-        received = answers(state, population, peers)
-        learners = updated_learners(state, population, received, state.reputation)
-        record = record_round(
+        weights = {n: distillation_weights(state.reputation[n], count) for n in population.names}
+        received = population.answers(state, peers)
+        learners = population.updated(state, received, weights)
+        record = population.round_record(
             self.name,
             state.round,
-            population,
             learners,
             asked=peers,
             answered=peers,
             reputation=state.reputation,
-            distillation_loss=distillation_losses(state, population, received),
+            distillation_loss=population.distillation_losses(state, received),
         )
         return replace(state, round=state.round + 1, learners=learners), record

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from securefair.algorithms import Cycle, ProjectionRelease, Vpdl, run
-from securefair.algorithms.distillation import alignments, answers
 from securefair.fairness import ReputationRule, coin
 from securefair.model import TeacherAnswer, distil_steps, flat_gradient
 from securefair.model.losses import approximate_kl
@@ -106,7 +105,7 @@ def test_the_local_steps_are_those_of_the_library(make_population):
     population = make_population(lambda_0=20.0)
     state = Cycle().init(population, 4)
     everyone = {n: [k for k in "abc" if k != n] for n in "abc"}
-    received = answers(state, population, everyone)
+    received = population.answers(state, everyone)
     after, record = Cycle().round(state, population)
     for n, participant in enumerate(population.participants):
         learner = state.learners[participant.name].copy()
@@ -212,4 +211,4 @@ def test_alignments_of_nobody_are_nothing(make_population):
     population = make_population()
     state = Cycle().init(population, 0)
     nobody = {n: {} for n in "abc"}
-    assert alignments(state, population, nobody) == nobody
+    assert population.alignments(state, nobody) == nobody
