@@ -1,37 +1,50 @@
-"""Held-out test samples, stratified by class and seeded by participant."""
+"""Held-out samples, stratified by class and seeded by participant."""
 
 from __future__ import annotations
 
 from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 
+Rows = NDArray[np.int64]
 
-def hold_out(name: str, samples: Samples, test_fraction: float, seed: int) -> ParticipantData:
-    """One participant's data with a stratified part held out.
+
+def hold_out(
+    name: str,
+    samples: Samples,
+    test_fraction: float,
+    seed: int,
+    *,
+    validation_fraction: float = 0.0,
+) -> ParticipantData:
+    """One participant's data with stratified parts held out.
 
     The draw depends on the seed and the name only: who else takes part, and in which order,
-    changes nothing.
+    changes nothing; nor does a validation part change which samples are for testing.
+
+    Args:
+        name: of the participant.
+        samples: all it holds.
+        test_fraction: held out for testing, in (0, 1).
+        seed: of the draw.
+        validation_fraction: of what the test part leaves, in [0, 1); 0 for no validation part.
 
     Raises:
-        ConfigError, DataError: as `stratified_split`, naming the participant.
+        ConfigError, DataError: as `stratified_rows`, naming the participant.
     """
-    digest = blake2b(name.encode(), digest_size=8, person=b"sf-hold-out").digest()
-    rng = np.random.default_rng([seed, int.from_bytes(digest, "big")])
+    rng = participant_rng(name, seed)
     try:
         train, test = stratified_split(samples, test_fraction, rng)
+        if not validation_fraction:
+            return ParticipantData(name, train, test)
+        train, validation = stratified_split(train, validation_fraction, rng)
     except DataError as error:
-        raise DataError(
-            error.problem,
-            where=f"participant {name}",
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
-        ) from error
-    return ParticipantData(name, train, test)
+        raise of_participant(name, error) from error
+    return ParticipantData(name, train, test, validation)
 
 
 def stratified_split(
@@ -39,12 +52,23 @@ def stratified_split(
 ) -> tuple[Samples, Samples]:
     """Training and test samples, disjoint and together all of `samples`, each in random order.
 
+    Guarantees, arguments and errors as `stratified_rows`.
+    """
+    kept, held = stratified_rows(samples.labels, test_fraction, rng)
+    return samples.take(kept), samples.take(held)
+
+
+def stratified_rows(
+    labels: NDArray[np.int64], test_fraction: float, rng: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Rows for training and for testing, disjoint and together all, each in random order.
+
     Guarantees: every class keeps a training sample; of a class with n samples n * test_fraction
     are held out, rounded up or down (less where that would take the last); together round(B *
     test_fraction), at least 1, wherever the former allow it.
 
     Args:
-        samples: B samples.
+        labels: class of each of B samples, integers from 0.
         test_fraction: in (0, 1).
         rng: source of the draw.
 
@@ -56,7 +80,7 @@ def stratified_split(
         raise ConfigError(
             "out of range", where="test_fraction", found=test_fraction, expected="(0, 1)"
         )
-    counts = np.bincount(samples.labels, minlength=samples.classes)
+    counts = np.bincount(labels)
     most = np.maximum(counts - 1, 0)  # a class never loses its last training sample
     exact = counts * test_fraction
     least = np.minimum(np.floor(exact).astype(np.int64), most)
@@ -64,19 +88,36 @@ def stratified_split(
     if not upper.sum():
         raise DataError(
             "too few samples to hold any out",
-            found=len(samples),
+            found=len(labels),
             expected="a class with 2 samples or more",
             hint="Use fewer participants or more samples",
         )
-    total = min(max(1, round(len(samples) * test_fraction)), int(upper.sum()))
+    total = min(max(1, round(len(labels) * test_fraction)), int(upper.sum()))
     # Largest remainder: whole samples are dealt to the classes that rounding down hurt most.
     by_remainder = np.argsort(np.where(upper > least, least - exact, np.inf), kind="stable")
     taken = least.copy()
     taken[by_remainder[: total - int(least.sum())]] += 1
-    order = rng.permutation(len(samples))
-    rank = np.empty(len(samples), dtype=np.int64)  # position of a sample among those of its class
-    for label in range(samples.classes):
-        of_class = order[samples.labels[order] == label]
+    order = rng.permutation(len(labels))
+    rank = np.empty(len(labels), dtype=np.int64)  # position of a sample among those of its class
+    for label in range(len(counts)):
+        of_class = order[labels[order] == label]
         rank[of_class] = np.arange(len(of_class))
-    is_test = rank < taken[samples.labels]
-    return samples.take(order[~is_test[order]]), samples.take(order[is_test[order]])
+    is_test = rank < taken[labels]
+    return order[~is_test[order]], order[is_test[order]]
+
+
+def participant_rng(name: str, seed: int) -> np.random.Generator:
+    """A participant's own source of draws for holding out, whoever else takes part."""
+    digest = blake2b(name.encode(), digest_size=8, person=b"sf-hold-out").digest()
+    return np.random.default_rng([seed, int.from_bytes(digest, "big")])
+
+
+def of_participant(name: str, error: DataError) -> DataError:
+    """The same error, saying whose samples it is about."""
+    return DataError(
+        error.problem,
+        where=f"participant {name}",
+        found=error.found,
+        expected=error.expected,
+        hint=error.hint,
+    )

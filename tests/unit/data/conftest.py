@@ -60,9 +60,9 @@ def small_folder(tmp_path, smooth_images):
     )
     np.savez(
         tmp_path / "femnist12.npz",
-        x=grey(24),
-        y=np.tile(np.arange(2, dtype=np.uint8), 12),
-        client=np.repeat(np.arange(12, dtype=np.uint8), 2),
+        x=grey(48),
+        y=np.tile(np.arange(2, dtype=np.uint8), 24),
+        client=np.repeat(np.arange(12, dtype=np.uint8), 4),
     )
     arrays = {"classes": np.array([f"kind {c}" for c in range(10)])}
     for part, count in (("train", 20), ("test", 10)):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.data.pool import DataSet, Pool
 from securefair.errors import DataError
 
 
@@ -75,6 +76,17 @@ class Images:
         """Features float32 (B, C, H, W), scaled and normalised, with the labels."""
         return Samples(normalisation(self.pixels), self.labels, self.classes)
 
+    def pool(self, normalisation: Normalisation) -> Pool:
+        """The same as a pool: only the rows that someone takes become float32."""
+        return Pool(
+            labels=self.labels,
+            classes=self.classes,
+            features_of=lambda rows: Samples(
+                normalisation(self.pixels[rows]), self.labels[rows], self.classes
+            ),
+            sites=self.sites,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSet:
@@ -88,6 +100,14 @@ class ImageSet:
     train: Images
     test: Images | None
     normalisation: Normalisation
+
+    def data_set(self) -> DataSet:
+        """Ready to be divided among participants (`division.divide`)."""
+        return DataSet(
+            name=self.name,
+            train=self.train.pool(self.normalisation),
+            test=None if self.test is None else self.test.pool(self.normalisation),
+        )
 
     def train_samples(self) -> Samples:
         """The training part as networks take it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from securefair.data.partition.interface import (
     Indices,
@@ -38,12 +39,15 @@ class DirichletPartitioner:
         delta: concentration, above 0.
         by: "class" draws p ~ Dir_N(delta) for each class, "quantity" once for all.
         min_samples: redraw until everyone has as many.
+        cap: whoever holds its even share B/N gets nothing of the classes still to be divided,
+            unless nobody else is left (Wang et al. 2020; by class only).
     """
 
     participants: int
     delta: float
     by: Literal["class", "quantity"] = "class"
     min_samples: int = 1
+    cap: bool = False
 
     def __post_init__(self) -> None:
         check_participants(self.participants)
@@ -53,6 +57,8 @@ class DirichletPartitioner:
             raise ConfigError(
                 "unknown choice", where="by", found=self.by, expected='"class" or "quantity"'
             )
+        if self.cap and self.by == "quantity":
+            raise ConfigError("only divisions by class can be capped", where="cap", found=self.cap)
 
     def partition(self, labels: Indices, rng: np.random.Generator) -> list[Indices]:
         """See `Partitioner`."""
@@ -62,10 +68,14 @@ class DirichletPartitioner:
         def draw() -> list[Indices]:
             if self.by == "quantity":
                 return partition_by_shares(labels, rng.dirichlet(concentration), rng)
-            pieces = [
-                cut(samples, apportion(len(samples), rng.dirichlet(concentration), rng))
-                for samples in samples_by_class(labels, rng).values()
-            ]
+            pieces, held = [], np.zeros(self.participants, dtype=np.int64)
+            for samples in samples_by_class(labels, rng).values():
+                shares = rng.dirichlet(concentration)
+                if self.cap:
+                    shares = _capped(shares, held < len(labels) / self.participants)
+                sizes = apportion(len(samples), shares, rng)
+                held += sizes
+                pieces.append(cut(samples, sizes))
             return gather(pieces, rng)
 
         return _redraw(draw, self.min_samples, "Use a larger delta or fewer participants")
@@ -84,12 +94,14 @@ class PathologicalPartitioner:
         classes_each: c.
         delta: concentration of the shares; None divides each class evenly.
         min_samples: redraw until everyone has as many.
+        cap: as `DirichletPartitioner`.
     """
 
     participants: int
     classes_each: int
     delta: float | None = 0.5
     min_samples: int = 1
+    cap: bool = False
 
     def __post_init__(self) -> None:
         check_participants(self.participants)
@@ -122,13 +134,17 @@ class PathologicalPartitioner:
 
         def draw() -> list[Indices]:
             holds = self._deal(classes, rng)
-            pieces = []
+            pieces, held = [], np.zeros(self.participants, dtype=np.int64)
             for column, samples in enumerate(samples_by_class(labels, rng).values()):
                 shares = holds[:, column] / holds[:, column].sum()
                 if self.delta is not None:
                     holders = np.flatnonzero(holds[:, column])
                     shares[holders] = rng.dirichlet(np.full(len(holders), self.delta))
-                pieces.append(cut(samples, apportion(len(samples), shares, rng)))
+                if self.cap:
+                    shares = _capped(shares, held < len(labels) / self.participants)
+                sizes = apportion(len(samples), shares, rng)
+                held += sizes
+                pieces.append(cut(samples, sizes))
             return gather(pieces, rng)
 
         return _redraw(draw, self.min_samples, "Use a larger delta or fewer participants")
@@ -196,6 +212,12 @@ class ClassLadderPartitioner:
                 left[c] = left[c][size:]
             parts.append(rng.permutation(np.concatenate(pieces)))
         return parts
+
+
+def _capped(shares: NDArray[np.float64], open_: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The shares of those still open for more, of sum 1; as they were where that is nobody."""
+    left = shares * open_
+    return left / left.sum() if left.sum() > 0 else shares
 
 
 def _redraw(draw: Callable[[], list[Indices]], least: int, hint: str) -> list[Indices]:

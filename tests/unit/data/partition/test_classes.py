@@ -138,3 +138,43 @@ def test_impossible_ladders_are_refused(samples_each, message):
 def test_impossible_settings_are_refused_by_name(build, named):
     with pytest.raises(ConfigError, match=f"^{named}: "):
         build()
+
+
+def test_a_cap_stops_whoever_holds_an_even_share():
+    free = DirichletPartitioner(participants=20, delta=0.1)
+    capped = DirichletPartitioner(participants=20, delta=0.1, cap=True)
+    for seed in range(5):
+        order = np.argsort(LABELS, kind="stable")
+        assert (order == np.arange(len(LABELS))).all()
+        held = counts(capped, seed)
+        assert held.sum() == len(LABELS)
+        before = np.cumsum(held, axis=1) - held  # of the classes divided earlier
+        assert not held[before >= len(LABELS) / 20].any()
+    assert counts(free, 0).sum(axis=1).max() > counts(capped, 0).sum(axis=1).max()
+
+
+def test_pathological_shares_can_be_capped_too():
+    partitioner = PathologicalPartitioner(participants=20, classes_each=3, cap=True)
+    held = counts(partitioner)
+    assert held.sum() == len(LABELS)
+    assert ((held > 0).sum(axis=1) <= 3).all()
+    before = np.cumsum(held, axis=1) - held
+    full = before >= len(LABELS) / 20
+    everyone_full = np.array([not held[~full[:, c], c].any() for c in range(10)])
+    assert not held[:, ~everyone_full][full[:, ~everyone_full]].any()
+
+
+def test_quantities_cannot_be_capped():
+    with pytest.raises(ConfigError, match=r"^cap: "):
+        DirichletPartitioner(participants=2, delta=1, by="quantity", cap=True)
+
+
+def test_dpfls_divisions_of_cifar10_are_possible():
+    labels = np.repeat(np.arange(10), 5000)
+    for wish in (
+        DirichletPartitioner(participants=100, delta=0.1, min_samples=10),
+        PathologicalPartitioner(participants=100, classes_each=3, min_samples=10),
+    ):
+        sizes = counts(wish, labels=labels).sum(axis=1)
+        assert sizes.min() >= 10
+        assert sizes.sum() == 50_000
