@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from securefair.data.behaviour import HONEST, Behaviour, with_labels_of
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.mislabelling import Mislabelling, mislabel
 from securefair.errors import ConfigError
 
 
@@ -25,17 +25,17 @@ def parts(own):
 
 
 def test_flippers_train_on_wrong_labels_and_nobody_else_is_touched():
-    after = with_labels_of(PEOPLE, {"P2": Behaviour(flip_rate=0.5)}, seed=0)
+    after = mislabel(PEOPLE, {"P2": Mislabelling(flip_rate=0.5)}, seed=0)
     assert after[0] is PEOPLE[0]
     assert after[2] is PEOPLE[2]
     assert changes(parts(PEOPLE[1]), parts(after[1])) == [15, 0, 0]
 
 
 def test_flips_depend_on_name_and_seed_only():
-    flips = Behaviour(flip_rate=0.5)
+    flips = Mislabelling(flip_rate=0.5)
 
     def labels(people, named, seed, at):
-        return with_labels_of(people, dict.fromkeys(named, flips), seed)[at].train.labels.tolist()
+        return mislabel(people, dict.fromkeys(named, flips), seed)[at].train.labels.tolist()
 
     alone = labels(PEOPLE, ["P2"], 0, 1)
     assert labels(PEOPLE[::-1], ["P3", "P2", "P1"], 0, 1) == alone
@@ -44,32 +44,15 @@ def test_flips_depend_on_name_and_seed_only():
 
 
 def test_a_permutation_renames_the_classes_of_all_parts():
-    after = with_labels_of(PEOPLE, {"P1": Behaviour(permutation=(1, 2, 0))}, seed=0)
+    after = mislabel(PEOPLE, {"P1": Mislabelling(permutation=(1, 2, 0))}, seed=0)
     for before, now in zip(parts(PEOPLE[0]), parts(after[0]), strict=True):
         assert (now.labels == (before.labels + 1) % 3).all()
 
 
 def test_a_permutation_needs_no_validation_part():
     bare = ParticipantData("P1", PEOPLE[0].train, PEOPLE[0].test)
-    after = with_labels_of([bare], {"P1": Behaviour(permutation=(1, 2, 0))}, seed=0)
+    after = mislabel([bare], {"P1": Mislabelling(permutation=(1, 2, 0))}, seed=0)
     assert after[0].validation is None
-
-
-def test_what_free_riders_send_tells_nothing():
-    rng, update = np.random.default_rng(0), np.random.default_rng(1).normal(size=(50, 4))
-    assert HONEST.distort(update, rng) is update
-    assert not HONEST.rides_free
-    lazy, loud = Behaviour(sends="zeros"), Behaviour(sends="noise", noise=0.01)
-    assert lazy.rides_free
-    assert not lazy.distort(update, rng).any()
-    sent = loud.distort(update.astype(np.float32), rng)
-    assert sent.dtype == np.float32
-    assert 0.009 < np.abs(sent).max() <= 0.01
-    assert abs(np.corrcoef(sent.ravel(), update.ravel())[0, 1]) < 0.25
-    assert rng.random() != np.random.default_rng(0).random()  # noise was drawn
-    quiet = np.random.default_rng(3)
-    lazy.distort(update, quiet)
-    assert quiet.random() == np.random.default_rng(3).random()
 
 
 @pytest.mark.parametrize(
@@ -77,17 +60,15 @@ def test_what_free_riders_send_tells_nothing():
     [
         ({"flip_rate": 1.5}, "flip_rate"),
         ({"permutation": (0, 0)}, "permutation"),
-        ({"sends": "lies"}, "sends"),
-        ({"noise": 0.0}, "noise"),
     ],
 )
 def test_impossible_settings_are_refused_by_name(settings, named):
     with pytest.raises(ConfigError, match=f"^{named}: "):
-        Behaviour(**settings)
+        Mislabelling(**settings)
 
 
 def test_unknown_names_and_foreign_permutations_are_refused():
     with pytest.raises(ConfigError, match=r"nobody has this name .*'P9'.*P1, P2, P3"):
-        with_labels_of(PEOPLE, {"P9": HONEST}, seed=0)
+        mislabel(PEOPLE, {"P9": Mislabelling()}, seed=0)
     with pytest.raises(ConfigError, match="not a permutation of the classes"):
-        with_labels_of(PEOPLE, {"P1": Behaviour(permutation=(1, 0))}, seed=0)
+        mislabel(PEOPLE, {"P1": Mislabelling(permutation=(1, 0))}, seed=0)
