@@ -42,7 +42,7 @@ def run_experiment(config: RunConfig, progress: Progress) -> Outcome:
     """
     repetitions = [Repetition(load_participants(config, seed)) for seed in config.run.seeds]
     for repetition in repetitions:
-        _check_plans(config, repetition.data)
+        check_plans(config, repetition.data)
     for seed, repetition in zip(config.run.seeds, repetitions, strict=True):
         for algorithm in _with_controls(config):
             started = time.perf_counter()
@@ -110,7 +110,7 @@ def _wish(config: RunConfig, student: Samples) -> Wish:
     )
 
 
-def _check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
+def check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
     """Find out before a long run, not in it, whose samples do not allow the exchange.
 
     Raises:

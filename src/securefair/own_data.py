@@ -84,7 +84,7 @@ def resolve(config: RunConfig) -> Resolved:
     inferred = infer_table(
         summaries, label=table.label, classes=table.classes, missing=table.missing
     )
-    settings = _table_settings(inferred.spec, table)
+    settings = table_settings(inferred.spec) | {"origin": "participants"}
     return Resolved(override(config, {"table": settings}), True, inferred.unused)
 
 
@@ -140,7 +140,8 @@ def table_spec(table: TableSection) -> TableSpec:
     )
 
 
-def _table_settings(spec: TableSpec, table: TableSection) -> dict[str, object]:
+def table_settings(spec: TableSpec) -> dict[str, object]:
+    """Rules as the keys and values of a [table] section; `table_spec` gives them back."""
     columns: list[dict[str, object]] = []
     for column in spec.columns:
         common = {"name": column.name, "optional": column.optional}
@@ -154,8 +155,7 @@ def _table_settings(spec: TableSpec, table: TableSection) -> dict[str, object]:
     return {
         "label": spec.target.name,
         "classes": [list(codes) for codes in spec.target.groups],
-        "missing": list(table.missing),
-        "origin": "participants",
+        "missing": list(spec.missing),
         "columns": columns,
     }
 

@@ -4,7 +4,13 @@
 a `ConfigError` that names file, key, found and expected, `writing` turns it back into TOML.
 """
 
-from securefair.config.loading import demo_config, load_config, override, parse_config
+from securefair.config.loading import (
+    checked_settings,
+    demo_config,
+    load_config,
+    override,
+    parse_config,
+)
 from securefair.config.own_data import (
     BinaryColumn,
     CategoricalColumn,
@@ -64,6 +70,7 @@ __all__ = [
     "RunSection",
     "TableSection",
     "TrainingSection",
+    "checked_settings",
     "demo_config",
     "load_config",
     "override",

@@ -72,7 +72,7 @@ def parse_config(text: str, *, source: str) -> RunConfig:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError("this is not valid TOML", where=source, found=str(error)) from error
-    return _checked(table, source)
+    return checked_settings(table, source=source)
 
 
 def override(
@@ -99,7 +99,7 @@ def override(
                     "there is no such key", where=f"{source}: {dotted}", found=f"{name} is a value"
                 )
         inner[key] = value
-    return _checked(table, source)
+    return checked_settings(table, source=source)
 
 
 def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
@@ -121,7 +121,12 @@ def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
     return config.model_copy(update=changes)
 
 
-def _checked(table: Mapping[str, object], source: str) -> RunConfig:
+def checked_settings(table: Mapping[str, object], *, source: str) -> RunConfig:
+    """Check plain values, as TOML has them; `source` names them in errors.
+
+    Raises:
+        ConfigError: as in `load_config`.
+    """
     try:
         return RunConfig.model_validate(table)
     except ValidationError as error:

@@ -6,9 +6,7 @@
 import msgspec
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from securefair.cli import app
 from securefair.config import demo_config, parse_config
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ModelError
@@ -28,13 +26,6 @@ local_epochs = 1
 backend = "clear"
 """
 ALONE = SMALL.replace('name = "small"', 'name = "alone"\nalgorithms = ["standalone"]')
-
-
-@pytest.fixture
-def invoke(tmp_path, monkeypatch):
-    """Run a command in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
 
 
 @pytest.fixture

@@ -1,0 +1,263 @@
+"""What a configuration would do: its participants, plan, traffic and disclosure. Runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.collaboration import Collaboration, DisclosureLimits
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.experiment import check_plans, collaboration_of, load_participants
+from securefair.model.heads import build_head
+from securefair.own_data import resolve, table_spec
+from securefair.profiling.cost_model import load_model
+from securefair.profiling.estimate import Estimate, estimate
+from securefair.profiling.planned import PlanReport, report_plan
+
+
+class CheckedParticipant(msgspec.Struct, frozen=True, kw_only=True):
+    """One participant's samples on the first seed; classes in the order of the labels."""
+
+    name: str
+    train: int
+    test: int
+    by_class: list[int]
+
+
+class CheckedAlgorithm(msgspec.Struct, frozen=True, kw_only=True):
+    """What one algorithm puts on the wire over one seed, all participants together.
+
+    Attributes:
+        name: of the algorithm.
+        least_answers, most_answers: how many answers are given, by reputation and chance.
+        least_bytes, most_bytes: keys and features included, hellos and declines left out.
+    """
+
+    name: str
+    least_answers: int
+    most_answers: int
+    least_bytes: int
+    most_bytes: int
+
+
+class CheckedDisclosure(msgspec.Struct, frozen=True, kw_only=True):
+    """What a teacher lets out to one student, against what there is to know.
+
+    Attributes:
+        student: whose samples the second yardstick counts.
+        numbers_per_answer: of one version of a teacher's model.
+        limit: most numbers of one version; None for no limit.
+        teacher_parameters: the first yardstick.
+        student_logits: the second: samples times classes.
+        permitted: whether teachers would answer at all.
+    """
+
+    student: str
+    numbers_per_answer: int
+    limit: int | None
+    teacher_parameters: int
+    student_logits: int
+    permitted: bool
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that can be known before a run.
+
+    Attributes:
+        name, seeds, rounds, backend: as configured.
+        participants: on the first seed.
+        features: names of the features, or their number where they have no names.
+        classes: codes of each class, or their numbers.
+        columns: where ranges and levels of a table come from: "public", "participants", or None
+            where there is no table.
+        inferred: the columns were found in the tables now.
+        unused: columns that inference left out, with the reason.
+        algorithms: what each would send; none where nobody collaborates.
+        plan: of the participant with the most samples.
+        estimate: cost of one participant, if a cost model was given.
+        disclosure: for each student.
+        warnings: what may surprise.
+    """
+
+    name: str
+    seeds: list[int]
+    rounds: int
+    backend: str
+    participants: list[CheckedParticipant]
+    features: list[str] | int
+    classes: list[str]
+    columns: str | None
+    inferred: bool
+    unused: dict[str, str]
+    algorithms: list[CheckedAlgorithm]
+    plan: PlanReport | None
+    estimate: Estimate | None
+    disclosure: list[CheckedDisclosure]
+    warnings: list[str]
+
+
+def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checked:
+    """Read the data of every seed, plan every exchange, and sum up.
+
+    Args:
+        config: as loaded.
+        cost_model: file of `securefair profile scale --out`.
+
+    Raises:
+        SecureFairError: exactly where a run would refuse; or the cost model cannot be used.
+    """
+    resolved = resolve(config)
+    config = resolved.config
+    everyone = [load_participants(config, seed) for seed in config.run.seeds]
+    for data in everyone:
+        check_plans(config, data)
+    first = everyone[0]
+    agreed = {
+        name: collaboration_of(config, first, algorithm=name, seed=config.run.seeds[0])
+        for name in config.run.collaborative
+    }
+    plan = plan_exchange(next(iter(agreed.values())).wish) if agreed else None
+    cost = None
+    if cost_model is not None and plan is not None:
+        cost = estimate(
+            plan,
+            load_model(cost_model),
+            participants=len(first),
+            rounds=config.training.rounds,
+            forced_every=config.fairness.forced_every,
+        )
+    disclosure = _disclosure(config, next(iter(agreed.values())), first) if agreed else []
+    table = config.table
+    return Checked(
+        name=config.run.name,
+        seeds=list(config.run.seeds),
+        rounds=config.training.rounds,
+        backend=config.encryption.backend,
+        participants=[_participant(own) for own in first],
+        features=list(table_spec(table).features)
+        if table is not None and table.columns
+        else int(np.prod(first[0].train.features.shape[1:])),
+        classes=[" or ".join(codes) for codes in table.classes]
+        if table is not None and table.classes
+        else [str(label) for label in range(first[0].train.classes)],
+        columns=table.origin if table is not None and table.columns else None,
+        inferred=resolved.inferred,
+        unused=dict(resolved.unused),
+        algorithms=[
+            _algorithm(config, name, one, first, disclosure) for name, one in agreed.items()
+        ],
+        plan=None if plan is None else report_plan(plan),
+        estimate=cost,
+        disclosure=disclosure,
+        warnings=_warnings(config, first, disclosure),
+    )
+
+
+def _participant(own: ParticipantData) -> CheckedParticipant:
+    labels = np.concatenate([own.train.labels, own.test.labels])
+    return CheckedParticipant(
+        name=own.name,
+        train=len(own.train),
+        test=len(own.test),
+        by_class=np.bincount(labels, minlength=own.train.classes).tolist(),
+    )
+
+
+def _algorithm(
+    config: RunConfig,
+    name: str,
+    agreed: Collaboration,
+    data: Sequence[ParticipantData],
+    disclosure: Sequence[CheckedDisclosure],
+) -> CheckedAlgorithm:
+    rounds, peers = config.training.rounds, len(data) - 1
+    forced = rounds if agreed.always_share else -(-rounds // agreed.forced_every)
+    plans = [plan_exchange(agreed.wish_for(len(own.train))) for own in data]
+    served = [row.permitted for row in disclosure]  # by student; others are declined
+
+    def bytes_of(asked: int) -> int:
+        return sum(
+            peers * _exchange_bytes(plan, asked if answered else 0, asked)
+            for plan, answered in zip(plans, served, strict=True)
+        )
+
+    return CheckedAlgorithm(
+        name=name,
+        least_answers=forced * peers * sum(served),
+        most_answers=rounds * peers * sum(served),
+        least_bytes=bytes_of(forced),
+        most_bytes=bytes_of(rounds),
+    )
+
+
+def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int) -> int:
+    """Between one student and one teacher over a run."""
+    once = plan.key_bytes + plan.feature_bytes + plan.basis_bytes
+    return once + asked * plan.query_bytes + answered * plan.answer_bytes
+
+
+def _disclosure(
+    config: RunConfig, agreed: Collaboration, data: Sequence[ParticipantData]
+) -> list[CheckedDisclosure]:
+    wish, limits = agreed.wish, config.disclosure
+    head = build_head(config.model.kind, wish.features, wish.hidden, wish.classes, 0)
+    parameters = head.parameter_count
+    policy = agreed.machine_settings(
+        parameters,
+        DisclosureLimits(
+            fraction=limits.fraction,
+            student_total=limits.student_total,
+            teacher_total=limits.teacher_total,
+        ),
+    ).disclosure
+    rows = []
+    for own in data:
+        samples = len(own.train)
+        numbers, limit = policy.numbers_per_answer(samples), policy.limit_per_version(samples)
+        totals = (limits.student_total, limits.teacher_total)
+        least = min([limit, *(total for total in totals if total is not None)])
+        rows.append(
+            CheckedDisclosure(
+                student=own.name,
+                numbers_per_answer=numbers,
+                limit=None if np.isinf(limit) else int(limit),
+                teacher_parameters=parameters,
+                student_logits=samples * wish.classes,
+                permitted=numbers <= least,
+            )
+        )
+    return rows
+
+
+def _warnings(
+    config: RunConfig, data: Sequence[ParticipantData], disclosure: Sequence[CheckedDisclosure]
+) -> list[str]:
+    found = []
+    if config.encryption.backend == "clear":
+        found.append("Backend clear encrypts nothing: for tests only (encryption.backend).")
+    refused = [row.student for row in disclosure if not row.permitted]
+    if refused:
+        found.append(
+            f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
+            "[disclosure] permits. Lower distillation.q, or raise disclosure.fraction."
+        )
+    if config.table is not None and config.table.origin == "participants":
+        found.append(
+            "Ranges and levels of columns come from the tables, which tells everyone something of "
+            'them. Write them from general knowledge, then say table.origin = "public".'
+        )
+    for own in data:
+        alone = np.unique(own.train.labels)
+        if len(alone) == 1:
+            found.append(f"{own.name} has training samples of one class only ({alone[0]}).")
+        if len(own.test) < 20:
+            found.append(
+                f"{own.name} tests on {len(own.test)} samples: its accuracy moves in steps of "
+                f"{100 / max(1, len(own.test)):.0f} points."
+            )
+    return found

@@ -1,0 +1,41 @@
+"""The command line: one module per family of commands, heavy imports inside each command.
+
+`ending` says how all of them end, `options` holds what they share.
+"""
+
+import typer
+
+from securefair.cli.ending import Commands
+from securefair.cli.running import demo, run
+from securefair.cli.starting import check, config, new
+from securefair.profiling.commands import app as profile_app
+from securefair.profiling.plan_command import plan
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="securefair",
+    cls=Commands,
+    help="Hospitals improve their models together without showing each other patients or models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+STARTING, RUNNING, READING, MEASURING = "Start", "Run", "Read results", "Plan and measure"
+
+for _panel, _commands in (
+    (STARTING, (new, check, config)),
+    (RUNNING, (demo, run)),
+    (MEASURING, (plan,)),
+):
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)
+
+# Families with sub-commands of their own.
+app.add_typer(profile_app, rich_help_panel=MEASURING)
+
+
+def main() -> None:
+    """Entry point: expected errors become one line on stderr, never a traceback."""
+    app()

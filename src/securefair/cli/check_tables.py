@@ -1,0 +1,126 @@
+"""What `securefair check` found, as tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from securefair.checking import Checked, CheckedAlgorithm
+from securefair.profiling.planned import PlanReport
+from securefair.profiling.scale_table import estimate_text
+from securefair.profiling.tables import rows_table
+from securefair.report.fitting import Column, FittingTable
+from securefair.report.wording import algorithm_name, count, data_size, plural
+
+
+def check_report(checked: Checked) -> RenderableType:
+    """Everything, for `rich.console.Console.print`."""
+    return Group(*_parts(checked))
+
+
+def _parts(checked: Checked) -> Iterator[RenderableType]:
+    seeds = len(checked.seeds)
+    times = "" if seeds == 1 else f", {seeds} times"
+    yield Text(
+        f"{checked.name}: {plural(len(checked.participants), 'participant')}, "
+        f"{plural(checked.rounds, 'round')}{times}, backend {checked.backend}",
+        style="bold",
+    )
+    yield _participants(checked)
+    yield from _columns(checked)
+    if checked.plan is not None:
+        yield _plan(checked.plan)
+        yield _traffic(checked.algorithms)
+        yield _disclosure(checked)
+    if checked.estimate is not None:
+        yield estimate_text(checked.estimate)
+    elif checked.plan is not None:
+        yield Text(
+            "For hours and memory, measure this machine once: securefair profile scale --out "
+            "cost.json, then check with --model cost.json.",
+            style="dim",
+        )
+    for warning in checked.warnings:
+        yield Text(f"Note: {warning}", style="yellow")
+    yield Text("Everything is in order; nothing was run.", style="green")
+
+
+def _participants(checked: Checked) -> FittingTable:
+    people = checked.participants
+    columns = [
+        Column("Participant", [one.name for one in people], numbers=False),
+        Column("Training\nsamples", [count(one.train) for one in people]),
+        Column("Test\nsamples", [count(one.test) for one in people]),
+    ]
+    if len(checked.classes) <= 10:
+        columns += [
+            Column(f"Class\n{name}", [count(one.by_class[at]) for one in people], dispensable=1)
+            for at, name in enumerate(checked.classes)
+        ]
+    return FittingTable("Participants", columns)
+
+
+def _columns(checked: Checked) -> Iterator[RenderableType]:
+    features = checked.features
+    if isinstance(features, int):
+        yield Text(
+            f"{plural(features, 'feature')}, {plural(len(checked.classes), 'class', 'classes')}"
+        )
+        return
+    origin = "inferred from the tables" if checked.inferred else "as configured"
+    yield Text(f"{plural(len(features), 'feature')} ({origin}): {', '.join(features)}")
+    for name, why in checked.unused.items():
+        yield Text(f"Column {name} is not used: {why}.", style="dim")
+
+
+def _plan(plan: PlanReport) -> Table:
+    """What matters before a run; `securefair plan` and --json show every step."""
+    wish, sizes = plan.wish, plan.bytes
+    sums = f", {wish.basis} basis, q = {wish.q}" if wish.release == "projection" else ""
+    keys, samples = sizes.public_key + sizes.evaluation_keys, sizes.features + sizes.basis
+    rows = [
+        ("Release", wish.release + sums),
+        ("Security", f"{plan.security_bits} bits; ring degree {count(plan.ring_degree)}"),
+        ("Flooding", f"{wish.flooding_bits} bits above all noise that tells of a model"),
+        ("Largest error", f"{plan.relative_error:.2g} of the range of a released number"),
+        ("To each peer, once", f"{data_size(keys)} of keys, {data_size(samples)} of samples"),
+        ("A question", data_size(sizes.query)),
+        ("An answer", data_size(sizes.answer)),
+    ]
+    return rows_table("Exchange with the participant with the most samples", rows)
+
+
+def _traffic(algorithms: list[CheckedAlgorithm]) -> FittingTable:
+    return FittingTable(
+        "Traffic of one repetition, all participants together",
+        [
+            Column("Algorithm", [algorithm_name(one.name) for one in algorithms], numbers=False),
+            Column(
+                "Answers", [_between(one.least_answers, one.most_answers) for one in algorithms]
+            ),
+            Column("At least", [data_size(one.least_bytes) for one in algorithms]),
+            Column("At most", [data_size(one.most_bytes) for one in algorithms]),
+        ],
+    )
+
+
+def _disclosure(checked: Checked) -> FittingTable:
+    rows = checked.disclosure
+    return FittingTable(
+        "What a teacher lets out of one version of its model",
+        [
+            Column("To student", [row.student for row in rows], numbers=False),
+            Column("Numbers an\nanswer", [count(row.numbers_per_answer) for row in rows]),
+            Column("Limit", ["none" if r.limit is None else count(r.limit) for r in rows]),
+            Column("Model's\nparameters", [count(row.teacher_parameters) for row in rows]),
+            Column("Student's\nlogits", [count(row.student_logits) for row in rows], dispensable=1),
+            Column("Answered", ["yes" if row.permitted else "never" for row in rows]),
+        ],
+    )
+
+
+def _between(least: int, most: int) -> str:
+    return count(most) if least == most else f"{count(least)} to {count(most)}"

@@ -1,0 +1,59 @@
+"""How every command ends: exit codes, and one line on stderr for an expected error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+"""Something required is broken; the input or the machine does not allow it; Ctrl-C."""
+
+
+class Commands(TyperGroup):
+    """All commands, those of sub-commands included, end alike on expected errors."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Turn expected errors into one line and an exit code; anything else is a bug and shows."""
+    from securefair.errors import SecureFairError
+
+    try:
+        yield
+    except SecureFairError as error:
+        stop(str(error))
+    except KeyboardInterrupt:
+        interrupted("Interrupted.")
+    except BrokenPipeError:
+        raise typer.Exit from None  # whoever read the output has seen enough
+    except OSError as error:
+        stop(f"{error.filename or 'system'}: {error.strerror}")
+
+
+def stop(message: str) -> NoReturn:
+    """End with one line that says why."""
+    typer.echo(f"securefair: {message}", err=True)
+    raise typer.Exit(EXIT_USAGE) from None
+
+
+def interrupted(message: str) -> NoReturn:
+    """End after Ctrl-C, with a line that says what is left."""
+    typer.echo(f"securefair: {message}", err=True)
+    raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def shown(path: Path) -> str:
+    """A path as a shell takes it."""
+    import shlex
+
+    return shlex.quote(str(path))

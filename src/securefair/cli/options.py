@@ -1,0 +1,22 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Folder for the results (default: runs/NAME).")
+]
+SeedsOption = Annotated[
+    int | None, typer.Option("--seeds", min=1, help="Repeat with so many seeds: 0, 1, ...")
+]
+BackendOption = Annotated[
+    str | None, typer.Option("--backend", help="Encryption engine, instead of the config's.")
+]
+RoundsOption = Annotated[
+    int | None, typer.Option("--rounds", min=1, help="Protocol rounds, instead of the config's.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

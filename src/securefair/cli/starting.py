@@ -1,0 +1,84 @@
+"""`securefair new`, `check` and `config`: from nothing to a configuration that will run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from securefair.cli.ending import shown
+from securefair.cli.options import JsonOption
+
+
+def new(
+    name: Annotated[Path, typer.Argument(help="Folder to make; its name becomes the run's.")],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", help="Your table, once for each hospital: .csv or .parquet."),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", help="Column of your tables to predict.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a folder with a commented configuration that runs as it is.
+
+    Without --data it comes with tables of four real hospitals to replace by your own. With --data
+    the configuration describes your tables: look at the columns that it found.
+
+    Example: securefair new my-hospitals
+
+    Example: securefair new mine --data north.csv --data south.csv --label diagnosis
+    """
+    import msgspec
+
+    from securefair.template import new_project
+
+    project = new_project(name, tables=data or (), label=label)
+    if json:
+        typer.echo(msgspec.json.encode(project).decode())
+        return
+    typer.echo(f"Made {project.folder} with {', '.join(project.files)}")
+    for column, why in project.unused.items():
+        typer.echo(f"Column {column} is not used: {why}.")
+    typer.echo("\nNext:")
+    for command in ("check", "run"):
+        typer.echo(f"  securefair {command} {shown(name / 'config.toml')}")
+
+
+def check(
+    config: Annotated[Path, typer.Argument(help="TOML file to check.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help="Cost model of `profile scale --out`; adds hours and memory."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Read a configuration and its data, plan the exchanges, say what will happen; run nothing.
+
+    Example: securefair check my-hospitals/config.toml
+    """
+    import msgspec
+    from rich.console import Console
+
+    from securefair.checking import check_config
+    from securefair.cli.check_tables import check_report
+    from securefair.config import load_config
+
+    checked = check_config(load_config(config), cost_model=model)
+    if json:
+        typer.echo(msgspec.json.encode(checked).decode())
+        return
+    Console().print(check_report(checked))
+    typer.echo(f"\nNext: securefair run {shown(config)}")
+
+
+def config() -> None:
+    """Print the demo's configuration, a commented template for your own.
+
+    Example: securefair config > my-hospitals.toml
+    """
+    from importlib import resources
+
+    typer.echo(resources.files("securefair").joinpath("demo.toml").read_text("utf-8"), nl=False)

@@ -1,0 +1,159 @@
+"""From an empty folder to results on tables, by the commands that `new` prints."""
+
+import json
+import re
+
+import pytest
+import typer
+
+from securefair.cli import app
+from securefair.config import load_config
+
+NORTH = "".join(
+    ["age,sex,ill\n", *(f"{30 + n},{'fm'[n % 2]},{int(n % 5 > 2)}\n" for n in range(40))]
+)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    (tmp_path / "north.csv").write_text(NORTH)
+    (tmp_path / "south.csv").write_text(NORTH.replace("39,m", "85,m"))
+    return ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
+
+
+class TestNew:
+    def test_what_it_makes_checks_and_runs_as_it_is(self, invoke, tmp_path):
+        made = invoke("new", "mine")
+        assert made.exit_code == 0, made.output
+        commands = re.findall(r"^  securefair (.*)$", made.stdout, re.MULTILINE)
+        assert commands == ["check mine/config.toml", "run mine/config.toml"]
+        assert invoke(*commands[0].split()).exit_code == 0
+        ran = invoke(*commands[1].split(), "--backend", "clear", "--rounds", "2")
+        assert ran.exit_code == 0, ran.output
+        assert (tmp_path / "runs" / "mine" / "report.html").exists()
+
+    def test_the_example_is_the_heart_data(self, invoke, tmp_path):
+        from securefair.data import load_heart
+        from securefair.experiment import load_participants
+
+        invoke("new", "mine")
+        config = load_config(tmp_path / "mine" / "config.toml")
+        for mine, heart in zip(load_participants(config, 0), load_heart(0), strict=True):
+            assert mine.name == heart.name
+            assert (mine.train.features == heart.train.features).all()
+            assert (mine.test.labels == heart.test.labels).all()
+
+    def test_every_key_is_explained(self, invoke, tmp_path):
+        invoke("new", "mine")
+        lines = (tmp_path / "mine" / "config.toml").read_text().splitlines()
+        for section in ("[training]", "[distillation]", "[encryption]", "[disclosure]"):
+            at = lines.index(section)
+            assert lines[at + 1].startswith("# "), section
+
+    def test_own_tables_are_described(self, invoke, tmp_path, tables):
+        result = invoke("new", "deep/mine", *tables)
+        assert result.exit_code == 0, result.output
+        config = load_config(tmp_path / "deep" / "mine" / "config.toml")
+        assert [one.name for one in config.participants] == ["north", "south"]
+        assert [column.kind for column in config.table.columns] == ["numeric", "binary"]
+        assert config.table.origin == "participants"
+        assert '"../../north.csv"' in (tmp_path / "deep" / "mine" / "config.toml").read_text()
+        assert config.distillation.q == 13  # half of the 26 training samples
+        checked = invoke("check", "deep/mine/config.toml")
+        assert checked.exit_code == 0, checked.output
+        assert "Ranges and levels of columns come from the tables" in checked.output.replace(
+            "\n", " "
+        )
+
+    def test_json_lists_what_was_made(self, invoke):
+        facts = json.loads(invoke("new", "mine", "--json").stdout)
+        assert facts["folder"] == "mine"
+        assert "config.toml" in facts["files"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("new", "taken"), "taken: the folder is taken"),
+            (("new", "file"), "file: the folder is taken"),
+            (("new", "..."), "cannot be named so"),
+            (("new", "x", "--label", "ill"), "a label needs tables"),
+            (("new", "x", "--data", "north.csv"), "--label diagnosis"),
+            (("new", "x", "--data", "no.csv", "--data", "north.csv", "--label", "ill"), "no.csv"),
+            (("new", "x", "--data", "north.csv", "--label", "ill"), "at least two participants"),
+        ],
+    )
+    @pytest.mark.usefixtures("tables")
+    def test_refusals_make_nothing(self, invoke, tmp_path, arguments, words):
+        (tmp_path / "taken").mkdir()
+        (tmp_path / "taken" / "mine").touch()
+        (tmp_path / "file").touch()
+        before = sorted(tmp_path.rglob("*"))
+        result = invoke(*arguments)
+        assert result.exit_code == 2
+        assert words in result.stderr
+        assert result.stderr.count("\n") == 1
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_a_failure_half_way_leaves_nothing(self, invoke, tmp_path, monkeypatch):
+        def full(source, target):
+            raise OSError(28, "No space left on device", str(target))
+
+        monkeypatch.setattr("os.replace", full)
+        assert invoke("new", "mine").exit_code == 2
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestCheck:
+    def test_it_says_what_will_happen_and_runs_nothing(self, invoke, tmp_path, monkeypatch):
+        monkeypatch.setattr("securefair.experiment.run_experiment", None)
+        invoke("new", "mine")
+        result = invoke("check", "mine/config.toml")
+        assert result.exit_code == 0, result.output
+        for words in ("Cleveland", "32 features", "CYCle", "48 to 240", "128 bits", "in order"):
+            assert words in result.stdout
+        assert not (tmp_path / "runs").exists()
+
+    def test_json_holds_the_same(self, invoke):
+        invoke("new", "mine")
+        facts = json.loads(invoke("check", "mine/config.toml", "--json").stdout)
+        assert facts["participants"][0] == {
+            "name": "Cleveland",
+            "train": 202,
+            "test": 101,
+            "by_class": [164, 139],
+        }
+        assert facts["plan"]["security_bits"] == 128
+        assert [row["permitted"] for row in facts["disclosure"]] == [True] * 4
+
+    def test_a_mistake_is_one_line(self, invoke, tmp_path):
+        invoke("new", "mine")
+        table = tmp_path / "mine" / "data" / "hungary.csv"
+        lines = table.read_text().splitlines(keepends=True)
+        table.write_text("".join([*lines[:4], lines[4].replace(",", ",odd ", 1), *lines[5:]]))
+        result = invoke("check", "mine/config.toml")
+        assert result.exit_code == 2
+        assert result.stderr.startswith(
+            "securefair: participant Hungary, hungary.csv, line 5, column sex: unknown code"
+        )
+        assert result.stderr.count("\n") == 1
+
+
+def every_command():
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", {"": command})
+        yield from ((f"{name} {sub}".strip(), one) for sub, one in inner.items())
+
+
+@pytest.mark.parametrize(("name", "command"), list(every_command()), ids=str)
+def test_every_command_has_help_with_an_example(name, command):
+    assert f"Example: securefair {name}" in command.help
+
+
+def test_a_broken_pipe_is_no_error(invoke, monkeypatch):
+    def closed(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("typer.echo", closed)
+    result = invoke("config")
+    assert (result.exit_code, result.stderr) == (0, "")
