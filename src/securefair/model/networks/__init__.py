@@ -1,20 +1,37 @@
 """Networks for images that encryption can evaluate, from their modules to their weights.
 
 In the flow: trained in the clear (`train_network`), then folded into linear maps with squares
-between them (`fold`), which is all that quantisation and circuits see.
+between them (`fold`) and brought to one range (`balanced_network`), which is all that
+quantisation and circuits see.
 """
 
+from securefair.model.networks.balance import balanced_network
 from securefair.model.networks.builder import EncryptableNetwork, he_network
 from securefair.model.networks.fold import fold
 from securefair.model.networks.quadratic import Quadratic
+from securefair.model.networks.reference import (
+    Reference,
+    ReferenceName,
+    reference,
+    reference_network,
+)
+from securefair.model.networks.stored import load_weights, save_weights, trained_network
 from securefair.model.networks.training import EpochReport, TrainingRecipe, train_network
 
 __all__ = [
     "EncryptableNetwork",
     "EpochReport",
     "Quadratic",
+    "Reference",
+    "ReferenceName",
     "TrainingRecipe",
+    "balanced_network",
     "fold",
     "he_network",
+    "load_weights",
+    "reference",
+    "reference_network",
+    "save_weights",
     "train_network",
+    "trained_network",
 ]
