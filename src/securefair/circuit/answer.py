@@ -55,17 +55,19 @@ def answer(
     inputs: Inputs[P],
 ) -> list[Released]:
     """One released tensor; for `logits` one a block."""
+    flooding_bits = wish.flooding_bits
     logits = [head_logits(evaluator, block, specs, layers) for block in inputs.features]
     if wish.release == "logits":
-        return [release(evaluator, wish, schedule, block, None) for block in logits]
+        return [release(evaluator, flooding_bits, schedule, block, None) for block in logits]
     if wish.multiplies:
         products = [
             multiply(evaluator, wish, schedule, block, factor)
             for block, factor in zip(logits, inputs.factors, strict=True)
         ]
-        return [release(evaluator, wish, schedule, reduce(evaluator.add, products), CONSTANT)]
+        total = reduce(evaluator.add, products)
+        return [release(evaluator, flooding_bits, schedule, total, CONSTANT)]
     total = signed_sum(evaluator, logits, inputs.signs)
-    return [release(evaluator, wish, schedule, total, inputs.coefficients)]
+    return [release(evaluator, flooding_bits, schedule, total, inputs.coefficients)]
 
 
 def multiply(
@@ -99,7 +101,7 @@ def signed_sum(
 
 def release(
     evaluator: Evaluator[P],
-    wish: Wish,
+    flooding_bits: int,
     schedule: Schedule,
     value: CipherTensor[P],
     coefficients: NDArray[np.int64] | None,
@@ -113,6 +115,6 @@ def release(
         value = evaluator.relinearize(value)
     slots = coefficients is None
     value = evaluator.rescale(value, schedule.flooding_limbs, slots=slots)
-    value = evaluator.sanitize(value, wish.flooding_bits)
+    value = evaluator.sanitize(value, flooding_bits)
     value = evaluator.rescale(value, schedule.answer_limbs, slots=slots)
     return evaluator.extract(value, coefficients)

@@ -48,3 +48,15 @@ def ntt_primes(ring_degree: int, bits: int, count: int) -> tuple[int, ...]:
     if len(found) < count:
         raise ValueError(f"only {len(found)} primes of {bits} bits are 1 mod {step}, not {count}")
     return tuple(found)
+
+
+@cache
+def smallest_prime_bits(ring_degree: int) -> int:
+    """Size of the smallest such primes: of the reserved one where nothing is key-switched."""
+    for bits in range(ring_degree.bit_length() + 1, MAX_LIMB_BITS):
+        try:
+            ntt_primes(ring_degree, bits, 1)
+        except ValueError:
+            continue
+        return bits
+    return MAX_LIMB_BITS
