@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.polynomials import check_polynomials
-from securefair.ckks.rules import AffineSpec, PolynomialSpec
+from securefair.ckks.polynomials import check_factors, check_polynomials
+from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import ModelError
 
@@ -127,6 +127,30 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.inner_plain(x.meta, spec)
         return CipherTensor(meta, self._inner_plain(x, spec, polynomials))
 
+    def outer_plain(
+        self, x: CipherTensor[P], spec: FactorSpec, polynomials: NDArray[np.int64] | None
+    ) -> CipherTensor[P]:
+        """x(X) p_c(X) for one ciphertext x and each of d private polynomials.
+
+        A number w, as the same value in every slot or as the constant coefficient, gives w times
+        every coefficient of p_c: N values a ciphertext.
+
+        Args:
+            x: one fresh ciphertext.
+            spec: public facts of the polynomials.
+            polynomials: integers (d, N); None only where nothing is computed (planning).
+
+        Returns:
+            d ciphertexts packed in coefficients.
+
+        Raises:
+            ModelError: the polynomials exceed what the public spec promises.
+        """
+        if polynomials is not None:
+            check_factors(spec, polynomials, self.params.ring_degree)
+        meta = rules.outer_plain(x.meta, spec)
+        return CipherTensor(meta, self._outer_plain(x, spec, polynomials))
+
     def relinearize(self, x: CipherTensor[P]) -> CipherTensor[P]:
         """Three polynomials -> two, with the peer's relinearisation key."""
         meta = rules.relinearize(x.meta)
@@ -193,6 +217,11 @@ class Evaluator(ABC, Generic[P]):
     @abstractmethod
     def _inner_plain(
         self, x: CipherTensor[P], spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> P: ...
+
+    @abstractmethod
+    def _outer_plain(
+        self, x: CipherTensor[P], spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> P: ...
 
     @abstractmethod

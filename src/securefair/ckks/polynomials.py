@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.rules import PolynomialSpec
+from securefair.ckks.rules import FactorSpec, PolynomialSpec
 from securefair.errors import ModelError
 
 
@@ -30,4 +30,25 @@ def check_polynomials(
             "the norm of the polynomials exceeds the plan",
             found=f"{norm:.6g}",
             expected=f"at most {largest:.6g}",
+        )
+
+
+def check_factors(spec: FactorSpec, polynomials: NDArray[np.int64], ring_degree: int) -> None:
+    """Refuse polynomials beyond the public promise; they would break noise bound or flooding.
+
+    Raises:
+        ModelError: another shape than (count, N), or too large a coefficient.
+    """
+    if polynomials.shape != (spec.count, ring_degree):
+        raise ModelError(
+            "the polynomials' shape differs from the plan",
+            found=polynomials.shape,
+            expected=(spec.count, ring_degree),
+        )
+    largest = max(abs(int(polynomials.max(initial=0))), abs(int(polynomials.min(initial=0))))
+    if largest > spec.max_integer:
+        raise ModelError(
+            "a coefficient exceeds the plan",
+            found=largest,
+            expected=f"at most {spec.max_integer:.0f}",
         )

@@ -91,6 +91,28 @@ class PolynomialSpec:
         return self.l2 * 2.0**self.log2_scale + math.sqrt(self.count * ring_degree) / 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class FactorSpec:
+    """Public facts of private polynomials that one ciphertext is multiplied with, each by itself.
+
+    Attributes:
+        count: how many; as many ciphertexts come of it.
+        log2_scale: coefficients are integers, value = integer / 2^log2_scale.
+        largest: bound on |coefficient value|.
+        bound: declared bound on |coefficient| of the products.
+    """
+
+    count: int
+    log2_scale: int
+    largest: float
+    bound: float
+
+    @property
+    def max_integer(self) -> float:
+        """Bound on the integers: rounding moves each of them by up to a half."""
+        return self.largest * 2.0**self.log2_scale + 0.5
+
+
 def fresh(
     params: CkksParameters,
     *,
@@ -210,6 +232,38 @@ def inner_plain(x: CipherMeta, spec: PolynomialSpec) -> CipherMeta:
             independent=False,
         )
     )
+
+
+def outer_plain(x: CipherMeta, spec: FactorSpec) -> CipherMeta:
+    """x(X) p_c(X) for one ciphertext x and every polynomial p_c, packed in coefficients.
+
+    A coefficient of the error polynomial times p_c is a sum of independent errors weighted by the
+    N coefficients of p_c.
+    """
+    if x.count != 1 or not x.independent or x.polys != 2:
+        raise EncryptionError(
+            "polynomials are multiplied with one fresh encryption",
+            found=f"{x.count} of {x.polys} polynomials",
+        )
+    return fits(
+        replace(
+            x,
+            count=spec.count,
+            log2_scale=x.log2_scale + spec.log2_scale,
+            bound=spec.bound,
+            noise=x.noise * math.sqrt(x.params.ring_degree) * spec.max_integer,
+            independent=False,
+            packing="coefficients",
+        )
+    )
+
+
+def gathered_sum(x: CipherMeta, terms: int, *, bound: float) -> CipherMeta:
+    """Sum of such tensors from `terms` parties; the caller knows the bound of the sum.
+
+    Each party drew its own noise, so errors add up like independent ones.
+    """
+    return fits(replace(x, bound=bound, noise=x.noise * math.sqrt(terms)))
 
 
 def total(x: CipherMeta, *, bound: float) -> CipherMeta:

@@ -13,7 +13,7 @@ from securefair.ckks.encoding import negacyclic_product, to_coefficients
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec, PolynomialSpec
+from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -64,6 +64,16 @@ class ClearEvaluator(Evaluator[Slots]):
         factors = polynomials / 2.0**spec.log2_scale
         total: Slots = negacyclic_product(x.payload, factors).sum(axis=0, keepdims=True)
         return total
+
+    def _outer_plain(
+        self, x: ClearTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
+    ) -> Slots:
+        if polynomials is None:
+            raise EncryptionError("only planning works without polynomials")
+        values = x.payload
+        if x.meta.packing == "slots":
+            values = to_coefficients(values, self.params.ring_degree)
+        return negacyclic_product(values, polynomials / 2.0**spec.log2_scale)
 
     def _relinearize(self, x: ClearTensor) -> Slots:
         return x.payload

@@ -40,7 +40,7 @@ from securefair.ckks.encoding import to_coefficients, to_slots
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec, PolynomialSpec
+from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -141,6 +141,14 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
 
     def _inner_plain(
         self, x: OpenfheTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> Ciphertexts:
+        del x, spec, polynomials
+        raise EncryptionError(
+            "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
+        )
+
+    def _outer_plain(
+        self, x: OpenfheTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> Ciphertexts:
         del x, spec, polynomials
         raise EncryptionError(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.evaluator import AffineLayer, Evaluator
-from securefair.ckks.rules import AffineSpec, PolynomialSpec
+from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 
 Nothing = CipherTensor[None]
@@ -36,6 +36,10 @@ class PlanningEvaluator(Evaluator[None]):
 
     def _inner_plain(
         self, x: Nothing, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
+    ) -> None: ...
+
+    def _outer_plain(
+        self, x: Nothing, spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> None: ...
 
     def _relinearize(self, x: Nothing) -> None: ...

@@ -22,7 +22,7 @@ from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec, PolynomialSpec
+from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -93,6 +93,16 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
             return products
         total = products.sum(dim=0, keepdim=True, dtype=torch.int64)  # 2^32 residues would fit
         return (total % basis.moduli(self._device)).to(torch.int32)
+
+    def _outer_plain(
+        self, x: RnsTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
+    ) -> torch.Tensor:
+        if polynomials is None:
+            raise EncryptionError("only planning works without polynomials")
+        basis = self._basis(x.meta)
+        factors = polynomial_residues(polynomials, basis).to(self._device)
+        copies = x.payload.expand(spec.count, -1, -1, -1).contiguous()
+        return kernels.multiply_plain(copies, factors, basis)
 
     def _relinearize(self, x: RnsTensor) -> torch.Tensor:
         if self._key is None:

@@ -16,7 +16,7 @@ from securefair.ckks.backends.seal_context import SEAL_REFUSALS, SealObject, sea
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec, PolynomialSpec
+from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -103,6 +103,18 @@ class SealEvaluator(Evaluator[Residues]):
         products = x.payload * factors[:, None] % moduli
         total: Residues = products.sum(axis=0, keepdims=True) % moduli
         return total
+
+    def _outer_plain(
+        self, x: SealTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
+    ) -> Residues:
+        if polynomials is None:
+            raise EncryptionError("only planning works without polynomials")
+        del spec
+        primes = self._column_primes(x.meta)
+        residues = (polynomials[:, None] % primes).astype(np.uint64)
+        factors = self._context.to_ntt(residues)
+        products: Residues = x.payload * factors[:, None] % primes.astype(np.uint64)
+        return self._masked(products, x.meta)
 
     def _relinearize(self, x: SealTensor) -> Residues:
         if self._relinearization is None:
