@@ -198,6 +198,14 @@ class Upload:
     features: list[CipherTensor[object]]
     factors: list[CipherTensor[object]]
 
+    def __repr__(self) -> str:
+        """What it is, without its residues."""
+        wish = self.plan.wish
+        return (
+            f"Upload({wish.samples} samples of {wish.features} features, "
+            f"blocks: {len(self.features)}, release {wish.release})"
+        )
+
 
 class Teacher:
     """Owns a private model and answers with sanitised releases only.

@@ -27,6 +27,7 @@ from securefair.errors import (
 from securefair.exchange import Opened, Request, Student, Teacher
 from securefair.model.heads import build_head
 from securefair.model.projection import public_rows, student_basis
+from securefair.model.quantize import quantize
 
 RELEASES = {
     "loss": {"release": "loss"},
@@ -642,7 +643,14 @@ def test_units_and_classes_without_weights_are_answered_like_any_other():
 def test_nothing_private_prints(linear):
     weight = f"{linear.teacher.model.output_weights[0, 0].item():.6f}"
     sample = f"{linear.samples.features[0, 0]:.6f}"
-    for thing in (linear.student, linear.teacher, linear.student._keys):
+    wish = linear.plan.wish
+    asked = msgspec.msgpack.decode(linear.request, type=Request)
+    upload = linear.teacher.receive(
+        wish, SEED, linear.student.public_keys, asked.features, asked.basis
+    )
+    folded = linear.teacher.model.folded()
+    things = [linear.student, linear.teacher, linear.student._keys, upload]
+    for thing in (*things, folded, quantize(folded, wish.weight_bits), linear.plan):
         for text in (repr(thing), str(thing)):
             assert weight not in text
             assert sample not in text

@@ -63,6 +63,11 @@ class FoldedHead:
                     found=f"{before.weights.shape[0]} values into {after.weights.shape[1]}",
                 )
 
+    def __repr__(self) -> str:
+        """Its widths; weights are private and never print."""
+        widths = [self.features, *(len(layer.bias) for layer in self.layers)]
+        return f"{type(self).__name__}({' -> '.join(map(str, widths))}, redacted)"
+
     @property
     def features(self) -> int:
         """Width of the input, d."""

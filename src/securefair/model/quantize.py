@@ -53,6 +53,12 @@ class QuantizedHead:
 
     layers: tuple[QuantizedAffine, ...]
 
+    def __repr__(self) -> str:
+        """Its widths; weights are private and never print."""
+        inputs = [layer.weights.shape[1] for layer in self.layers[:1]]
+        widths = [*inputs, *(len(layer.bias) for layer in self.layers)]
+        return f"QuantizedHead({' -> '.join(map(str, widths))}, redacted)"
+
     def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Features (B, d) -> logits (B, M) in cleartext: what an encrypted run approximates."""
         return self._dequantized().logits(features)

@@ -16,12 +16,16 @@ may pool their answers, hence a total per teacher besides the one per student.
 Guarantee: for every student and version, the numbers released never exceed the limit, nor any
 total its own. Numbers count from the moment an answer is decided: if its computation fails, the
 ledger overstates, never the reverse. The count is the same for honest and malicious students:
-whatever a student encrypts, an answer is that many functionals of its logits and no more. It is
+whatever a student encrypts, an answer is that many functionals of its logits and no more. What a
+number can carry is not bounded by the count: one of an answer to chosen ciphertexts may hold 18 to
+44 bits (docs/threat-model.md), more than an honest student's planned precision leaves of it. It is
 not differential privacy.
 
 Edge cases: the samples that the yardstick uses are the student's claim, which only the import of
-its features can check; `logits` releases the whole second yardstick, so it needs a fraction of at
-least 1 (None allows everything).
+its features can check. One answer of `logits` is at least the whole second yardstick, and with
+`block` it counts every slot, two numbers each: 2 * block / B times as much for one block. Where the
+first yardstick is the smaller, it exceeds that by even more. So fractions about 1 refuse it, and a
+collaboration that agreed on `logits` sets none (None).
 """
 
 from __future__ import annotations

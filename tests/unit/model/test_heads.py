@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from securefair.errors import ModelError
 from securefair.model.folded import AffineMap, FoldedHead, activation_ranges
 from securefair.model.heads import SQUARE_FLOOR, LinearHead, QuadraticHead, build_head
+from securefair.model.quantize import quantize
 
 sizes = st.integers(1, 6)
 seeds = st.integers(0, 2**63 - 1)
@@ -112,6 +113,13 @@ def test_activation_ranges_of_a_head_computed_by_hand():
     expected = [(5 / 2) ** 0.5, (15 / 4) ** 0.5, (99 / 4) ** 0.5, (145 / 2) ** 0.5]
     assert [r.rms for r in ranges] == pytest.approx(expected)
     assert (head.features, head.classes) == (1, 1)
+
+
+def test_folded_and_quantised_heads_print_their_widths_only():
+    folded = build_head("quadratic", 5, 3, 2, seed=0).folded()
+
+    assert repr(folded) == "FoldedHead(5 -> 3 -> 2, redacted)"
+    assert repr(quantize(folded, 12)) == "QuantizedHead(5 -> 3 -> 2, redacted)"
 
 
 def test_layers_that_do_not_fit_or_are_not_finite_are_refused():
