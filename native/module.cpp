@@ -20,6 +20,7 @@
 #include "keyswitch.hpp"
 #include "ntt.hpp"
 #include "parallel.hpp"
+#include "patches.hpp"
 #include "prng.hpp"
 #include "product.hpp"
 #include "rows.hpp"
@@ -38,6 +39,7 @@ using Tensor = Array<std::int32_t, 4>;   // (d, polys, limbs, n)
 using Polynomials = Array<std::int32_t, 3>;  // (count, limbs, n)
 using Reals = Array<double, 2>;          // (count, slots)
 using Integers = Array<std::int64_t, 1>;
+using Table = Array<std::int64_t, 2>;
 using Primes = std::vector<u32>;
 
 template <typename A>
@@ -133,6 +135,50 @@ void linear(const Tensor& to, const Rows& weights, const Tensor& x,
             "bias is not (outputs, limbs)");
     linear_layer(words(to), weights.data(), words(x), bias ? words(*bias) : nullptr, outputs,
                  inputs, polys, tables(n, primes));
+}
+
+void require_below(const Table& x, i64 least, std::size_t below) {
+    const i64* const at = x.data();
+    for (std::size_t i = 0; i < x.size(); ++i)
+        require(at[i] >= least && at[i] < static_cast<i64>(below), "index out of range");
+}
+
+// rows: (inputs, 2), of each input the block and the ciphertext in it.
+void patched(const Tensor& to, const std::vector<Tensor>& blocks, const Table& rows,
+             const Table& pairs, const std::vector<Rows>& weights, const std::vector<Table>& reads,
+             const std::vector<Table>& writes, const Rows& bias, const Primes& primes) {
+    const std::size_t outputs = to.shape(0), polys = to.shape(1), limbs = primes.size();
+    const std::size_t n = to.shape(3), inputs = rows.shape(0);
+    require_shape(to, outputs, polys, limbs, n, "out is not (outputs, polys, limbs, n)");
+    for (const Tensor& block : blocks)
+        require_shape(block, block.shape(0), polys, limbs, n, "a block is not shaped as out");
+    require(rows.shape(1) == 2 && pairs.shape(1) == 2, "rows and pairs have two columns");
+    require(bias.shape(0) == outputs && bias.shape(1) == limbs, "bias is not (outputs, limbs)");
+    std::vector<const u32*> sources;
+    for (std::size_t i = 0; i < inputs; ++i) {
+        const i64 block = rows.data()[2 * i], row = rows.data()[2 * i + 1];
+        require(block >= 0 && static_cast<std::size_t>(block) < blocks.size(), "no such block");
+        require(row >= 0 && static_cast<std::size_t>(row) < blocks[block].shape(0),
+                "no such ciphertext");
+        sources.push_back(words(blocks[block]) + row * polys * limbs * n);
+    }
+    require_below(pairs, -1, inputs);
+    for (std::size_t k = 0; k < pairs.shape(0); ++k)
+        require(pairs.data()[2 * k] >= 0, "a pair without a first input");
+    require(weights.size() == reads.size() && reads.size() == writes.size(), "patches differ");
+    std::vector<Patch> patches;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const std::size_t o = weights[i].shape(0), k = weights[i].shape(1);
+        const std::size_t places = reads[i].shape(0);
+        require(reads[i].shape(1) == (k + 1) / 2 && writes[i].shape(0) == places &&
+                    writes[i].shape(1) == o,
+                "places do not fit the weights");
+        require_below(reads[i], 0, pairs.shape(0));
+        require_below(writes[i], 0, outputs);
+        patches.push_back({weights[i].data(), o, k, places, reads[i].data(), writes[i].data()});
+    }
+    linear_patches(words(to), sources, {pairs.data(), pairs.size()}, patches, words(bias), polys,
+                   tables(n, primes));
 }
 
 void rescale(const Tensor& to, const Tensor& x, const Primes& primes) {
@@ -292,6 +338,8 @@ NB_MODULE(_native, m) {
     m.def("sum_products", sum_of_products, "out"_a, "x"_a, "y"_a, "left"_a, "right"_a, "primes"_a,
           release());
     m.def("linear", linear, "out"_a, "weights"_a, "x"_a, "bias"_a.none(), "primes"_a, release());
+    m.def("linear_patches", patched, "out"_a, "blocks"_a, "rows"_a, "pairs"_a, "weights"_a,
+          "reads"_a, "writes"_a, "bias"_a, "primes"_a, release());
     m.def("rescale", rescale, "out"_a, "x"_a, "primes"_a, release());
     m.def("relinearize", relinearize, "out"_a, "x"_a, "key"_a, "primes"_a, release());
 }

@@ -8,14 +8,16 @@ lets the backend compute, so all backends refuse the same things.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.patches import PatchLayer
 from securefair.ckks.polynomials import check_factors, check_polynomials
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -40,6 +42,36 @@ class AffineLayer:
         """Secrets never print."""
         return f"AffineLayer({self.weights.shape}, redacted)"
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(outputs, inputs)."""
+        return self.weights.shape
+
+    @property
+    def largest(self) -> int:
+        """Largest |weight|."""
+        return int(np.abs(self.weights).max(initial=0))
+
+    @property
+    def row_norms(self) -> tuple[float, float]:
+        """Largest l1 and l2 norm of a row of integers."""
+        rows = np.abs(self.weights).astype(np.float64)
+        l1, l2 = rows.sum(axis=1), np.sqrt((rows**2).sum(axis=1))
+        return float(l1.max(initial=0.0)), float(l2.max(initial=0.0))
+
+    def dense(self) -> NDArray[np.int64]:
+        """The weights."""
+        return self.weights
+
+    def apply(self, values: NDArray[np.float64], log2_scale: int) -> NDArray[np.float64]:
+        """Cleartext (inputs, n) -> (outputs, n)."""
+        result: NDArray[np.float64] = (self.weights / 2.0**log2_scale) @ values
+        return result + self.bias[:, None]
+
+
+Layer: TypeAlias = AffineLayer | PatchLayer
+"""A private affine map, as one matrix or as patches."""
+
 
 @dataclass(frozen=True)
 class Released:
@@ -62,9 +94,7 @@ class Evaluator(ABC, Generic[P]):
     def __init__(self, params: CkksParameters) -> None:
         self.params = params
 
-    def linear(
-        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
-    ) -> CipherTensor[P]:
+    def linear(self, x: CipherTensor[P], spec: AffineSpec, layer: Layer | None) -> CipherTensor[P]:
         """Apply a private affine map: (inputs) ciphertexts -> (outputs).
 
         `layer` may be None only where nothing is computed (planning).
@@ -76,6 +106,32 @@ class Evaluator(ABC, Generic[P]):
             check_layer(spec, layer)
         meta = rules.linear(x.meta, spec)
         return CipherTensor(meta, self._linear(x, spec, layer, meta))
+
+    def gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> CipherTensor[P]:
+        """Ciphertexts (block, row) of several tensors as one tensor, in the order of rows (n, 2).
+
+        Raises:
+            EncryptionError: the tensors differ in more than their count.
+        """
+        meta = rules.gathered([block.meta for block in blocks], len(rows))
+        return CipherTensor(meta, self._gather(blocks, rows))
+
+    def linear_from(
+        self,
+        blocks: Sequence[CipherTensor[P]],
+        rows: NDArray[np.int64],
+        spec: AffineSpec,
+        layer: Layer | None,
+    ) -> CipherTensor[P]:
+        """`linear` of what `gather` would return, which need not exist as a whole.
+
+        Raises:
+            ModelError, EncryptionError: see `linear` and `gather`.
+        """
+        if layer is not None:
+            check_layer(spec, layer)
+        meta = rules.linear(rules.gathered([block.meta for block in blocks], len(rows)), spec)
+        return CipherTensor(meta, self._linear_from(blocks, rows, spec, layer, meta))
 
     def add(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
         """x + y, ciphertext by ciphertext."""
@@ -194,10 +250,24 @@ class Evaluator(ABC, Generic[P]):
             EncryptionError: wrong length, or residues that are not below their primes.
         """
 
+    def _linear_from(
+        self,
+        blocks: Sequence[CipherTensor[P]],
+        rows: NDArray[np.int64],
+        spec: AffineSpec,
+        layer: Layer | None,
+        meta: CipherMeta,
+    ) -> P:
+        """Backends that need not copy override this."""
+        return self._linear(self.gather(blocks, rows), spec, layer, meta)
+
     @abstractmethod
     def _linear(
-        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+        self, x: CipherTensor[P], spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> P: ...
+
+    @abstractmethod
+    def _gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> P: ...
 
     @abstractmethod
     def _combine(self, x: CipherTensor[P], y: CipherTensor[P], sign: int) -> P: ...
@@ -237,29 +307,25 @@ class Evaluator(ABC, Generic[P]):
     def _extract(self, x: CipherTensor[P], coefficients: NDArray[np.int64] | None) -> bytes: ...
 
 
-def check_layer(spec: AffineSpec, layer: AffineLayer) -> None:
+def check_layer(spec: AffineSpec, layer: Layer) -> None:
     """Refuse weights beyond the public promise; it would break the noise bound or the flooding."""
     expected = (spec.outputs, spec.inputs)
-    if layer.weights.shape != expected or layer.bias.shape != expected[:1]:
+    if layer.shape != expected or layer.bias.shape != expected[:1]:
         raise ModelError(
             "the model's shape differs from the plan",
-            found=layer.weights.shape,
+            found=layer.shape,
             expected=expected,
         )
-    largest = int(np.abs(layer.weights).max(initial=0))
-    if largest > spec.max_integer:
+    if layer.largest > spec.max_integer:
         raise ModelError(
-            "a quantised weight exceeds the plan", found=largest, expected=spec.max_integer
+            "a quantised weight exceeds the plan", found=layer.largest, expected=spec.max_integer
         )
-    values = layer.weights / 2.0**spec.log2_scale
-    for name, norm, cap in (
-        ("l1", np.abs(values).sum(axis=1).max(initial=0.0), spec.l1),
-        ("l2", np.sqrt((values**2).sum(axis=1)).max(initial=0.0), spec.l2),
-    ):
-        if norm > cap * (1 + 1e-9):
+    for name, norm, cap in zip(("l1", "l2"), layer.row_norms, (spec.l1, spec.l2), strict=True):
+        value = norm * 2.0**-spec.log2_scale
+        if value > cap * (1 + 1e-9):
             raise ModelError(
                 f"the {name} norm of a row of weights exceeds the plan",
-                found=round(float(norm), 4),
+                found=round(value, 4),
                 expected=f"at most {cap}",
                 hint="Plan with larger bounds, or train with more weight decay",
             )

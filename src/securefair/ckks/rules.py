@@ -15,6 +15,7 @@ Gaussian in a slot; their deviation is raised until `TAIL` deviations bound them
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from securefair.ckks.parameters import CkksParameters
@@ -163,6 +164,17 @@ def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
             independent=False,
         )
     )
+
+
+def gathered(blocks: Sequence[CipherMeta], count: int) -> CipherMeta:
+    """`count` ciphertexts picked from tensors that are otherwise alike."""
+    first = with_count(blocks[0], count)
+    if any(with_count(block, count) != first for block in blocks[1:]):
+        kinds = sorted({f"{b.residue_shape[1:3]} at {b.log2_scale:.3f}" for b in blocks})
+        raise EncryptionError(
+            "ciphertexts of different kinds were gathered", found=", ".join(kinds)
+        )
+    return first
 
 
 def add(x: CipherMeta, y: CipherMeta) -> CipherMeta:

@@ -6,11 +6,13 @@ fast stand-in for simulations. An upload is the float64 array itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.encoding import negacyclic_product, to_coefficients
-from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.evaluator import Evaluator, Layer, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
@@ -29,14 +31,15 @@ class ClearEvaluator(Evaluator[Slots]):
         return CipherTensor(meta, _read(data, (meta.count, meta.width)))
 
     def _linear(
-        self, x: ClearTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+        self, x: ClearTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> Slots:
         del meta
         if layer is None:
             raise EncryptionError("only planning works without weights")
-        weights = layer.weights / 2.0**spec.log2_scale
-        values: Slots = weights @ x.payload + layer.bias[:, None]
-        return values
+        return layer.apply(x.payload, spec.log2_scale)
+
+    def _gather(self, blocks: Sequence[ClearTensor], rows: NDArray[np.int64]) -> Slots:
+        return np.stack([blocks[block].payload[row] for block, row in rows])
 
     def _combine(self, x: ClearTensor, y: ClearTensor, sign: int) -> Slots:
         values: Slots = x.payload + sign * y.payload

@@ -40,6 +40,7 @@ __all__ = [
     "expand_seeds",
     "inner",
     "linear",
+    "linear_patches",
     "multiply",
     "multiply_plain",
     "ntt_forward_",
@@ -190,18 +191,65 @@ def linear(
             found=f"{weights.dtype} {tuple(weights.shape)}",
             expected=f"integers (outputs, {len(x)})",
         )
-    if int(weights.abs().max()) > MAX_WEIGHT:
-        raise EncryptionError(
-            "a weight is too large",
-            where="weights",
-            found=int(weights.abs().max()),
-            expected=f"at most {MAX_WEIGHT}",
-            hint="Quantise to fewer bits, or add two products of a high and a low part",
-        )
+    _check_weights(weights)
     if bias is not None:
         _check("bias", bias, (len(weights), len(basis)))
         _check_device("bias", bias, x)
     result: torch.Tensor = implementation(x.device).linear(weights, x, bias, basis)
+    return result
+
+
+def linear_patches(
+    blocks: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    basis: Basis,
+    bias: torch.Tensor,
+) -> torch.Tensor:
+    """A sparse `linear` whose inputs lie in several tensors: convolutions and the like.
+
+    Input i is ciphertext rows[i, 1] of blocks[rows[i, 0]]. A patch is one small matrix at several
+    places: out[writes[p, o]] = sum_k weights[o, k] in[reads[p, k]] + bias[writes[p, o]].
+
+    Args:
+        blocks: ciphertexts (any, polys, limbs, N) each.
+        rows: int64 (inputs, 2) on the CPU.
+        patches: weights (o, k), reads (places, k) and writes (places, o), integers on the CPU,
+            weights at most MAX_WEIGHT in magnitude; every output is written once.
+        basis: primes of the limbs.
+        bias: residues int32 (outputs, limbs), as of `linear`.
+
+    Returns:
+        Ciphertexts (outputs, polys, limbs, N).
+    """
+    for block in blocks:
+        _check("blocks", block, (None, blocks[0].shape[1], len(basis), basis.ring_degree))
+        _check_device("blocks", block, blocks[0])
+    _check("bias", bias, (None, len(basis)))
+    _check_device("bias", bias, blocks[0])
+    counts = torch.tensor([len(block) for block in blocks])
+    _check_indices("rows", rows[:, 0], len(blocks))
+    if bool(((rows[:, 1] < 0) | (rows[:, 1] >= counts[rows[:, 0]])).any()):
+        raise EncryptionError("an index is out of range", where="rows")
+    written = torch.zeros(len(bias), dtype=torch.int64)
+    for weights, reads, writes in patches:
+        places, (outputs, inputs) = len(reads), weights.shape
+        if reads.shape != (places, inputs) or writes.shape != (places, outputs):
+            raise EncryptionError(
+                "places do not fit the weights",
+                where="patches",
+                found=f"{tuple(reads.shape)} and {tuple(writes.shape)}",
+                expected=f"({places}, {inputs}) and ({places}, {outputs})",
+            )
+        _check_weights(weights)
+        _check_indices("reads", reads, len(rows))
+        _check_indices("writes", writes, len(bias))
+        written += torch.bincount(writes.flatten(), minlength=len(bias))
+    if bool((written != 1).any()):
+        raise EncryptionError("every output must be written once", where="writes")
+    result: torch.Tensor = implementation(blocks[0].device).linear_patches(
+        blocks, rows, patches, bias, basis
+    )
     return result
 
 
@@ -238,14 +286,8 @@ def sum_products(
             where="left, right",
             found=f"{tuple(left.shape)} and {tuple(right.shape)}",
         )
-    for name, index, count in (("left", left, len(x)), ("right", right, len(y))):
-        if int(index.min()) < 0 or int(index.max()) >= count:
-            raise EncryptionError(
-                "an index is out of range",
-                where=name,
-                found=f"{int(index.min())} to {int(index.max())}",
-                expected=f"0 to {count - 1}",
-            )
+    _check_indices("left", left, len(x))
+    _check_indices("right", right, len(y))
     result: torch.Tensor = implementation(x.device).sum_products(
         x, y, left.contiguous(), right.contiguous(), basis
     )
@@ -400,6 +442,28 @@ def _check(
         found=f"{x.dtype} {tuple(x.shape)}{'' if x.is_contiguous() else ', not contiguous'}",
         expected=f"contiguous {dtype} ({wanted})",
     )
+
+
+def _check_weights(weights: torch.Tensor) -> None:
+    largest = int(weights.abs().max()) if weights.numel() else 0
+    if largest > MAX_WEIGHT:
+        raise EncryptionError(
+            "a weight is too large",
+            where="weights",
+            found=largest,
+            expected=f"at most {MAX_WEIGHT}",
+            hint="Quantise to fewer bits, or add two products of a high and a low part",
+        )
+
+
+def _check_indices(name: str, index: torch.Tensor, count: int) -> None:
+    if index.numel() and (int(index.min()) < 0 or int(index.max()) >= count):
+        raise EncryptionError(
+            "an index is out of range",
+            where=name,
+            found=f"{int(index.min())} to {int(index.max())}",
+            expected=f"0 to {count - 1}",
+        )
 
 
 def _check_device(name: str, x: torch.Tensor, reference: torch.Tensor) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ from securefair.ckks.backends.openfhe_child.frames import (
 )
 from securefair.ckks.backends.openfhe_process import ChildProcess, child_under, find_interpreter
 from securefair.ckks.encoding import to_coefficients, to_slots
-from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.evaluator import Evaluator, Layer, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
@@ -116,13 +117,20 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
         return CipherTensor(meta, self.keys.tensor(Op.LOAD, self.keys.id, data, count))
 
     def _linear(
-        self, x: OpenfheTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+        self, x: OpenfheTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> Ciphertexts:
         del meta
         if layer is None:
             raise EncryptionError("only planning works without weights")
-        weights = pack_array(layer.weights / 2.0**spec.log2_scale)
+        weights = pack_array(layer.dense() / 2.0**spec.log2_scale)
         return self._ask(Op.LINEAR, x, weights, pack_array(layer.bias[None]))
+
+    def _gather(self, blocks: Sequence[OpenfheTensor], rows: NDArray[np.int64]) -> Ciphertexts:
+        del blocks, rows
+        raise EncryptionError(
+            "the openfhe backend evaluates layers as a whole",
+            hint='Use the backend "rns" or "seal"',
+        )
 
     def _combine(self, x: OpenfheTensor, y: OpenfheTensor, sign: int) -> Ciphertexts:
         return self._ask(Op.COMBINE, x, y.payload.handle, SIGN.pack(sign))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.evaluator import AffineLayer, Evaluator
+from securefair.ckks.evaluator import Evaluator, Layer
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 
@@ -21,8 +23,10 @@ class PlanningEvaluator(Evaluator[None]):
         return CipherTensor(meta, None)
 
     def _linear(
-        self, x: Nothing, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+        self, x: Nothing, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> None: ...
+
+    def _gather(self, blocks: Sequence[Nothing], rows: NDArray[np.int64]) -> None: ...
 
     def _combine(self, x: Nothing, y: Nothing, sign: int) -> None: ...
 

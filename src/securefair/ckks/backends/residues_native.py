@@ -93,6 +93,51 @@ def linear(
     return result
 
 
+def linear_patches(
+    blocks: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    bias: torch.Tensor,
+    basis: Basis,
+) -> torch.Tensor:
+    """See `kernels.linear_patches`."""
+    result = _new(len(bias), *blocks[0].shape[1:])
+    pairs, paired = _pairs([reads.numpy() for _, reads, _ in patches], len(rows))
+    _native.linear_patches(
+        result.numpy(),
+        [block.numpy() for block in blocks],
+        np.ascontiguousarray(rows.numpy()),
+        pairs,
+        [np.ascontiguousarray(weights.numpy(), dtype=np.int32) for weights, _, _ in patches],
+        paired,
+        [np.ascontiguousarray(writes.numpy()) for _, _, writes in patches],
+        bias.numpy(),
+        basis.prime_list,
+    )
+    return result
+
+
+def _pairs(
+    reads: Sequence[NDArray[np.int64]], inputs: int
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """The distinct pairs of neighbouring inputs that all places read, (pairs, 2) with -1 for none,
+    and for each patch which pairs its places read, (places, ceil(k / 2)).
+
+    The kernel works on pairs; it prepares each of them once, however many places share it.
+    """
+    codes = []
+    for index in reads:
+        even = np.pad(index, ((0, 0), (0, index.shape[1] % 2)), constant_values=-1)
+        codes.append(even[:, ::2] * (inputs + 1) + even[:, 1::2] + 1)
+    distinct, where = np.unique(np.concatenate([c.ravel() for c in codes]), return_inverse=True)
+    pairs = np.stack([distinct // (inputs + 1), distinct % (inputs + 1) - 1], axis=1)
+    bounds = np.cumsum([c.size for c in codes])[:-1]
+    split = np.split(where.astype(np.int64).ravel(), bounds)
+    return pairs, [
+        np.ascontiguousarray(part.reshape(c.shape)) for part, c in zip(split, codes, strict=True)
+    ]
+
+
 def square(x: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.square`."""
     result = _new(len(x), 3, *x.shape[2:])

@@ -25,6 +25,7 @@ __all__ = [
     "encode",
     "expand_seeds",
     "linear",
+    "linear_patches",
     "multiply_plain",
     "ntt_forward_",
     "ntt_inverse_",
@@ -38,6 +39,7 @@ __all__ = [
 _RESIDUE_BITS = 31
 _EXACT_BITS = 53
 _COLUMNS = 1 << 16  # of a matrix product at once, to bound the float64 copy
+_GATHERED = 1 << 26  # residues that are copied together at once
 _WORD_BITS = 60  # of the high part of an encoded coefficient beyond 64 bits
 _MAX_ENCODED_BITS = 120
 
@@ -142,6 +144,30 @@ def linear(
         result.view(outputs, -1, n)[:, start : start + count] = total
     if bias is not None:
         result[:, 0] = add(result[:, 0], bias[..., None].expand_as(result[:, 0]), basis)
+    return result
+
+
+def linear_patches(
+    blocks: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    bias: torch.Tensor,
+    basis: Basis,
+) -> torch.Tensor:
+    """See `kernels.linear_patches`."""
+    shape, where = blocks[0].shape[1:], rows.tolist()
+    result = blocks[0].new_empty((len(bias), *shape))
+    for weights, reads, writes in patches:
+        outputs, inputs = weights.shape
+        together = max(1, _GATHERED // (inputs * blocks[0][0].numel()))
+        for first in range(0, len(reads), together):
+            index = reads[first : first + together].T
+            x = torch.stack([blocks[b][r] for b, r in (where[i] for i in index.flatten().tolist())])
+            # Places stand where polynomials do: the product is the same for all of them.
+            stacked = x.view(inputs, -1, *shape[1:])
+            out = linear(weights, stacked, None, basis).view(outputs, -1, *shape)
+            result[writes[first : first + together].T.to(result.device)] = out
+    result[:, 0] = add(result[:, 0], bias[..., None].expand_as(result[:, 0]), basis)
     return result
 
 

@@ -6,6 +6,8 @@ SEAL still does whatever samples or touches a key: encryptions of zero, decrypti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -19,9 +21,10 @@ from securefair.ckks.backends.rns_keys import (
     polynomial_residues,
 )
 from securefair.ckks.backends.seal_context import seal_context
-from securefair.ckks.evaluator import AffineLayer, Evaluator
+from securefair.ckks.evaluator import Evaluator, Layer
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.patches import PatchLayer
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
@@ -50,19 +53,50 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         return CipherTensor(meta, torch.stack([_tensor(first, self._device), second], dim=1))
 
     def _linear(
-        self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+        self, x: RnsTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> torch.Tensor:
-        del spec
         if layer is None:
             raise EncryptionError("only planning works without weights")
+        if isinstance(layer, PatchLayer):
+            rows = np.stack([np.zeros(layer.inputs, np.int64), np.arange(layer.inputs)], axis=1)
+            return self._linear_from([x], rows, spec, layer, meta)
+        return kernels.linear(
+            torch.from_numpy(layer.weights), x.payload, self._basis(meta), self._bias(layer, meta)
+        )
+
+    def _linear_from(
+        self,
+        blocks: Sequence[RnsTensor],
+        rows: NDArray[np.int64],
+        spec: AffineSpec,
+        layer: Layer | None,
+        meta: CipherMeta,
+    ) -> torch.Tensor:
+        if not isinstance(layer, PatchLayer):
+            return super()._linear_from(blocks, rows, spec, layer, meta)
+        return kernels.linear_patches(
+            [block.payload for block in blocks],
+            torch.from_numpy(rows),
+            [
+                (
+                    torch.from_numpy(patch.weights),
+                    torch.from_numpy(patch.reads),
+                    torch.from_numpy(patch.writes),
+                )
+                for patch in layer.patches
+            ],
+            self._basis(meta),
+            self._bias(layer, meta),
+        )
+
+    def _bias(self, layer: Layer, meta: CipherMeta) -> torch.Tensor:
+        """Residues (outputs, limbs) of the bias at the scale that the ciphertexts then have."""
         scale, primes = 2.0**meta.log2_scale, self.params.primes[: meta.limbs]
         bias = [[round(b * scale) % p for p in primes] for b in layer.bias.tolist()]
-        return kernels.linear(
-            torch.from_numpy(layer.weights),
-            x.payload,
-            self._basis(meta),
-            torch.tensor(bias, dtype=torch.int32, device=self._device),
-        )
+        return torch.tensor(bias, dtype=torch.int32, device=self._device)
+
+    def _gather(self, blocks: Sequence[RnsTensor], rows: NDArray[np.int64]) -> torch.Tensor:
+        return torch.stack([blocks[block].payload[row] for block, row in rows.tolist()])
 
     def _combine(self, x: RnsTensor, y: RnsTensor, sign: int) -> torch.Tensor:
         combine = kernels.add if sign > 0 else kernels.subtract

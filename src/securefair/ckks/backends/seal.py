@@ -5,7 +5,8 @@ The reference of correctness for encrypted runs: slow, short, and works wherever
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import seal_keys, wire
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.seal_context import SEAL_REFUSALS, SealObject, seal_context
-from securefair.ckks.evaluator import AffineLayer, Evaluator
+from securefair.ckks.evaluator import Evaluator, Layer
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
@@ -48,18 +49,19 @@ class SealEvaluator(Evaluator[Residues]):
         return CipherTensor(meta, np.stack(expanded))
 
     def _linear(
-        self, x: SealTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+        self, x: SealTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> Residues:
         if layer is None:
             raise EncryptionError("only planning works without weights")
         primes = self._column_primes(x.meta)
-        if spec.inputs * spec.max_integer * float(primes.max()) > EXACT_INTEGER:
+        largest = spec.l1 * 2.0**spec.log2_scale * float(primes.max())
+        if largest > EXACT_INTEGER:
             raise EncryptionError(
                 "the layer is too wide for an exact float64 product",
-                found=f"{spec.inputs} inputs of {spec.max_integer.bit_length()} bits",
+                found=f"sums of {math.log2(largest):.1f} bits",
             )
         columns = x.payload.reshape(x.meta.count, -1).astype(np.float64)
-        sums = (layer.weights.astype(np.float64) @ columns).astype(np.int64)
+        sums = (layer.dense().astype(np.float64) @ columns).astype(np.int64)
         out = sums.reshape(spec.outputs, *x.meta.residue_shape[1:]) % primes
         for limb, prime in enumerate(self.params.primes[: meta.limbs]):
             # A constant polynomial has the same value at every root.
@@ -67,6 +69,9 @@ class SealEvaluator(Evaluator[Residues]):
             out[:, 0, limb] = (out[:, 0, limb] + np.array(bias)[:, None]) % prime
         residues: Residues = out.astype(np.uint64)
         return self._masked(residues, meta)
+
+    def _gather(self, blocks: Sequence[SealTensor], rows: NDArray[np.int64]) -> Residues:
+        return np.stack([blocks[block].payload[row] for block, row in rows])
 
     def _combine(self, x: SealTensor, y: SealTensor, sign: int) -> Residues:
         primes = self._column_primes(x.meta)

@@ -84,7 +84,7 @@ def test_rows_of_zero_weights_stay_usable_and_keep_their_bias(keys, evaluator, t
 
 def test_a_layer_too_wide_for_float64_is_refused(evaluator, tensor):
     spec = AffineSpec(
-        inputs=3, outputs=1, log2_scale=0, max_integer=1 << 21, l1=4.0, l2=3.0, bound=5.0
+        inputs=3, outputs=1, log2_scale=0, max_integer=1 << 21, l1=2.0**23, l2=3.0, bound=5.0
     )
     with pytest.raises(EncryptionError, match="too wide"):
         evaluator.linear(tensor, spec, AffineLayer(np.zeros((1, 3), np.int64), np.zeros(1)))

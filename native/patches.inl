@@ -1,0 +1,53 @@
+#include "strip.inl"
+
+// Columns of all pairs as digits: for every pair one register of low digits, one of high.
+static TARGET void pack_pairs(u32* strips, const PairedRows& x, std::size_t offset,
+                              std::size_t columns) {
+    const std::size_t count = x.pairs.size() / 2;
+    for (std::size_t k = 0; k < count; ++k) {
+        const i64 i = x.pairs[2 * k], j = x.pairs[2 * k + 1];
+        const u32* const first = x.sources[i] + offset;
+        const u32* const second = j < 0 ? nullptr : x.sources[j] + offset;
+        const std::size_t ahead = std::min(k + pairs_ahead, count - 1);
+        const u32* const later = x.sources[x.pairs[2 * ahead]] + offset;
+        const u32* const beside =
+            x.pairs[2 * ahead + 1] < 0 ? later : x.sources[x.pairs[2 * ahead + 1]] + offset;
+        u32* to = strips + 2 * k * M::width;
+        for (std::size_t c = 0; c < columns; c += M::width, to += strip_words(count, M::width)) {
+            __builtin_prefetch(later + c);
+            __builtin_prefetch(beside + c);
+            const reg a = M::load(first + c);
+            const reg b = second != nullptr ? M::load(second + c) : M::set1(0);
+            M::store(to, M::pack_low(a, b));
+            M::store(to + M::width, M::pack_high(a, b));
+        }
+    }
+}
+
+TARGET void multiply_patches(const PatchTile& tile, u32* strips) {
+    pack_pairs(strips, tile.x, tile.offset, tile.columns);
+    const std::size_t words = strip_words(tile.x.pairs.size() / 2, M::width);
+    const u32 p = tile.prime->p;
+    for (std::size_t c = 0; c < tile.columns; c += M::width, strips += words) {
+        for (const PackedPatch& patch : *tile.patches) {
+            for (const RowBlock& block : patch.weights.blocks) {
+                const StripKernel kernel = strip_kernels<true>[block.rows - 1];
+                for (std::size_t place = 0; place < patch.places; ++place) {
+                    const i64* const writes =
+                        patch.writes + place * patch.outputs + block.first;
+                    u32* to[most_rows];
+                    double constant[most_rows];
+                    for (std::size_t r = 0; r < block.rows; ++r) {
+                        const std::size_t o = static_cast<std::size_t>(writes[r]);
+                        to[r] = tile.to + o * tile.stride + tile.offset + c;
+                        u32 sum = patch.constants[tile.limb * patch.outputs + block.first + r];
+                        if (tile.bias != nullptr) sum += tile.bias[o * tile.limbs + tile.limb];
+                        constant[r] = sum >= p ? sum - p : sum;
+                    }
+                    kernel(to, block, strips, patch.reads + place * patch.pairs, constant,
+                           *tile.prime);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+"""The sparse matrix product: every instruction set and torch against Python integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.ckks.backends import kernels, residues_torch
+from securefair.ckks.backends.basis import Basis
+from securefair.ckks.primes import ntt_primes
+from securefair.errors import EncryptionError
+
+N = 1024
+BASIS = Basis(N, (*ntt_primes(N, 31, 2), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
+
+
+@pytest.fixture(params=["scalar", "avx2", "avx512", "torch"])
+def compute(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    if request.param == "torch":
+        yield residues_torch
+        return
+    if not kernels.available():
+        pytest.skip("the native module is not built")
+    from securefair.ckks.backends import _native, residues_native
+
+    _native.use_isa(request.param)
+    if _native.isa() != request.param:
+        pytest.skip(f"this processor has no {request.param}")
+    yield residues_native
+    _native.use_isa(_native.best_isa())
+
+
+def residues(rng, *lead, basis=BASIS):
+    rows = [rng.integers(0, p, (*lead, basis.ring_degree)) for p in basis.primes]
+    x = np.stack(rows, axis=-2)
+    for limb, p in enumerate(basis.primes):
+        x[..., limb, :3] = [0, 1, p - 1]
+    return torch.from_numpy(x.astype(np.int32))
+
+
+def random_case(seed, *, counts=(3, 4), polys=2, shapes=((3, 5, 2), (9, 4, 1)), bits=12):
+    """Blocks, rows that pick from them, patches (outputs, inputs, places) and a bias."""
+    rng = np.random.default_rng(seed)
+    blocks = [residues(rng, count, polys) for count in counts]
+    rows = np.array([(b, r) for b, count in enumerate(counts) for r in range(count)])
+    rng.shuffle(rows)
+    outputs = rng.permutation(sum(o * places for o, _, places in shapes))
+    patches, at = [], 0
+    for o, k, places in shapes:
+        weights = rng.integers(-(1 << bits), 1 << bits, (o, k), endpoint=True)
+        reads = np.stack([rng.permutation(len(rows))[:k] for _ in range(places)])
+        writes = outputs[at : at + o * places].reshape(places, o)
+        at += o * places
+        patches.append(tuple(map(torch.from_numpy, (weights, reads, writes))))
+    bias = np.stack([rng.integers(0, p, len(outputs)) for p in BASIS.primes], axis=1)
+    return blocks, torch.from_numpy(rows), patches, torch.from_numpy(bias.astype(np.int32))
+
+
+def reference(blocks, rows, patches, bias):
+    primes = np.array(BASIS.primes, dtype=object)[:, None]
+    inputs = [blocks[b][r].numpy().astype(object) for b, r in rows.tolist()]
+    out = [None] * len(bias)
+    for weights, reads, writes in patches:
+        for place, targets in zip(reads.tolist(), writes.tolist(), strict=True):
+            for row, target in zip(weights.tolist(), targets, strict=True):
+                out[target] = sum(w * inputs[i] for w, i in zip(row, place, strict=True)) % primes
+    result = np.stack(out)
+    result[:, 0] = (result[:, 0] + bias.numpy().astype(object)[..., None]) % primes
+    return result.astype(np.int64)
+
+
+CASES = {
+    "two matrices": {},
+    "odd widths": {"shapes": ((1, 7, 3), (8, 3, 2), (5, 1, 1))},
+    "three polynomials": {"polys": 3, "shapes": ((17, 6, 1),)},
+    "wide": {"counts": (150, 151), "shapes": ((3, 301, 1),)},
+    "largest weights": {"counts": (40,), "shapes": ((2, 40, 2),), "bits": 14},
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_patches_are_the_integer_product_at_every_place(compute, case):
+    blocks, rows, patches, bias = random_case(3, **case)
+    found = compute.linear_patches(blocks, rows, patches, bias, BASIS)
+    assert (found.numpy() == reference(blocks, rows, patches, bias)).all()
+
+
+@pytest.mark.parametrize("weight", [kernels.MAX_WEIGHT, -kernels.MAX_WEIGHT])
+def test_the_largest_sums_stay_exact(compute, weight):
+    """Every residue p - 1 and every weight at its limit, beyond what 32-bit sums hold."""
+    primes = torch.tensor(BASIS.primes, dtype=torch.int64)[:, None]
+    block = (primes - 1).expand(300, 2, -1, N).to(torch.int32).contiguous()
+    rows = torch.stack([torch.zeros(300, dtype=torch.int64), torch.arange(300)], dim=1)
+    patch = torch.full((9, 300), weight), torch.arange(300)[None], torch.arange(9)[None]
+    bias = torch.zeros((9, len(BASIS)), dtype=torch.int32)
+    found = compute.linear_patches([block], rows, [patch], bias, BASIS)
+    expected = (-300 * weight) % primes
+    assert torch.equal(found, expected.expand(9, 2, -1, N).to(torch.int32))
+
+
+@given(
+    seed=st.integers(0, 2**20),
+    polys=st.integers(2, 3),
+    shapes=st.lists(
+        st.tuples(st.integers(1, 20), st.integers(1, 12), st.integers(1, 4)), min_size=1, max_size=3
+    ),
+)
+@settings(max_examples=25, deadline=None)
+def test_native_and_torch_agree_bit_for_bit(seed, polys, shapes):
+    if not kernels.available():
+        pytest.skip("the native module is not built")
+    blocks, rows, patches, bias = random_case(seed, counts=(5, 1, 7), polys=polys, shapes=shapes)
+    native = kernels.linear_patches(blocks, rows, patches, BASIS, bias)
+    assert torch.equal(native, residues_torch.linear_patches(blocks, rows, patches, bias, BASIS))
+
+
+def test_one_patch_at_one_place_is_the_dense_layer():
+    rng = np.random.default_rng(1)
+    x = residues(rng, 6, 2)
+    weights = torch.from_numpy(rng.integers(-500, 500, (11, 6)))
+    bias = torch.from_numpy(rng.integers(0, 1 << 16, (11, len(BASIS))).astype(np.int32))
+    rows = torch.stack([torch.zeros(6, dtype=torch.int64), torch.arange(6)], dim=1)
+    patch = weights, torch.arange(6)[None], torch.arange(11)[None]
+    found = kernels.linear_patches([x], rows, [patch], BASIS, bias)
+    assert torch.equal(found, kernels.linear(weights, x, BASIS, bias))
+
+
+def _changed(**changes):
+    blocks, rows, patches, bias = random_case(0, shapes=((2, 3, 2),))
+    arguments = {"blocks": blocks, "rows": rows, "bias": bias}
+    weights, reads, writes = patches[0]
+    patch = {"weights": weights, "reads": reads, "writes": writes}
+    for name, change in changes.items():
+        (patch if name in patch else arguments)[name] = change(patch.get(name, arguments.get(name)))
+    return {**arguments, "patches": [tuple(patch.values())]}
+
+
+REFUSED = {
+    "block": {"rows": lambda x: x + torch.tensor([2, 0])},
+    "row": {"rows": lambda x: x + torch.tensor([0, 4])},
+    "read": {"reads": lambda x: x + 7},
+    "negative": {"reads": lambda x: x - 7},
+    "write": {"writes": lambda x: x + 4},
+    "twice": {"writes": lambda x: torch.zeros_like(x)},
+    "places": {"writes": lambda x: x[:1]},
+    "weight": {"weights": lambda x: x * 0 + kernels.MAX_WEIGHT + 1},
+    "bias": {"bias": lambda x: x[:, :2].contiguous()},
+    "kind": {"blocks": lambda x: [x[0], x[1][:, :1].contiguous()]},
+}
+
+
+@pytest.mark.parametrize("changes", REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_is_refused(changes):
+    with pytest.raises(EncryptionError):
+        kernels.linear_patches(basis=BASIS, **_changed(**changes))
