@@ -26,7 +26,7 @@ from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
 from securefair.ckks.masking import masks_hold
 from securefair.ckks.parameters import CkksParameters, CkksSpec
-from securefair.ckks.primes import MAX_LIMB_BITS, ntt_primes
+from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.security import MAX_LOG_QP, SECURITY_BITS
 from securefair.ckks.tensor import CipherMeta
@@ -239,7 +239,7 @@ def _rings(wish: Wish) -> Iterator[list[CkksSpec]]:
     """Parameter sets of one ring degree after the other, each from few limbs to many."""
     switches = _switches_keys(wish)
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
-        special = MAX_LIMB_BITS if switches else _smallest_prime_bits(ring_degree)
+        special = MAX_LIMB_BITS if switches else smallest_prime_bits(ring_degree)
         specs = []
         for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
             bits = min(MAX_LIMB_BITS, (cap - special) // limbs)
@@ -366,14 +366,3 @@ def _errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
 @lru_cache(maxsize=256)
 def _parameters(spec: CkksSpec) -> CkksParameters:
     return CkksParameters(spec)
-
-
-def _smallest_prime_bits(ring_degree: int) -> int:
-    """Size of the reserved prime where nothing is key-switched."""
-    for bits in range(ring_degree.bit_length() + 1, MAX_LIMB_BITS):
-        try:
-            ntt_primes(ring_degree, bits, 1)
-        except ValueError:
-            continue
-        return bits
-    return MAX_LIMB_BITS
