@@ -7,7 +7,6 @@ Models are rows of numbers (`model.stacked`), so what an algorithm does with the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +19,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from securefair.algorithms.free_riding import FreeRide
+from securefair.algorithms.membership import check_participants
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.architectures import architecture
@@ -34,7 +34,6 @@ from securefair.model.stacked_training import (
     all_logits,
     draw_batches,
     gradients,
-    own_logits,
     train,
 )
 from securefair.model.training import OptimizerConfig
@@ -69,16 +68,10 @@ class Cohort:
     device: str = "cpu"
     double: bool = False  # float64, for comparisons that must be exact; otherwise float32
     precision: Precision = "full"
+    train_scored: int | None = 2048  # training samples of each that records score; None: all
     free_riders: Mapping[str, FreeRide] = field(default_factory=dict)  # by participant's name
 
     def __post_init__(self) -> None:
-        if len(self.participants) < 2:
-            raise ConfigError(
-                "out of range",
-                where="participants",
-                found=len(self.participants),
-                expected="2 or more",
-            )
         if self.batch_size is not None and self.batch_size < 1:
             raise ConfigError(
                 "out of range",
@@ -86,9 +79,14 @@ class Cohort:
                 found=self.batch_size,
                 expected="1 or more, or None",
             )
-        name, times = Counter(self.names).most_common(1)[0]
-        if times > 1:
-            raise ConfigError("two participants have one name", where="participants", found=name)
+        if self.train_scored is not None and self.train_scored < 1:
+            raise ConfigError(
+                "out of range",
+                where="train_scored",
+                found=self.train_scored,
+                expected="1 or more, or None",
+            )
+        check_participants(self.participants)
         strangers = sorted(self.free_riders.keys() - set(self.names))
         if strangers:
             raise ConfigError(
@@ -96,17 +94,6 @@ class Cohort:
                 where="free_riders",
                 found=", ".join(strangers),
                 expected=", ".join(self.names),
-            )
-        kinds = {
-            (part.features.shape[1:], part.classes)
-            for participant in self.participants
-            for part in (participant.train, participant.test)
-        }
-        if len(kinds) > 1:
-            raise ConfigError(
-                "participants disagree about features or classes",
-                where="participants",
-                found=sorted(f"features {shape}, {classes} classes" for shape, classes in kinds),
             )
 
     @property
@@ -199,6 +186,8 @@ class Cohort:
         Raises:
             ModelError: a participant's training diverged.
         """
+        if epochs == 0:
+            return learners
         samples = self.samples("train")
         batches = draw_batches(
             samples,
@@ -224,7 +213,13 @@ class Cohort:
         )
 
     def sent(
-        self, values: Tensor, round: int, seed: int, *, unchanged: Tensor | None = None
+        self,
+        values: Tensor,
+        round: int,
+        seed: int,
+        *,
+        unchanged: Tensor | None = None,
+        only: Sequence[int] | None = None,
     ) -> Tensor:
         """What reaches others when participants send these values: free riders send their own.
 
@@ -237,31 +232,26 @@ class Cohort:
             seed: of the run.
             unchanged: (N, ...), what participants would send that did not train, such as the models
                 they received; None: zeros, which is what an update then is.
+            only: the participants that rows belong to; None: all.
         """
         if not self.free_riders:
             return values
         result = values.clone()
-        for n, name in enumerate(self.names):
+        for row, n in enumerate(range(len(self.names)) if only is None else only):
+            name = self.names[n]
             if name in self.free_riders:
-                idle = torch.zeros_like(values[n]) if unchanged is None else unchanged[n]
+                idle = torch.zeros_like(values[row]) if unchanged is None else unchanged[row]
                 draw = derived_seed(seed, f"free ride {round}", name)
-                result[n] = self.free_riders[name].instead(idle, draw)
+                result[row] = self.free_riders[name].instead(idle, draw)
         return result
 
-    def gradients(
-        self,
-        learners: Learners,
-        *,
-        distillation: Distillation | None = None,
-        temperature: float = 1,
-    ) -> Tensor:
-        """Everyone's gradient (N, P) over its training samples; see `stacked_training`."""
+    def gradients(self, learners: Learners, *, temperature: float = 1.0) -> Tensor:
+        """Everyone's gradient (N, P) of cross-entropy over its training samples.
+
+        In evaluation mode, of logits divided by the temperature.
+        """
         return gradients(
-            self.stacked,
-            learners.vectors,
-            self.samples("train"),
-            distillation=distillation,
-            temperature=temperature,
+            self.stacked, learners.vectors, self.samples("train"), temperature=temperature
         )
 
     def teacher_logits(self, vectors: Tensor) -> Tensor:
@@ -269,17 +259,28 @@ class Cohort:
         return all_logits(self.stacked, vectors, self.samples("train").features)
 
     def scores(self, vectors: Tensor, part: Part = "test") -> Scores:
-        """Each participant's network on its own samples; vectors (N, V)."""
+        """Each participant's network on its own samples; vectors (N, V).
+
+        Of training samples, those that records score.
+        """
         samples = self.samples(part)
-        logits = own_logits(self.stacked, vectors, samples)
-        found = [
-            _scored(logits[None, samples.rows(n)], samples.labels[samples.rows(n)])
-            for n in range(len(vectors))
-        ]
+        found = []
+        for n in range(len(vectors)):
+            features, labels = samples.features[samples.rows(n)], samples.labels[samples.rows(n)]
+            if part == "train":
+                features, labels = features[self.scored_rows(n)], labels[self.scored_rows(n)]
+            logits = all_logits(self.stacked, vectors[n : n + 1], features)
+            found.append(_scored(logits, labels))
         return Scores(
             torch.cat([one.accuracy for one in found]),
             torch.cat([one.cross_entropy for one in found]),
         )
+
+    def scored_rows(self, participant: int) -> Tensor:
+        """Which of its training samples records score: all, or so many evenly spaced ones."""
+        count = len(self.participants[participant].train)
+        scored = count if self.train_scored is None else min(count, self.train_scored)
+        return torch.arange(scored, device=self.stacked.device) * count // scored
 
     def scores_at(self, vectors: Tensor, participant: int, part: Part = "validation") -> Scores:
         """Any K networks (K, V) on the samples of one participant."""
@@ -301,6 +302,7 @@ class Cohort:
         *,
         forced: bool = False,
         links: Tensor | None = None,
+        asked: Tensor | None = None,
         reputation: Tensor | None = None,
         alignment: Tensor | None = None,
         distillation_loss: Tensor | None = None,
@@ -312,14 +314,14 @@ class Cohort:
         Args:
             vectors: (N, V), everyone's network after the round.
             links: (N, N) bool, whether [n, k] participant n received something from k.
+            asked: (N, N) bool, whether [n, k] participant n might have; None: as `links`.
             reputation: (N, N), NaN where there is none; the diagonal is left out, as in
                 `alignment` and `distillation_loss`.
             numbers_sent: real numbers that each participant sent to others in this round.
         """
         count = len(self.names)
-        received = (
-            [[False] * count for _ in range(count)] if links is None else links.bool().tolist()
-        )
+        nobody = torch.zeros(count, count, dtype=torch.bool)
+        received = (nobody if links is None else links.bool()).tolist()
         validated = all(participant.validation is not None for participant in self.participants)
         return RoundRecord(
             algorithm=algorithm,
@@ -330,7 +332,7 @@ class Cohort:
             reputation=_matrix(reputation, count),
             alignment=_matrix(alignment, count),
             distillation_loss=_matrix(distillation_loss, count),
-            asked=received,
+            asked=received if asked is None else asked.bool().tolist(),
             answered=received,
             numbers_sent=None if numbers_sent is None else [int(n) for n in numbers_sent],
             validation_accuracy=(

@@ -7,7 +7,7 @@ computed for nobody. State in, state out: `train` leaves its arguments as they w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,7 @@ from securefair.model.stacked import Stacked
 from securefair.model.training import OptimizerConfig
 
 CHUNK = 2048  # samples a network evaluates at once, so that activations stay in memory
+GRADIENT_CHUNK = 512  # the same where activations must be kept for the gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,20 @@ class Learners:
     def moved(self, vectors: Tensor) -> Learners:
         """Other parameters (an average, a reward) with the momentum of before."""
         return Learners(vectors, self.momentum)
+
+    def rested(self) -> Learners:
+        """The same networks without momentum."""
+        return Learners(self.vectors, torch.zeros_like(self.momentum))
+
+    def of(self, rows: Sequence[int]) -> Learners:
+        """Some of the networks."""
+        return Learners(self.vectors[list(rows)], self.momentum[list(rows)])
+
+    def replaced(self, rows: Sequence[int], others: Learners) -> Learners:
+        """Others in the place of some of the networks."""
+        vectors, momentum = self.vectors.clone(), self.momentum.clone()
+        vectors[list(rows)], momentum[list(rows)] = others.vectors, others.momentum
+        return Learners(vectors, momentum)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -219,37 +234,56 @@ def train(
     return Learners(torch.cat([parameters, statistics], dim=1)[back], momentum[back])
 
 
+def loss_gradients(
+    stacked: Stacked,
+    vector: Tensor,
+    features: Tensor,
+    losses: Callable[[Tensor, slice], Sequence[Tensor]],
+) -> Tensor:
+    """Gradients (K, P) of K losses of one network, which is run forward once for all of them.
+
+    Args:
+        vector: (V,), in evaluation mode.
+        features: (B, ...).
+        losses: from the logits (b, M) of some rows of the features and those rows, K sums over
+            the rows; the result is the gradient of their mean over all B.
+    """
+    trained, statistics = stacked.parts(vector[None])
+    result = trained.new_zeros(())
+    for start in range(0, len(features), GRADIENT_CHUNK):
+        rows = slice(start, min(start + GRADIENT_CHUNK, len(features)))
+        point = trained.detach().requires_grad_()
+        logits = stacked.eval_logits(point, statistics, features[rows][None])[0]
+        values = losses(logits, rows)
+        gradients = [
+            torch.autograd.grad(value, point, retain_graph=k + 1 < len(values))[0][0]
+            for k, value in enumerate(values)
+        ]
+        result = result + torch.stack(gradients) / len(features)
+    return result
+
+
 def gradients(
     stacked: Stacked,
     vectors: Tensor,
     samples: StackedSamples,
     *,
-    distillation: Distillation | None = None,
     temperature: float = 1.0,
 ) -> Tensor:
-    """Each participant's gradient (N, P) over all of its samples, in evaluation mode.
+    """Each participant's gradient (N, P) of its mean cross-entropy, in evaluation mode.
 
-    Of its mean cross-entropy of logits / temperature; or, if `distillation` is given, of its mean
-    distillation loss alone (whose weights and own temperature then count).
+    Over all of its samples, with logits divided by the temperature.
     """
-    result = torch.zeros_like(vectors[:, : stacked.trained])
-    for n, count in enumerate(samples.sizes.tolist()):
+    found = []
+    for n in range(len(vectors)):
         own = samples.rows(n)
-        for start in range(own.start, own.stop, CHUNK):
-            rows = slice(start, min(start + CHUNK, own.stop))
-            trained, statistics = stacked.parts(vectors[n : n + 1])
-            point = trained.detach().requires_grad_()
-            logits = stacked.eval_logits(point, statistics, samples.features[rows][None])[0]
-            if distillation is None:
-                loss = cross_entropy(logits / temperature, samples.labels[rows], reduction="sum")
-            else:
-                loss = approximate_kl(
-                    logits, distillation.logits[rows], distillation.temperature
-                ).sum()
-                loss = distillation.weights[n] * loss
-            (gradient,) = torch.autograd.grad(loss / count, point)
-            result[n] += gradient[0]
-    return result
+        labels = samples.labels[own]
+
+        def losses(logits: Tensor, rows: slice, labels: Tensor = labels) -> list[Tensor]:
+            return [cross_entropy(logits / temperature, labels[rows], reduction="sum")]
+
+        found.append(loss_gradients(stacked, vectors[n], samples.features[own], losses)[0])
+    return torch.stack(found)
 
 
 def all_logits(stacked: Stacked, vectors: Tensor, features: Tensor) -> Tensor:
@@ -260,16 +294,6 @@ def all_logits(stacked: Stacked, vectors: Tensor, features: Tensor) -> Tensor:
             for start in range(0, len(features), CHUNK)
         ],
         dim=1,
-    )
-
-
-def own_logits(stacked: Stacked, vectors: Tensor, samples: StackedSamples) -> Tensor:
-    """Logits (B_1 + ... + B_N, M) of each participant's network on its own samples."""
-    return torch.cat(
-        [
-            all_logits(stacked, vectors[n : n + 1], samples.features[samples.rows(n)])[0]
-            for n in range(len(vectors))
-        ]
     )
 
 

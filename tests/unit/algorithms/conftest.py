@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from securefair.algorithms import LogitsRelease, Population
+from securefair.algorithms.network_population import NetworkPopulation
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.model.training import OptimizerConfig
 
 
-def two_classes(name, seed, *, flipped=False, train=40, test=60):
+def two_classes(name, seed, *, flipped=False, train=40, test=60, validation=None):
     rng = np.random.default_rng(seed)
 
     def draw(count):
@@ -16,7 +18,12 @@ def two_classes(name, seed, *, flipped=False, train=40, test=60):
 
     own, held_out = draw(train), draw(test)
     labels = 1 - own.labels if flipped else own.labels
-    return ParticipantData(name, Samples(own.features, labels, 2), held_out)
+    return ParticipantData(
+        name,
+        Samples(own.features, labels, 2),
+        held_out,
+        None if validation is None else draw(validation),
+    )
 
 
 @pytest.fixture
@@ -40,5 +47,36 @@ def make_population():
             "release": LogitsRelease(),
         }
         return Population(**(defaults | settings))
+
+    return make
+
+
+@pytest.fixture
+def make_cohort():
+    """Linear heads of three honest participants of 20, 30 and 50 samples, in float64.
+
+    Full batches and plain gradient descent, so that a round of one epoch is one known step.
+    """
+
+    def make(**settings):
+        sizes = settings.pop("sizes", (20, 30, 50))
+        validation = settings.pop("validation", None)
+        participants = tuple(
+            two_classes(name, seed, train=size, validation=validation)
+            for seed, (name, size) in enumerate(zip("abcdefgh", sizes, strict=False))
+        )
+        defaults = {
+            "participants": participants,
+            "network": "linear-head",
+            "optimizer": OptimizerConfig(
+                learning_rate=0.1, momentum=0.0, weight_decay=0.0, clip_norm=None
+            ),
+            "batch_size": None,
+            "double": True,
+            "pretraining_epochs": 2,
+            "lambda_0": 1.0,
+            "forced_every": 3,
+        }
+        return NetworkPopulation(**(defaults | settings))
 
     return make

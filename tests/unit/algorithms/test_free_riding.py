@@ -3,19 +3,8 @@
 import pytest
 import torch
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.free_riding import FreeRide
 from securefair.errors import ConfigError
-
-
-@pytest.fixture
-def make_cohort(make_participant):
-    def make(**settings):
-        participants = tuple(make_participant(name, seed) for seed, name in enumerate("abc"))
-        return Cohort(**({"participants": participants, "network": "logistic"} | settings))
-
-    return make
-
 
 VALUES = torch.arange(12.0).reshape(3, 4)
 

@@ -24,7 +24,7 @@ from securefair.model.stacked_training import (
     all_logits,
     draw_batches,
     gradients,
-    own_logits,
+    loss_gradients,
     train,
 )
 from securefair.model.training import Learner, OptimizerConfig, train_epochs
@@ -114,23 +114,31 @@ def test_training_leaves_its_arguments_alone() -> None:
 def test_the_mean_of_the_teachers_gives_the_gradient_of_all_teachers() -> None:
     part = samples(10, 1)
     stacked = stack()
-    data = StackedSamples.of([part], stacked)
-    vectors = stacked.initial([7])
+    vector = stacked.initial([7])[0]
     rng = np.random.default_rng(3)
     teachers = torch.from_numpy(rng.normal(size=(2, 10, CLASSES)))
     shares = torch.tensor([0.5, 2.0], dtype=torch.float64)
     mean = (shares[:, None, None] * teachers).sum(0) / shares.sum()
-    found = gradients(
-        stacked, vectors, data, distillation=Distillation(mean, shares.sum()[None], 5.0)
+
+    def losses(logits: torch.Tensor, rows: slice) -> list[torch.Tensor]:
+        return [approximate_kl(logits, z[rows], 5.0).sum() for z in (*teachers, mean)]
+
+    first, second, together = loss_gradients(
+        stacked, vector, torch.from_numpy(part.features), losses
     )
-    network = stacked.network(vectors[0])
+    torch.testing.assert_close(0.5 * first + 2.0 * second, 2.5 * together)
+    network = stacked.network(vector)
     logits = network(torch.from_numpy(part.features))
-    loss = sum(
-        share * approximate_kl(logits, z, 5.0).mean()
-        for share, z in zip(shares, teachers, strict=True)
-    )
-    assert isinstance(loss, torch.Tensor)
-    np.testing.assert_allclose(found[0].numpy(), flat_gradient(loss, network), atol=1e-12)
+    loss = approximate_kl(logits, teachers[1], 5.0).mean()
+    np.testing.assert_allclose(second.numpy(), flat_gradient(loss, network), atol=1e-12)
+
+
+def test_gradients_of_many_samples_are_taken_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    stacked, parts = stack(normed), [samples(23, 1), samples(8, 2)]
+    data = StackedSamples.of(parts, stacked)
+    whole = gradients(stacked, stacked.initial([1, 2]), data)
+    monkeypatch.setattr("securefair.model.stacked_training.GRADIENT_CHUNK", 5)
+    torch.testing.assert_close(whole, gradients(stacked, stacked.initial([1, 2]), data))
 
 
 def test_the_gradient_of_the_cross_entropy_is_torchs() -> None:
@@ -154,7 +162,7 @@ def test_distillation_alone_pulls_towards_the_teacher() -> None:
     told = Distillation(teacher, torch.tensor([5000.0], dtype=torch.float64), 5.0)
     start, result = trained(stacked, [part], None, epochs=100, distillation=told)
     before, after = (
-        approximate_kl(own_logits(stacked, learners.vectors, data), teacher, 5.0).mean()
+        approximate_kl(all_logits(stacked, learners.vectors, data.features)[0], teacher, 5.0).mean()
         for learners in (start, result)
     )
     least = approximate_kl(teacher, teacher, 5.0).mean()

@@ -1,0 +1,129 @@
+"""Gossip-SGD on its graphs, against steps computed by hand."""
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from securefair.algorithms import run
+from securefair.algorithms.fedavg import FedAvg
+from securefair.algorithms.free_riding import FreeRide
+from securefair.algorithms.gossip_sgd import GossipSgd
+from securefair.errors import ConfigError
+
+FIVE = (20, 20, 20, 20, 20)
+
+
+def test_a_round_adapts_and_then_combines(make_cohort):
+    cohort = make_cohort(sizes=FIVE)
+    algorithm = GossipSgd(topology="ring", common_start=False)
+    state = algorithm.init(cohort, 1)
+    x, g = state.learners.vectors, cohort.gradients(state.learners)
+    half = x - 0.1 * g
+    after, record = algorithm.round(state, cohort)
+    for i in range(5):
+        expected = (half[i - 1] + half[i] + half[(i + 1) % 5]) / 3
+        torch.testing.assert_close(after.learners.vectors[i], expected)
+    assert record.answered[0] == [False, True, False, False, True]
+    assert record.numbers_sent == [2 * cohort.stacked.length] * 5
+
+
+def test_on_a_complete_graph_of_equals_it_is_federated_averaging(make_cohort):
+    cohort = make_cohort(sizes=FIVE)
+    gossip, average = (
+        [msgspec.structs.replace(r, algorithm="", numbers_sent=None) for r in run(a, cohort, 0, 3)]
+        for a in (GossipSgd(), FedAvg())
+    )
+    for one, other in zip(gossip, average, strict=True):
+        np.testing.assert_allclose(one.cross_entropy, other.cross_entropy, atol=1e-12)
+        assert one.answered == other.answered
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"topology": "ring"},
+        {"topology": "exponential", "weighting": "metropolis"},
+        {"topology": (("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"))},
+        {"topology": (("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")), "weighting": "metropolis"},
+        {"topology": "random", "degree": 2},
+    ],
+)
+def test_rows_of_weights_sum_to_one(make_cohort, settings):
+    cohort = make_cohort(sizes=FIVE)
+    algorithm = GossipSgd(**settings)
+    weights = algorithm.weights(cohort, 7, 3)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    if settings.get("weighting") == "metropolis":
+        np.testing.assert_allclose(weights.sum(axis=0), 1.0)
+    assert (weights.diagonal() > 0).all()
+    record = next(run(algorithm, cohort, 7, 1))
+    arrived = np.array(record.answered)
+    assert record.numbers_sent == (arrived.sum(axis=0) * cohort.stacked.length).tolist()
+
+
+def test_a_random_graph_is_drawn_anew_in_every_round(make_cohort):
+    cohort = make_cohort(sizes=FIVE)
+    algorithm = GossipSgd(topology="random", degree=2)
+    graphs = [algorithm.weights(cohort, 0, t) > 0 for t in range(6)]
+    assert all((graph.sum(axis=1) == 3).all() for graph in graphs)
+    assert len({graph.tobytes() for graph in graphs}) > 1
+    np.testing.assert_array_equal(graphs[2], algorithm.weights(cohort, 0, 2) > 0)
+    everyone = GossipSgd(topology="random", degree=9).weights(cohort, 0, 0)
+    np.testing.assert_allclose(everyone, 0.2)
+
+
+def test_a_free_rider_keeps_what_it_trained_for_itself(make_cohort):
+    cohort = make_cohort(sizes=FIVE, free_riders={"b": FreeRide(sends="unchanged")})
+    algorithm = GossipSgd(topology="ring")
+    state = algorithm.init(cohort, 1)
+    x, g = state.learners.vectors, cohort.gradients(state.learners)
+    half = x - 0.1 * g
+    after, _ = algorithm.round(state, cohort)
+    torch.testing.assert_close(after.learners.vectors[0], (half[4] + half[0] + x[1]) / 3)
+    torch.testing.assert_close(after.learners.vectors[1], (half[0] + half[1] + half[2]) / 3)
+
+
+def test_pretraining_happens_alone(make_cohort):
+    cohort = make_cohort(sizes=FIVE)
+    state = GossipSgd(pretraining_epochs=3).init(cohort, 0)
+    start = GossipSgd().init(cohort, 0)
+    expected = cohort.train(start.learners, epochs=3, seed=0, clock=-1)
+    assert torch.equal(state.learners.vectors, expected.vectors)
+
+
+def test_models_come_together(make_cohort):
+    def spread(algorithm, rounds):
+        cohort = make_cohort(sizes=FIVE)
+        state = algorithm.init(cohort, 0)
+        for _ in range(rounds):
+            state, _ = algorithm.round(state, cohort)
+        return float(state.learners.vectors.std(dim=0).mean())
+
+    ring = GossipSgd(topology="ring", common_start=False)
+    assert spread(ring, 8) < 0.3 * spread(ring, 0)
+    assert spread(GossipSgd(common_start=False), 1) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({"topology": "star"}, "topology"),
+        ({"weighting": "heavy"}, "weighting"),
+        ({"topology": "random"}, "degree"),
+        ({"degree": 3}, "degree"),
+        ({"topology": "random", "degree": 0}, "degree"),
+        ({"local_epochs": 0}, "local_epochs"),
+        ({"pretraining_epochs": -1}, "pretraining_epochs"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(settings, where):
+    with pytest.raises(ConfigError) as error:
+        GossipSgd(**settings)
+    assert error.value.where == where
+
+
+def test_edges_must_join_participants(make_cohort):
+    with pytest.raises(ConfigError, match="edges"):
+        GossipSgd(topology=(("a", "z"),)).weights(make_cohort(), 0, 0)

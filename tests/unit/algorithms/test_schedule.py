@@ -1,0 +1,27 @@
+import pytest
+
+from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.errors import ConfigError
+from securefair.model.training import OptimizerConfig
+
+OPTIMIZER = OptimizerConfig(learning_rate=0.1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "round", "rate"),
+    [({}, 24, 0.1), ({}, 25, 0.01), ({}, 74, 0.001), ({"elapsed": 25}, 0, 0.01)],
+)
+def test_the_rate_falls_after_so_many_rounds(settings, round, rate):
+    at = StepDecay(**settings).at(OPTIMIZER, round)
+    assert at.learning_rate == pytest.approx(rate)
+    assert at.momentum == OPTIMIZER.momentum
+
+
+def test_without_a_schedule_nothing_changes():
+    assert at_round(None, OPTIMIZER, 90) == OPTIMIZER
+
+
+@pytest.mark.parametrize("settings", [{"every": 0}, {"factor": 0.0}, {"elapsed": -1}])
+def test_settings_out_of_range_are_named(settings):
+    with pytest.raises(ConfigError, match=next(iter(settings))):
+        StepDecay(**settings)
