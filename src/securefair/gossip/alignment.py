@@ -100,12 +100,12 @@ class AlignmentPlan:
         Raises:
             ModelError: another length, NaN or infinite.
         """
-        if gradient.shape != (self.wish.dimension,) or not np.isfinite(gradient).all():
+        if gradient.shape != (self.wish.dimension,):
             raise ModelError(
-                "a gradient cannot be aligned",
-                found=f"{gradient.shape}",
-                expected=f"({self.wish.dimension},), finite",
-                hint="All participants must share one architecture, and training may not diverge",
+                "a gradient of another length cannot be aligned",
+                found=gradient.shape,
+                expected=(self.wish.dimension,),
+                hint="All participants must share one architecture",
             )
         if self.sketched:
             return unit_sketch(gradient, self.inner.wish.length, seed)

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 Blocks = NDArray[np.float32]
 
 MIN_SKETCH, MAX_SKETCH = 16, 1 << 16
-CHUNK = 1 << 19
+CHUNK = 1 << 18
 """Numbers mixed at once, so that all temporaries stay in the cache."""
 
 
@@ -46,31 +46,47 @@ def sketch(vector: Array, size: int, seed: bytes) -> Array:
         ModelError: the vector is not 1-D, or not finite.
     """
     check_size(size)
-    if vector.ndim != 1 or not np.isfinite(vector).all():
+    peak = largest(vector)
+    if len(vector) <= size or peak == 0.0:
+        return np.zeros(size) if len(vector) > size else vector.astype(np.float64)
+    total = np.zeros(size)
+    step = max(1, CHUNK // size) * size
+    blocks = np.empty((step // size, size), dtype=np.float32)
+    for chunk, start in enumerate(range(0, len(vector), step)):
+        piece = vector[start : start + step]
+        used = blocks[: -(-len(piece) // size)]
+        flat = used.reshape(-1)
+        np.multiply(piece, 1.0 / peak, out=flat[: len(piece)], casting="same_kind")
+        flat[len(piece) :] = 0.0
+        before, after = _signs(seed, chunk, used.shape)
+        used *= before
+        mixed = _hadamard(used)
+        mixed *= after
+        total += mixed.sum(axis=0)
+    return total * peak
+
+
+def largest(vector: Array) -> float:
+    """max |x_p|, 0 for an empty vector.
+
+    Raises:
+        ModelError: the vector is not 1-D, or not finite.
+    """
+    peak = math.nan
+    if vector.ndim == 1:
+        peak = max(float(vector.max(initial=0.0)), -float(vector.min(initial=0.0)))
+    if not math.isfinite(peak):
         raise ModelError(
-            "only a finite vector has a sketch",
+            "only a finite vector has a direction",
             found=vector.shape,
             hint="Training diverged: lower the learning rate",
         )
-    if len(vector) <= size:
-        return vector.astype(np.float64)
-    total = np.zeros(size)
-    step = max(1, CHUNK // size) * size
-    for chunk, start in enumerate(range(0, len(vector), step)):
-        piece = vector[start : start + step]
-        blocks = np.zeros((-(-len(piece) // size), size), dtype=np.float32)
-        blocks.reshape(-1)[: len(piece)] = piece
-        before, after = _signs(seed, chunk, blocks.shape)
-        blocks *= before
-        mixed = _hadamard(blocks)
-        mixed *= after
-        total += mixed.sum(axis=0, dtype=np.float64)
-    return total
+    return peak
 
 
 def unit(vector: Array) -> Array:
     """x / |x|; zeros stay zeros: a gradient that vanishes has no direction."""
-    peak = max(float(vector.max(initial=0.0)), -float(vector.min(initial=0.0)))
+    peak = largest(vector)
     if peak == 0.0:
         return np.zeros_like(vector)
     scaled = vector / peak  # squares of tiny or huge numbers would vanish or overflow
@@ -80,7 +96,7 @@ def unit(vector: Array) -> Array:
 
 def unit_sketch(vector: Array, size: int, seed: bytes) -> Array:
     """The direction of the sketch of a vector's direction: norm 1, or all zeros."""
-    return unit(sketch(unit(vector), size, seed))
+    return unit(sketch(vector, size, seed))
 
 
 def error_bound(dimension: int, size: int, failure: float) -> float:

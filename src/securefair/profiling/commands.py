@@ -251,3 +251,44 @@ def scale(
         typer.echo(msgspec.json.encode(measured).decode())
     else:
         Console().print(scale_table(measured))
+
+
+@app.command()
+def alignment(
+    dimension: Annotated[int, typer.Option(min=1, help="Numbers in a gradient.")] = 1_000_000,
+    sketch: Annotated[
+        int, typer.Option(help="Numbers that stand for it, a power of two; 0: all of them.")
+    ] = 8192,
+    failure: Annotated[
+        float, typer.Option(help="Probability with which the stated error may be exceeded.")
+    ] = 1e-6,
+    flooding_bits: FloodingOption = options.FLOODING_BITS,
+    backend: EngineOption = "rns",
+    threads: ThreadsOption = None,
+    repeats: RepeatsOption = 9,
+    json: JsonOption = False,
+) -> None:
+    """One encrypted cosine of two gradients: time, bytes both ways, error and its stated bound.
+
+    Example: securefair profile alignment --dimension 1000000 --json
+    """
+    import msgspec
+    from rich.console import Console
+
+    from securefair.gossip import AlignmentWish
+    from securefair.profiling.alignment import profile_alignment
+    from securefair.profiling.alignment_table import alignment_table
+    from securefair.threads import cores, set_threads
+
+    set_threads(threads or cores())
+    wish = AlignmentWish(
+        dimension=dimension,
+        sketch=sketch or None,
+        failure=failure,
+        flooding_bits=flooding_bits,
+    )
+    measured = profile_alignment(wish, backend=backend, repeats=repeats)
+    if json:
+        typer.echo(msgspec.json.encode(measured).decode())
+    else:
+        Console().print(alignment_table(measured))

@@ -1,0 +1,37 @@
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+from securefair.gossip import AlignmentWish, plan_alignment
+from securefair.profiling.alignment import profile_alignment
+
+
+@pytest.mark.parametrize("backend", ["clear", "rns"])
+def test_a_profile_states_what_was_sent_and_how_far_off_it_was(backend):
+    wish = AlignmentWish(dimension=20_000, sketch=4096)
+    profile = profile_alignment(wish, backend=backend, repeats=2)
+    plan = plan_alignment(wish)
+    if backend == "rns":
+        assert profile.bytes_up == plan.inner.query_bytes
+        assert profile.bytes_down == plan.inner.answer_bytes
+    assert 0 < profile.abs_error <= profile.stated_error_bound == plan.error_bound
+    assert profile.encryption_error_bound < 1e-5
+    assert profile.milliseconds > 0
+    assert set(profile.stages) == {"sketch", "encrypt", "answer", "open"}
+
+
+def test_the_command_prints_the_figures_as_json():
+    command = ["profile", "alignment", "--dimension", "5000", "--repeats", "1", "--json"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    figures = msgspec.json.decode(result.stdout)
+    for name in ("milliseconds", "bytes_up", "bytes_down", "abs_error", "stated_error_bound"):
+        assert figures[name] > 0
+
+
+def test_exact_alignments_send_every_number():
+    exact = profile_alignment(AlignmentWish(dimension=9000, sketch=None), repeats=1)
+    assert exact.ciphertexts == 3
+    assert exact.numbers == exact.dimension
+    assert exact.abs_error <= exact.stated_error_bound < 1e-5
