@@ -82,7 +82,8 @@ def read_arrays(path: Path, *names: str) -> tuple[NDArray[Any], ...]:
         DataError: the file is damaged, or lacks an array.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # Given a path, numpy forgets to close a file that is no archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = [name for name in names if name not in arrays.files]
             if missing:
                 raise DataError(

@@ -1,5 +1,6 @@
 """Small files in the formats of the real data sets, and the real ones where they are."""
 
+import gzip
 import io
 import os
 from pathlib import Path
@@ -43,6 +44,12 @@ def smooth_images():
     return make
 
 
+def write_idx(path, array):
+    """An array of bytes in the IDX format of MNIST."""
+    header = np.array([2048 + array.ndim, *array.shape], dtype=">u4")
+    path.write_bytes(gzip.compress(header.tobytes() + array.tobytes()))
+
+
 @pytest.fixture
 def small_folder(tmp_path, smooth_images):
     """A folder with every image data set, of a few images each."""
@@ -81,4 +88,23 @@ def small_folder(tmp_path, smooth_images):
         fed_isic_target=np.array([1, 0, 2, 7] * 10, dtype=np.int8),
         fed_isic_train=np.arange(40) % 5 > 0,
     )
+    clothes = tmp_path / "fashion-mnist"
+    clothes.mkdir()
+    for part, count in (("train", 20), ("t10k", 10)):
+        write_idx(clothes / f"{part}-images-idx3-ubyte.gz", grey(count))
+        labels = (np.arange(count) % 10).astype(np.uint8)
+        write_idx(clothes / f"{part}-labels-idx1-ubyte.gz", labels)
+    hundred = tmp_path / "cifar-100-binary"
+    hundred.mkdir()
+    (hundred / "fine_label_names.txt").write_text("".join(f"kind_{c}\n" for c in range(100)))
+    for part, count in (("train", 20), ("test", 10)):
+        planes = smooth_images(count, 32, 32).transpose(0, 3, 1, 2).reshape(count, -1)
+        labels = np.column_stack([np.zeros(count), np.arange(count) * 4]).astype(np.uint8)
+        (hundred / f"{part}.bin").write_bytes(np.hstack([labels, planes]).tobytes())
+    for part in ("train", "valid", "test"):
+        for label, kind in enumerate(("airplane", "ship")):
+            place = tmp_path / "CINIC-10" / part / kind
+            place.mkdir(parents=True)
+            for i, image in enumerate(smooth_images(3, 32, 32, seed=label)):
+                Image.fromarray(image).save(place / f"{i}.png")
     return tmp_path

@@ -1,10 +1,28 @@
+import gzip
+
 import numpy as np
 import pytest
 
-from securefair.data.images import load_cifar10, load_femnist, load_ham10000, load_mnist
+from securefair.data.images import (
+    load_cifar10,
+    load_cifar100,
+    load_cinic10,
+    load_fashion_mnist,
+    load_femnist,
+    load_ham10000,
+    load_mnist,
+)
 from securefair.errors import ConfigError, DataError
 
-LOADERS = [load_mnist, load_femnist, load_cifar10, load_ham10000]
+LOADERS = [
+    load_mnist,
+    load_fashion_mnist,
+    load_femnist,
+    load_cifar10,
+    load_cifar100,
+    load_cinic10,
+    load_ham10000,
+]
 
 
 @pytest.mark.parametrize("load", LOADERS)
@@ -74,9 +92,56 @@ def test_each_side_is_cached_apart(small_folder, tmp_path):
     assert load_ham10000(small_folder, cache=cache, side=8).train.pixels.shape[1] == 8
 
 
+def test_cifar100_has_fine_labels_and_whole_colours(small_folder, smooth_images):
+    images = load_cifar100(small_folder)
+    assert (images.train.pixels == smooth_images(20, 32, 32)).all()
+    assert images.train.labels[:3].tolist() == [0, 4, 8]
+    assert images.class_names[4] == "kind_4"
+    (small_folder / "cifar-100-binary" / "test.bin").write_bytes(bytes(3073))
+    with pytest.raises(DataError, match=r"not whole records .*found '3073 bytes'"):
+        load_cifar100(small_folder)
+
+
+def test_cinic10_joins_training_and_validation(small_folder, smooth_images, tmp_path):
+    images = load_cinic10(small_folder, cache=tmp_path / "cache")
+    assert images.class_names == ("airplane", "ship")
+    assert images.train.labels.tolist() == [0, 0, 0, 1, 1, 1] * 2
+    assert (images.train.pixels[9:] == smooth_images(3, 32, 32, seed=1)).all()
+    assert images.test.labels.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_cinic10_without_its_files_is_refused(tmp_path):
+    (tmp_path / "CINIC-10").mkdir()
+    with pytest.raises(DataError, match="no folders of classes"):
+        load_cinic10(tmp_path)
+    (tmp_path / "CINIC-10" / "train" / "ship").mkdir(parents=True)
+    with pytest.raises(DataError, match="no PNG files"):
+        load_cinic10(tmp_path)
+
+
+def test_fashion_mnist_comes_from_debians_folder_where_ours_has_none(
+    small_folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("securefair.data.images.fashion.DEBIAN_FOLDER", small_folder)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert len(load_fashion_mnist(elsewhere).train) == 20
+
+
+@pytest.mark.parametrize(
+    "content", [b"no gzip", b"", gzip.compress(b"abc"), gzip.compress(bytes(99))]
+)
+def test_damaged_idx_files_are_named(content, small_folder):
+    path = small_folder / "fashion-mnist" / "t10k-images-idx3-ubyte.gz"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="t10k-images-idx3-ubyte"):
+        load_fashion_mnist(small_folder)
+
+
 @pytest.mark.parametrize("load", LOADERS)
-def test_a_missing_file_says_what_to_put_where(load, tmp_path):
-    with pytest.raises(DataError, match=r"Put .*\.npz there \(.*docs/data\.md\)") as caught:
+def test_a_missing_file_says_what_to_put_where(load, tmp_path, monkeypatch):
+    monkeypatch.setattr("securefair.data.images.fashion.DEBIAN_FOLDER", tmp_path)
+    with pytest.raises(DataError, match=r"Put \S+ there \(.*docs/data\.md\)") as caught:
         load(tmp_path)
     assert str(tmp_path) in str(caught.value)
 
