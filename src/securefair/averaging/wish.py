@@ -37,7 +37,7 @@ class SumWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     senders: int
     bound: float = 16.0
     precision: float = 2.0**-16
-    flooding_bits: int = 30
+    flooding_bits: int = 40
     max_share: float | None = None
 
 
