@@ -33,6 +33,7 @@ class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     answered: list[list[bool]]
     numbers_sent: list[int] | None = None  # by each participant: parameters, gradients, logits
     validation_accuracy: list[float] | None = None  # where participants hold validation samples
+    mcc: list[float] | None = None  # Matthews correlation on the test samples, in [-1, 1]
     present: list[bool] | None = None  # who still takes part: some algorithms drop participants
 
 

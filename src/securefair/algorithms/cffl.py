@@ -16,6 +16,7 @@ from torch import Tensor
 
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.coordinates import largest
+from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
@@ -61,7 +62,7 @@ class Cffl:
     upload_rate: float = 1.0  # theta_u
     clip: float = 0.01  # of every coordinate of an update
     local_epochs: int = 2
-    decay: float = 0.977  # of the learning rate, a round
+    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
     threshold: float | None = None
     pretraining_epochs: int = 0
     own_part: Literal["allocated", "everywhere"] = "allocated"
@@ -74,7 +75,6 @@ class Cffl:
             upload_rate=(0 < self.upload_rate <= 1, "in (0, 1]"),
             clip=(self.clip > 0, "above 0"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
-            decay=(0 < self.decay <= 1, "in (0, 1]"),
             threshold=(self.threshold is None or 0 <= self.threshold < 1, "in [0, 1)"),
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
         )
@@ -106,7 +106,7 @@ class Cffl:
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,
-            optimizer=population.optimizer.scaled(self.decay**state.round),
+            optimizer=at_round(self.schedule, population.optimizer, state.round),
         )
         update = (trained.vectors - before).clamp(-self.clip, self.clip)
         honest = torch.stack([largest(row, self._uploaded(population)) for row in update])

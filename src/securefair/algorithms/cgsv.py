@@ -18,6 +18,7 @@ from securefair.algorithms.gradient_rewards import (
     rewarded,
     smoothed,
 )
+from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.records import RoundRecord
 
@@ -38,7 +39,7 @@ class Cgsv:
     gamma: float = 0.15
     beta: float = 1.0
     local_epochs: int = 1
-    decay: float = 0.977  # of the learning rate, a round
+    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
     name: str = "cgsv"
 
     def __post_init__(self) -> None:
@@ -47,7 +48,6 @@ class Cgsv:
             gamma=(self.gamma > 0, "above 0"),
             beta=(self.beta > 0, "above 0"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
-            decay=(0 < self.decay <= 1, "in (0, 1]"),
         )
 
     def init(self, population: Cohort, seed: int) -> RewardState:
@@ -62,7 +62,7 @@ class Cgsv:
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,
-            optimizer=population.optimizer.scaled(self.decay**state.round),
+            optimizer=at_round(self.schedule, population.optimizer, state.round),
         )
         update = population.sent(trained.vectors - before, round=state.round, seed=state.seed)
         update = torch.nan_to_num(self.gamma * update / update.norm(dim=1, keepdim=True))

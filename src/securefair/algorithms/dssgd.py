@@ -15,6 +15,7 @@ from torch import Tensor
 
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.coordinates import largest
+from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import Learners
@@ -44,7 +45,7 @@ class Dssgd:
     upload_rate: float = 0.1  # theta_u
     clip: float = 0.01  # of every coordinate of an update
     local_epochs: int = 2
-    decay: float = 0.977  # of the learning rate, a round
+    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
     pretraining_epochs: int = 0
     name: str = "dssgd"
 
@@ -54,7 +55,6 @@ class Dssgd:
             upload_rate=(0 < self.upload_rate <= 1, "in (0, 1]"),
             clip=(self.clip > 0, "above 0"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
-            decay=(0 < self.decay <= 1, "in (0, 1]"),
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
         )
 
@@ -71,7 +71,7 @@ class Dssgd:
         """Everyone's turn once; models are those that participants hold after their turns."""
         count, length = len(population.names), population.stacked.length
         uploaded = math.ceil(self.upload_rate * length)
-        optimizer = population.optimizer.scaled(self.decay**state.round)
+        optimizer = at_round(self.schedule, population.optimizer, state.round)
         server, vectors = state.server.clone(), state.learners.vectors.clone()
         momentum = state.learners.momentum.clone()
         turns = np.random.default_rng(derived_seed(state.seed, f"turns {state.round}", ""))

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from securefair.algorithms.settings import check_settings
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.metrics import accuracy, mcc
 from securefair.model.seeds import derived_seed
 from securefair.records import RoundRecord
 
@@ -140,15 +141,17 @@ class FairSlForest:
             forests = tuple(
                 forest.joined(others) for forest, others in zip(forests, received, strict=True)
             )
+        predicted = [
+            (forest.predict(own.test.features), own.test.labels)
+            for forest, own in zip(forests, population.participants, strict=True)
+        ]
         empty: list[list[float | None]] = [[None] * count for _ in range(count)]
         record = RoundRecord(
             algorithm=self.name,
             round=state.round,
             forced=False,
-            accuracy=[
-                float(np.mean(forest.predict(own.test.features) == own.test.labels))
-                for forest, own in zip(forests, population.participants, strict=True)
-            ],
+            accuracy=[accuracy(found, own) for found, own in predicted],
+            mcc=[mcc(found, own) for found, own in predicted],
             cross_entropy=[
                 _cross_entropy(forest, own.train)
                 for forest, own in zip(forests, population.participants, strict=True)

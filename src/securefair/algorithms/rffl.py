@@ -20,6 +20,7 @@ from securefair.algorithms.gradient_rewards import (
     rewarded,
     smoothed,
 )
+from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.records import RoundRecord
 
@@ -40,7 +41,7 @@ class Rffl:
 
     gamma: float = 0.5
     local_epochs: int = 1
-    decay: float = 0.977  # of the learning rate, a round
+    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
     warm_up: int = 10
     weights: Literal["size", "reputation"] = "size"
     keep_local: bool = False
@@ -51,7 +52,6 @@ class Rffl:
             self,
             gamma=(self.gamma > 0, "above 0"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
-            decay=(0 < self.decay <= 1, "in (0, 1]"),
             warm_up=(self.warm_up >= 0, "0 or more"),
         )
 
@@ -67,7 +67,7 @@ class Rffl:
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,
-            optimizer=population.optimizer.scaled(self.decay**state.round),
+            optimizer=at_round(self.schedule, population.optimizer, state.round),
         )
         update = population.sent(trained.vectors - before, round=state.round, seed=state.seed)
         update = update * (self.gamma / update.norm(dim=1, keepdim=True)).clamp(max=1.0)

@@ -10,6 +10,7 @@ from securefair.cli.running import demo, run
 from securefair.cli.starting import check, config, new
 from securefair.profiling.commands import app as profile_app
 from securefair.profiling.plan_command import plan
+from securefair.reproduction.command import reproduce
 
 __all__ = ["app", "main"]
 
@@ -27,7 +28,7 @@ STARTING, RUNNING, READING, MEASURING = "Start", "Run", "Read results", "Plan an
 for _panel, _commands in (
     (STARTING, (new, check, config)),
     (RUNNING, (demo, run)),
-    (MEASURING, (plan,)),
+    (MEASURING, (plan, reproduce)),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)

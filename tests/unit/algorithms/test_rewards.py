@@ -71,7 +71,7 @@ def test_quotas_hold_for_each_layer_on_its_own() -> None:
 
 def test_cffl_rates_and_rewards_as_computed_by_hand() -> None:
     members = cohort([30, 10])
-    algorithm = Cffl(local_epochs=1, clip=100.0, decay=1.0)
+    algorithm = Cffl(local_epochs=1, clip=100.0, schedule=None)
     state = algorithm.init(members, 0)
     after, record = algorithm.round(state, members)
 
@@ -122,7 +122,7 @@ def test_cffl_gives_more_to_whoever_has_more() -> None:
 
 def test_dssgd_hands_the_server_model_from_turn_to_turn() -> None:
     members = cohort([20, 20, 20])
-    algorithm = Dssgd(upload_rate=1.0, clip=100.0, local_epochs=1, decay=1.0)
+    algorithm = Dssgd(upload_rate=1.0, clip=100.0, local_epochs=1, schedule=None)
     state = algorithm.init(members, 3)
     after, record = algorithm.round(state, members)
     # Nothing is held back, so the last one's model is the server's.
@@ -153,7 +153,7 @@ def test_reputations_stay_a_distribution(algorithm: Rffl | Cgsv) -> None:
 
 def test_cgsv_rewards_are_quotas_of_the_aggregate() -> None:
     members = cohort([30, 20, 10])
-    algorithm = Cgsv(gamma=0.5, beta=1.0, decay=1.0)
+    algorithm = Cgsv(gamma=0.5, beta=1.0, schedule=None)
     state = algorithm.init(members, 0)
     after, _ = algorithm.round(state, members)
     trained = members.train(state.learners, epochs=1, seed=0, clock=0).vectors

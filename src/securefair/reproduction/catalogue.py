@@ -1,0 +1,31 @@
+"""Every experiment by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from securefair.errors import ConfigError
+from securefair.reproduction.cffl_tables import CFFL_TABLES
+from securefair.reproduction.experiment import Experiment
+
+EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
+    {experiment.name: experiment for experiment in CFFL_TABLES}
+)
+
+
+def experiment_named(name: str) -> Experiment:
+    """One of `EXPERIMENTS`.
+
+    Raises:
+        ConfigError: there is none of this name; suggests one.
+    """
+    if name not in EXPERIMENTS:
+        close = difflib.get_close_matches(name, EXPERIMENTS, n=1)
+        raise ConfigError(
+            "there is no such experiment",
+            found=name,
+            hint=f"Did you mean {close[0]}?" if close else "securefair reproduce --list names all",
+        )
+    return EXPERIMENTS[name]

@@ -1,0 +1,122 @@
+"""`securefair reproduce`: one experiment, or the list of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="Of the experiment; see --list.")] = None,
+    size: Annotated[
+        str,
+        typer.Option(help="smoke (seconds), cpu (minutes on two cores), paper (for a GPU)."),
+    ] = "smoke",
+    seeds: Annotated[int, typer.Option(min=1, help="Repeat with so many seeds.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results (default: runs/NAME-SIZE).")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of data sets (default: SECUREFAIR_DATA).")
+    ] = None,
+    papers: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the papers' tables as JSON (default: SECUREFAIR_PAPERS)."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what --out already holds.")
+    ] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Run an experiment of the papers and put its numbers beside theirs.
+
+    Example: securefair reproduce cffl-table1 --size cpu --seeds 3 --data DIR --papers DIR
+    """
+    from rich.console import Console
+
+    from securefair.data.folder import data_folder
+    from securefair.errors import ConfigError
+    from securefair.report import show_progress
+    from securefair.reproduction.catalogue import experiment_named
+    from securefair.reproduction.comparison import compare, comparison_table, write_comparison
+    from securefair.reproduction.reference import papers_folder
+    from securefair.reproduction.running import run_experiment
+
+    if list_all or name is None:
+        _list(json)
+        return
+    experiment = experiment_named(name)
+    if size not in experiment.sizes:
+        raise ConfigError(
+            "there is no such size",
+            where="--size",
+            found=size,
+            expected=", ".join(experiment.sizes),
+        )
+    folder = out or Path("runs") / f"{experiment.name}-{size}"
+    with show_progress(Console(stderr=True)) as progress:
+        try:
+            rows = run_experiment(
+                experiment,
+                size,
+                seeds=seeds,
+                data=None if size == "smoke" else data_folder(data),
+                papers=papers_folder(papers),
+                out=folder,
+                resume=resume,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            typer.echo(
+                f"Stopped; every finished round is in {folder}. Add --resume to go on.", err=True
+            )
+            raise typer.Exit(130) from None
+    comparison = compare(experiment, size, seeds, rows)
+    files = write_comparison(comparison, folder)
+    if json:
+        typer.echo((folder / "comparison.json").read_text(encoding="utf-8"), nl=False)
+        return
+    console = Console()
+    console.print(comparison_table(comparison))
+    for claim in comparison.claims:
+        console.print(f"{'shown' if claim.holds else 'NOT shown'}: {claim.claim}")
+    if papers_folder(papers) is None:
+        console.print(
+            "The paper's numbers are not at hand: name the folder of its tables with --papers."
+        )
+    console.print(f"Written: {', '.join(file.name for file in files)} in {folder}", soft_wrap=True)
+
+
+def _list(json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from securefair.reproduction.catalogue import EXPERIMENTS
+
+    if json:
+        import msgspec
+
+        rows = [
+            {
+                "name": e.name,
+                "paper": e.paper,
+                "item": e.item,
+                "shows": e.shows,
+                "needs": list(e.needs),
+                "sizes": list(e.sizes),
+            }
+            for e in EXPERIMENTS.values()
+        ]
+        typer.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        return
+    table = Table(box=None, header_style="bold")
+    for heading in ("name", "paper", "shows", "needs", "sizes"):
+        table.add_column(heading)
+    for e in EXPERIMENTS.values():
+        table.add_row(
+            e.name, f"{e.paper}, {e.item}", e.shows, ", ".join(e.needs), ", ".join(e.sizes)
+        )
+    Console().print(table)

@@ -1,0 +1,184 @@
+"""Our numbers beside the paper's: a table to read, JSON, CSV and a bar chart."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from securefair.report import write_json, write_text
+from securefair.reproduction.experiment import Experiment, Row, Size
+from securefair.reproduction.running import claims_held
+
+
+class ComparedNumber(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of a table; `paper` and `difference` are None where the paper prints none."""
+
+    fields: dict[str, str | int | float | bool | None]
+    metric: str
+    ours: float
+    spread: float  # over seeds, ddof 1; 0 for one seed
+    paper: float | None
+    difference: float | None  # ours less the paper's
+
+
+class ClaimResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim of the paper, and whether our numbers show it."""
+
+    claim: str
+    holds: bool
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """comparison.json: everything that a reproduction concludes."""
+
+    experiment: str
+    paper: str
+    item: str
+    size: str
+    seeds: int
+    unit: str
+    note: str
+    numbers: list[ComparedNumber]
+    claims: list[ClaimResult]
+
+
+NOTES: dict[Size, str] = {
+    "smoke": "A check that the experiment runs, on small data that comes with the package: its "
+    "numbers are not comparable with the paper's.",
+    "cpu": "Reduced to run on two cores, as docs/reproduction.md says: directions are comparable "
+    "with the paper's, numbers are not.",
+    "paper": "At the paper's size, as far as the paper states it.",
+}
+
+
+def compare(experiment: Experiment, size: Size, seeds: int, rows: Sequence[Row]) -> Comparison:
+    """The rows of a run as a record. At size "smoke" claims are not judged: data are others."""
+    return Comparison(
+        experiment=experiment.name,
+        paper=experiment.paper,
+        item=experiment.item,
+        size=size,
+        seeds=seeds,
+        unit=experiment.unit,
+        note=NOTES[size],
+        numbers=[
+            ComparedNumber(
+                fields=dict(row.fields),
+                metric=metric,
+                ours=ours,
+                spread=row.spread[metric],
+                paper=row.paper.get(metric),
+                difference=ours - row.paper[metric] if metric in row.paper else None,
+            )
+            for row in rows
+            for metric, ours in row.metrics.items()
+        ],
+        claims=[]
+        if size == "smoke"
+        else [ClaimResult(claim=c, holds=h) for c, h in claims_held(experiment, rows)],
+    )
+
+
+def write_comparison(comparison: Comparison, out: Path) -> list[Path]:
+    """Write comparison.json, comparison.csv and comparison.png; the files written."""
+    text = io.StringIO()
+    keys = list(dict.fromkeys(key for number in comparison.numbers for key in number.fields))
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*keys, "metric", "ours", "spread", "paper", "difference"])
+    for n in comparison.numbers:
+        numbers = (n.ours, n.spread, n.paper, n.difference)
+        writer.writerow([*(n.fields.get(key) for key in keys), n.metric, *numbers])
+    files = [
+        write_json(out / "comparison.json", comparison),
+        write_text(out / "comparison.csv", text.getvalue()),
+    ]
+    figure = out / "comparison.png"
+    _bars(comparison).savefig(figure, dpi=150)
+    return [*files, figure]
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """The numbers for a terminal."""
+    table = Table(
+        title=f"{comparison.experiment}: {comparison.item} ({comparison.unit})",
+        caption=comparison.note,
+        title_justify="left",
+        caption_justify="left",
+    )
+    for heading in ("setting", "method", "metric"):
+        table.add_column(heading)
+    for heading in ("ours", "paper", "difference"):
+        table.add_column(heading, justify="right")
+    for number in comparison.numbers:
+        fields = dict(number.fields)
+        method = " ".join(
+            str(value) if key == "method" else f"{key} {value}"
+            for key, value in fields.items()
+            if key not in ("dataset", "split", "n") and value is not None
+        )
+        setting = ", ".join(
+            f"N = {value}" if key == "n" else str(value)
+            for key, value in fields.items()
+            if key in ("dataset", "split", "n")
+        )
+        spread = f" ± {number.spread:.2f}" if comparison.seeds > 1 else ""
+        table.add_row(
+            setting,
+            method,
+            number.metric,
+            f"{number.ours:.2f}{spread}",
+            "-" if number.paper is None else f"{number.paper:.2f}",
+            "-" if number.difference is None else f"{number.difference:+.2f}",
+        )
+    return table
+
+
+def _bars(comparison: Comparison) -> Figure:
+    """Ours with spreads beside the paper's, one panel a metric, one pair of bars a row."""
+    metrics = list(dict.fromkeys(number.metric for number in comparison.numbers))
+    rows = max((sum(n.metric == m for n in comparison.numbers) for m in metrics), default=1)
+    figure = Figure(figsize=(4.5 + 3.5 * len(metrics), 1.5 + 0.4 * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, max(len(metrics), 1), squeeze=False, sharey=True)[0]
+    for panel, metric in zip(panels, metrics, strict=False):
+        numbers = [n for n in comparison.numbers if n.metric == metric]
+        places = list(range(len(numbers)))
+        panel.barh(
+            [place - 0.2 for place in places],
+            [n.ours for n in numbers],
+            xerr=[n.spread for n in numbers],
+            height=0.4,
+            color="#0072B2",
+            label="ours",
+        )
+        known = [(place + 0.2, n.paper) for place, n in zip(places, numbers, strict=True)]
+        known = [(place, value) for place, value in known if value is not None]
+        if known:
+            panel.barh(
+                [place for place, _ in known],
+                [value for _, value in known if value is not None],
+                height=0.4,
+                color="#E69F00",
+                label="paper",
+            )
+        labels = [
+            ", ".join(
+                f"{key} {value}" if isinstance(value, bool | int | float) else str(value)
+                for key, value in n.fields.items()
+                if value is not None
+            )
+            for n in numbers
+        ]
+        panel.set_yticks(places, labels, fontsize=7)
+        panel.set_xlabel(f"{metric} ({comparison.unit})")
+        panel.legend(fontsize=7)
+    if metrics:
+        panels[0].invert_yaxis()
+    return figure

@@ -1,0 +1,121 @@
+"""What an experiment is: contenders in settings, and the rows of a table that they fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from securefair.algorithms import Algorithm
+from securefair.records import RoundRecord
+
+Size = Literal["smoke", "cpu", "paper"]
+Fields = Mapping[str, str | int | float | bool | None]
+"""What selects a row of the paper's table: dataset, split, n, method, ..."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Contender:
+    """One method in one setting: everything that a run needs besides a seed.
+
+    Args:
+        fields: of the paper's row that this contender is compared with.
+        members: who takes part, from a seed. Contenders of one setting must give equal data for
+            equal seeds, or gains would compare apples with pears.
+        algorithm: what they do.
+        rounds: how many of them.
+        control: whether the gains of its setting are over this one; it fills no row of its own
+            unless the paper has one.
+    """
+
+    fields: Fields
+    members: Callable[[int], Any]
+    algorithm: Algorithm[Any, Any]
+    rounds: int
+    control: bool = False
+
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """What all contenders that are compared with each other have in common."""
+        return tuple(self.fields.get(key) for key in ("dataset", "split", "n"))
+
+    @property
+    def label(self) -> str:
+        """The fields as a name of files: no two contenders of an experiment share it."""
+        words = "-".join(
+            f"{key}-{value}" if isinstance(value, bool | int | float) else str(value)
+            for key, value in self.fields.items()
+            if value is not None
+        )
+        return "".join(c if c.isalnum() or c in ".-" else "_" for c in words)
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A contender's rounds for one seed, and those of its setting's control."""
+
+    contender: Contender
+    seed: int
+    records: Sequence[RoundRecord]
+    control: Sequence[RoundRecord]
+
+
+Metrics = Callable[[Finished], Mapping[str, float]]
+"""A run's figures, in the paper's units and under the paper's names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What must come out the same way round, whatever the size.
+
+    Args:
+        words: in one sentence.
+        holds: of the means over seeds, by row.
+    """
+
+    words: str
+    holds: Callable[[Sequence[Row]], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of the comparison: means over seeds, spreads with ddof 1, the paper's number."""
+
+    fields: Fields
+    metrics: Mapping[str, float]
+    spread: Mapping[str, float]
+    paper: Mapping[
+        str, float
+    ]  # empty where the paper's tables are not at hand, or have no such row
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Experiment:
+    """A table or a figure of a paper.
+
+    Args:
+        name: on the command line.
+        paper: "cycle", "dpfl", "cffl" or "fairsl".
+        item: as the paper calls it.
+        shows: one line.
+        needs: data sets of the sizes "cpu" and "paper", as files of the data folder; "smoke" runs
+            on data that comes with the package, and says so.
+        unit: of all metrics.
+        reference: the table's name in the paper's JSON, if its numbers are printed.
+        contenders: for a size and the data folder (None for "smoke").
+        metrics: of a run.
+        claims: checked on the means over seeds.
+    """
+
+    name: str
+    paper: Literal["cycle", "dpfl", "cffl", "fairsl"]
+    item: str
+    shows: str
+    needs: tuple[str, ...]
+    unit: str
+    reference: str | None
+    contenders: Callable[[Size, Path | None], Sequence[Contender]]
+    metrics: Metrics
+    claims: tuple[Claim, ...] = ()
+    sizes: tuple[Size, ...] = ("smoke", "cpu", "paper")

@@ -1,0 +1,58 @@
+"""A tiny experiment on scikit-learn's digits, and the folders it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from securefair.report import Progress
+from securefair.reproduction.cffl_tables import TABLE_1
+from securefair.reproduction.experiment import Experiment
+
+
+class Silent:
+    """Progress that can stop a run after so many rounds, as Ctrl-C would."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.rounds, self.stop_after = 0, stop_after
+
+    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
+        """Nothing to show."""
+
+    def advance(self, record: object) -> None:  # noqa: ARG002  # the protocol has it
+        """Count, and stop when it is time."""
+        self.rounds += 1
+        if self.rounds == self.stop_after:
+            raise KeyboardInterrupt
+
+    def finish(self) -> None:
+        """Nothing to clear up."""
+
+
+@pytest.fixture
+def silent() -> Callable[..., Progress]:
+    """Makes a progress that shows nothing."""
+    return Silent
+
+
+@pytest.fixture
+def tiny() -> Experiment:
+    """The smoke size of a table, with three of its contenders."""
+    full = TABLE_1
+    return Experiment(
+        name="tiny",
+        paper="cffl",
+        item="Table 1",
+        shows="nothing",
+        needs=(),
+        unit="100 x Pearson correlation",
+        reference="cffl.table1",
+        contenders=lambda size, data: [
+            contender
+            for index, contender in enumerate(full.contenders(size, data))
+            if index in (0, 1, 7)
+        ],
+        metrics=full.metrics,
+        claims=full.claims,
+    )

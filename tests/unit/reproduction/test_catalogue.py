@@ -1,0 +1,58 @@
+"""Every experiment can be started, and says what it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from securefair.errors import ConfigError
+from securefair.reproduction.catalogue import EXPERIMENTS, experiment_named
+from securefair.reproduction.reference import printed_rows
+
+PAPERS = Path(__file__).parents[4] / "shared" / "papers"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_contenders_are_distinct_and_have_one_control(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    contenders = experiment.contenders("smoke", None)
+    labels = [contender.label for contender in contenders]
+    assert len(set(labels)) == len(labels)
+    for contender in contenders:
+        controls = [c for c in contenders if c.control and c.setting == contender.setting]
+        assert len(controls) == 1
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_paper_prints_the_rows_that_are_compared(name: str) -> None:
+    folder = Path(os.environ.get("SECUREFAIR_PAPERS", PAPERS))
+    if not folder.is_dir():
+        pytest.skip("the papers' tables are not there")
+    experiment = EXPERIMENTS[name]
+    known = [
+        {key: row.get(key) for key in contender.fields}
+        for row in printed_rows(experiment, folder)
+        for contender in experiment.contenders("smoke", None)
+    ]
+    missing = [
+        dict(contender.fields)
+        for contender in experiment.contenders("smoke", None)
+        if not contender.control and dict(contender.fields) not in known
+    ]
+    assert not missing
+
+
+def test_a_misspelt_name_gets_a_suggestion() -> None:
+    with pytest.raises(ConfigError, match="cffl-table1"):
+        experiment_named("cfl-table1")
+
+
+def test_the_papers_folder_must_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from securefair.reproduction.reference import papers_folder
+
+    monkeypatch.delenv("SECUREFAIR_PAPERS", raising=False)
+    assert papers_folder(None) is None
+    with pytest.raises(ConfigError, match="--papers"):
+        papers_folder(tmp_path / "nowhere")
