@@ -5,9 +5,11 @@ take the same sharing decisions and to reach the same numbers within its planned
 """
 
 from securefair.algorithms.algorithm import Algorithm, run
+from securefair.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.cycle_gossip import CycleGossip
+from securefair.algorithms.dpfl import Dpfl
 from securefair.algorithms.early_stopping import EarlyStopping
 from securefair.algorithms.fedavg import FedAvg
 from securefair.algorithms.fedprox import FedProx
@@ -25,6 +27,7 @@ __all__ = [
     "Cohort",
     "Cycle",
     "CycleGossip",
+    "Dpfl",
     "EarlyStopping",
     "FedAvg",
     "FedProx",
@@ -39,5 +42,7 @@ __all__ = [
     "Standalone",
     "StepDecay",
     "Vpdl",
+    "chosen_accuracy",
+    "chosen_rounds",
     "run",
 ]

@@ -289,6 +289,18 @@ class Cohort:
         logits = all_logits(self.stacked, vectors, samples.features[rows])
         return _scored(logits, samples.labels[rows])
 
+    def scores_each(
+        self, vectors: Tensor, participants: Sequence[int], part: Part = "validation"
+    ) -> Scores:
+        """Any K networks (K, V), each on the samples of the participant at its place."""
+        result = Scores(*(torch.empty(len(vectors), dtype=torch.float64) for _ in range(2)))
+        for n in dict.fromkeys(participants):
+            rows = [row for row, own in enumerate(participants) if own == n]
+            found = self.scores_at(vectors[rows], n, part)
+            result.accuracy[rows] = found.accuracy.cpu()
+            result.cross_entropy[rows] = found.cross_entropy.cpu()
+        return result
+
     def scores_on_all(self, vectors: Tensor, part: Part = "validation") -> Scores:
         """Any K networks (K, V) on the samples of all participants together."""
         samples = self.samples(part)
