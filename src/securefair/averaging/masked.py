@@ -25,7 +25,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
 from securefair.averaging import pairwise
-from securefair.averaging.gathering import WEIGHT_TOLERANCE, Gathering, check_weights
+from securefair.averaging.fixed_point import FixedPoint
+from securefair.averaging.gathering import Gathering, check_weights
 from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
@@ -46,26 +47,12 @@ from securefair.averaging.wish import (
 )
 from securefair.errors import RemoteProtocolError
 
-FLOAT_ERROR = 2.0**-50
-"""Relative error of w_j x_j in float64, and of reading the sum as one."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedPlan(SumPlan):
-    """Adds the fixed-point format.
+    """Adds the format of words."""
 
-    Attributes:
-        word_bits: 32 or 64; integers are modulo 2^word_bits.
-        log2_scale: k; a value v is the integer round(v 2^k).
-    """
-
-    word_bits: int
-    log2_scale: int
-
-    @property
-    def word(self) -> np.dtype[np.unsignedinteger]:
-        """Little-endian words of that size."""
-        return np.dtype(f"<u{self.word_bits // 8}")
+    fixed: FixedPoint
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -85,26 +72,20 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
     def plan(self, wish: SumWish) -> MaskedPlan:
         """Words of 32 bits unless the precision asks for 64; the largest scale that fits them."""
         check_wish(wish)
-        plan = self._plan(wish, 32)
-        if plan.error_bound > wish.precision * wish.bound:
-            plan = self._plan(wish, 64)
-        check_precision(plan)
-        return plan
-
-    def _plan(self, wish: SumWish, word_bits: int) -> MaskedPlan:
-        # The sum of all integers must stay within [-2^(bits - 1), 2^(bits - 1)).
-        room = 2.0 ** (word_bits - 1) - wish.senders
-        scale = math.floor(math.log2(room / (wish.bound * (1 + WEIGHT_TOLERANCE))))
-        return MaskedPlan(
+        fixed = FixedPoint.largest(wish, 32)
+        if fixed.error_bound(wish) > wish.precision * wish.bound:
+            fixed = FixedPoint.largest(wish, 64)
+        plan = MaskedPlan(
             averaging=self.name,
             wish=wish,
-            error_bound=wish.senders / 2 * 2.0**-scale + wish.bound * FLOAT_ERROR,
+            error_bound=fixed.error_bound(wish),
             public_key_bytes=pairwise.PUBLIC_BYTES,
             request_bytes=WEIGHT_BYTES * (1 if wish.max_share is None else wish.senders),
-            contribution_bytes=word_bits // 8 * wish.parameters,
-            word_bits=word_bits,
-            log2_scale=scale,
+            contribution_bytes=fixed.word_bytes * wish.parameters,
+            fixed=fixed,
         )
+        check_precision(plan)
+        return plan
 
     def generate_keys(self, plan: MaskedPlan) -> MaskedKeys:
         """A fresh X25519 key pair."""
@@ -144,11 +125,12 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         if plan.wish.max_share is not None:  # senders that were shown other weights do not cancel
             context += hashlib.sha256(request).digest()
         masks = pair_masks(keys.private, publics, gathering, sender, context)
-        factor = weight * 2.0**plan.log2_scale
-        message = np.empty(len(vector), dtype=plan.word)
+        message = np.empty(len(vector), dtype=plan.fixed.word)
 
         def hide(part: slice) -> None:
-            message[part] = masked_words(plan, vector[part], factor, masks, part.start)
+            words = plan.fixed.encode(vector[part], weight)
+            add_masks(words, masks, part.start)
+            message[part] = words
 
         in_chunks(len(vector), hide)
         return message.tobytes()
@@ -163,15 +145,15 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         """The sum of all words, in which every mask cancels."""
         del keys
         check_contributions(plan, gathering, contributions)
-        messages = [np.frombuffer(contributions[name], plan.word) for name in gathering.senders]
+        word = plan.fixed.word
+        messages = [np.frombuffer(contributions[name], word) for name in gathering.senders]
         total = np.empty(plan.wish.parameters)
 
         def add(part: slice) -> None:
             words = messages[0][part].copy()
             for message in messages[1:]:
                 words += message[part]  # modulo 2^word_bits
-            signed = words.view(f"<i{plan.word_bits // 8}")
-            np.multiply(signed, 2.0**-plan.log2_scale, out=total[part])
+            plan.fixed.decode(words, total[part])
 
         in_chunks(len(total), add)
         check_total(plan, gathering, largest_magnitude(total))
@@ -193,23 +175,12 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         return weights[gathering.senders.index(sender)]
 
 
-def masked_words(
-    plan: MaskedPlan,
-    values: NDArray[np.floating],
-    factor: float,
-    masks: list[PairMask],
-    start: int,
-) -> NDArray[np.unsignedinteger]:
-    """Words of a chunk that begins at parameter `start`: round(values factor), masked."""
-    fixed = values.astype(np.float64)
-    fixed *= factor
-    np.rint(fixed, out=fixed)
-    words = fixed.astype(f"<i{plan.word_bits // 8}").view(plan.word)
-    size = plan.word_bits // 8
+def add_masks(words: NDArray[np.unsignedinteger], masks: list[PairMask], start: int) -> None:
+    """Add every mask's words to a chunk that begins at parameter `start`, in place."""
+    size = words.itemsize
     for mask in masks:
-        stream = key_stream(mask.key, start * size, len(values) * size).view(plan.word)
+        stream = key_stream(mask.key, start * size, words.nbytes).view(words.dtype)
         if mask.sign > 0:
             words += stream
         else:
             words -= stream
-    return words
