@@ -9,9 +9,10 @@ from types import MappingProxyType
 from securefair.errors import ConfigError
 from securefair.reproduction.cffl_tables import CFFL_TABLES
 from securefair.reproduction.experiment import Experiment
+from securefair.reproduction.fairsl_tables import FAIRSL_TABLES
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {experiment.name: experiment for experiment in CFFL_TABLES}
+    {experiment.name: experiment for experiment in (*CFFL_TABLES, *FAIRSL_TABLES)}
 )
 
 

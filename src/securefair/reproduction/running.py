@@ -117,9 +117,10 @@ def _run(contender: Contender, seed: int, folder: Path, progress: Progress) -> l
     while len(records) < contender.rounds:
         state, record = contender.algorithm.round(state, members)
         records.append(record)
-        # Records first: a state without its records could not be resumed, the reverse can.
-        write_json_lines(partial, records)
-        save_state(state_file, state)
+        if len(records) < contender.rounds:
+            # Records first: a state without its records could not be resumed, the reverse can.
+            write_json_lines(partial, records)
+            save_state(state_file, state)
         progress.advance(record)
     progress.finish()
     write_json_lines(finished, records)
