@@ -115,7 +115,7 @@ def ours(plan: Any, threads: int, expected: Array) -> PeerResult:
 
 def tenseal_tensor(head: Head, x: Array, threads: int, expected: Array) -> PeerResult:
     """A `ckks_tensor`: a slot a sample, a ciphertext a feature, `mm` with cleartext weights."""
-    name, context = "TenSEAL tensor, batched", _context(threads)
+    name, context = "TenSEAL tensor", _context(threads)
     samples = min(len(x), RING // 2)
     rows = x[:samples, None, :].tolist()  # a batch of matrices of one row
     encrypted = tenseal.ckks_tensor(context, tenseal.plain_tensor(rows), batch=True)
@@ -147,7 +147,7 @@ def tenseal_vector(head: Head, x: Array, threads: int, expected: Array, samples:
     Biases are rows of the weights, for a constant feature and a constant hidden unit: TenSEAL
     0.3.18 adds a bias to the first slots only, and a second `matmul` reads all copies.
     """
-    name, context = "TenSEAL vector, each", _context(threads)
+    name, context = "TenSEAL vector", _context(threads)
     context.generate_galois_keys()
     constant = np.zeros((len(head.w1) + 1, 1))
     constant[-1] = 1.0
@@ -173,7 +173,7 @@ def tenseal_vector(head: Head, x: Array, threads: int, expected: Array, samples:
 
 def openfhe(head: Head, x: Array, processes: int, expected: Array) -> PeerResult:
     """Batched like the tensor, by `EvalLinearWSum`, in processes of one thread each."""
-    name, interpreter = "OpenFHE, batched", find_interpreter()
+    name, interpreter = "OpenFHE", find_interpreter()
     samples = min(len(x), RING // 2)
     with tempfile.TemporaryDirectory() as folder:
         work, result = Path(folder) / "work.npz", Path(folder) / "result.npz"
@@ -280,7 +280,7 @@ def _table(results: list[PeerResult], samples: int, work: str) -> Table:
         title=f"{work}, {samples} samples asked for", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
     table.add_column("System", no_wrap=True)
-    for heading in ("threads", "samples", "ms each", "bytes each", "error", "slower"):
+    for heading in ("threads", "samples", "ms each", "bytes", "error", "slower"):
         table.add_column(heading, justify="right", no_wrap=True)
     for r in sorted(results, key=lambda result: result.ms_per_sample):
         table.add_row(
