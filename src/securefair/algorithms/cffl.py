@@ -16,7 +16,7 @@ from torch import Tensor
 
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.coordinates import largest
-from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
@@ -62,7 +62,7 @@ class Cffl:
     upload_rate: float = 1.0  # theta_u
     clip: float = 0.01  # of every coordinate of an update
     local_epochs: int = 2
-    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
+    schedule: StepDecay | None = EXPONENTIAL
     threshold: float | None = None
     pretraining_epochs: int = 0
     own_part: Literal["allocated", "everywhere"] = "allocated"

@@ -18,7 +18,7 @@ from securefair.algorithms.gradient_rewards import (
     rewarded,
     smoothed,
 )
-from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.records import RoundRecord
 
@@ -39,7 +39,7 @@ class Cgsv:
     gamma: float = 0.15
     beta: float = 1.0
     local_epochs: int = 1
-    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
+    schedule: StepDecay | None = EXPONENTIAL
     name: str = "cgsv"
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.coordinates import largest
-from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import Learners
@@ -45,7 +45,7 @@ class Dssgd:
     upload_rate: float = 0.1  # theta_u
     clip: float = 0.01  # of every coordinate of an update
     local_epochs: int = 2
-    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
+    schedule: StepDecay | None = EXPONENTIAL
     pretraining_epochs: int = 0
     name: str = "dssgd"
 

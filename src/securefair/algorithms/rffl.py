@@ -20,7 +20,7 @@ from securefair.algorithms.gradient_rewards import (
     rewarded,
     smoothed,
 )
-from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.records import RoundRecord
 
@@ -41,7 +41,7 @@ class Rffl:
 
     gamma: float = 0.5
     local_epochs: int = 1
-    schedule: StepDecay | None = StepDecay(every=1, factor=0.977)
+    schedule: StepDecay | None = EXPONENTIAL
     warm_up: int = 10
     weights: Literal["size", "reputation"] = "size"
     keep_local: bool = False

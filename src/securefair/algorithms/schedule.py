@@ -37,6 +37,10 @@ class StepDecay:
         return optimizer.scaled(self.factor ** ((round + self.elapsed) // self.every))
 
 
+EXPONENTIAL = StepDecay(every=1, factor=0.977)
+"""A little less each round, as CFFL, RFFL and CGSV train."""
+
+
 def at_round(schedule: StepDecay | None, optimizer: OptimizerConfig, round: int) -> OptimizerConfig:
     """The optimiser of one round; the same in all rounds without a schedule."""
     return optimizer if schedule is None else schedule.at(optimizer, round)

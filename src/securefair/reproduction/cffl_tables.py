@@ -16,7 +16,7 @@ from securefair.algorithms.cffl import Cffl
 from securefair.algorithms.dssgd import Dssgd
 from securefair.algorithms.fedavg import FedAvg
 from securefair.algorithms.network_population import NetworkPopulation
-from securefair.algorithms.schedule import StepDecay
+from securefair.algorithms.schedule import EXPONENTIAL
 from securefair.data.division import divide
 from securefair.data.images.digits import load_mnist
 from securefair.data.partition import PowerLawPartitioner
@@ -27,7 +27,6 @@ from securefair.model.training import OptimizerConfig
 from securefair.reproduction.experiment import Claim, Contender, Experiment, Finished, Row, Size
 
 SPLIT = "imbalanced data size"
-DECAY = StepDecay(every=1, factor=0.977)
 LEARNING_RATE = {5: 0.15, 10: 0.25, 20: 0.25}  # section 4.3, by participants
 SAMPLES_EACH = {"smoke": 60, "cpu": 600, "paper": 600}
 ROUNDS = {"smoke": 3, "cpu": 30, "paper": 30}
@@ -61,7 +60,7 @@ def _members(size: Size, data: Path | None, count: int) -> Callable[[int], Netwo
             batch_size=16,
             pretraining_epochs=0,
             local_epochs=LOCAL_EPOCHS,
-            schedule=DECAY,
+            schedule=EXPONENTIAL,
             common_start=True,
         )
 
@@ -100,7 +99,7 @@ def _cffl(pretrain: bool, theta_u: float) -> tuple[Mapping[str, Any], Algorithm[
 
 
 ALONE = (_named("Standalone"), Standalone())
-AVERAGED = (_named("FedAvg"), FedAvg(local_epochs=LOCAL_EPOCHS, schedule=DECAY))
+AVERAGED = (_named("FedAvg"), FedAvg(local_epochs=LOCAL_EPOCHS, schedule=EXPONENTIAL))
 SELECTIVE = (_named("DSSGD", theta_u=0.1), Dssgd(upload_rate=0.1, local_epochs=LOCAL_EPOCHS))
 SELECTIVE_ALL = (
     _named("DSSGD", theta_u=1.0),

@@ -140,7 +140,7 @@ def test_bytes_of_another_length_are_refused(change):
 
 @pytest.mark.parametrize("gradient", [np.zeros(999), np.full(1000, np.nan), np.zeros((10, 100))])
 def test_a_gradient_that_does_not_fit_is_refused(gradient):
-    with pytest.raises(ModelError, match="gradient|finite"):
+    with pytest.raises(ModelError, match=r"gradient|finite"):
         student_of(1000, 8192, "rns").plan.direction(gradient, b"")
 
 
