@@ -36,9 +36,13 @@ struct M : V {
     static INLINE void fold(double* at, double p, double inverse) {
         *at = std::fma(-std::nearbyint(*at * inverse), p, *at);
     }
-    // (value + constant) mod p for |value| <= p / 2 and a constant in [0, p)
-    static INLINE void finish(u32* to, const double* value, double constant, double p) {
-        double r = *value + constant;
+    // (sum + low + 2^16 high + constant) mod p, for a constant in [0, p); sum may be null
+    static INLINE void finish(u32* to, const double* sum, reg low, reg high, double constant,
+                              double p, double inverse) {
+        double r = static_cast<std::int32_t>(low) + 65536.0 * static_cast<std::int32_t>(high);
+        if (sum != nullptr) r += *sum;
+        fold(&r, p, inverse);
+        r += constant;
         r += r < 0 ? p : 0;
         *to = static_cast<u32>(r >= p ? r - p : r);
     }
@@ -60,32 +64,43 @@ struct M : V {
         return _mm256_blend_epi16(_mm256_srli_epi32(V::add(x, shift), 16), V::add(y, shift), 0xAA);
     }
     OPERATION reg dot(reg sum, reg x, reg w) { return V::add(sum, _mm256_madd_epi16(x, w)); }
-    OPERATION void add_half(double* at, __m128i low, __m128i high) {
-        const __m256d value = _mm256_fmadd_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(65536.0),
-                                              _mm256_cvtepi32_pd(low));
-        _mm256_storeu_pd(at, _mm256_add_pd(_mm256_loadu_pd(at), value));
+    OPERATION __m256d join(__m128i low, __m128i high) {
+        return _mm256_fmadd_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(65536.0),
+                               _mm256_cvtepi32_pd(low));
+    }
+    OPERATION __m128i lower(reg x) { return _mm256_castsi256_si128(x); }
+    OPERATION __m128i upper(reg x) { return _mm256_extracti128_si256(x, 1); }
+    OPERATION __m256d nearest(__m256d v, double p, double inverse) {
+        const __m256d q = _mm256_round_pd(_mm256_mul_pd(v, _mm256_set1_pd(inverse)),
+                                          _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        return _mm256_fnmadd_pd(q, _mm256_set1_pd(p), v);
     }
     OPERATION void add_digits(double* at, reg low, reg high) {
-        add_half(at, _mm256_castsi256_si128(low), _mm256_castsi256_si128(high));
-        add_half(at + 4, _mm256_extracti128_si256(low, 1), _mm256_extracti128_si256(high, 1));
+        const __m256d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+        _mm256_storeu_pd(at, _mm256_add_pd(_mm256_loadu_pd(at), a));
+        _mm256_storeu_pd(at + 4, _mm256_add_pd(_mm256_loadu_pd(at + 4), b));
     }
     OPERATION void fold(double* at, double p, double inverse) {
-        for (int i = 0; i < 8; i += 4) {
-            const __m256d v = _mm256_loadu_pd(at + i);
-            const __m256d q = _mm256_round_pd(_mm256_mul_pd(v, _mm256_set1_pd(inverse)),
-                                              _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-            _mm256_storeu_pd(at + i, _mm256_fnmadd_pd(q, _mm256_set1_pd(p), v));
-        }
+        for (int i = 0; i < 8; i += 4)
+            _mm256_storeu_pd(at + i, nearest(_mm256_loadu_pd(at + i), p, inverse));
     }
-    OPERATION void finish(u32* to, const double* value, double constant, double p) {
+    OPERATION __m128i close(__m256d v, double constant, double p, double inverse) {
         const __m256d m = _mm256_set1_pd(p);
-        for (int i = 0; i < 8; i += 4) {
-            __m256d r = _mm256_add_pd(_mm256_loadu_pd(value + i), _mm256_set1_pd(constant));
-            const __m256d negative = _mm256_cmp_pd(r, _mm256_setzero_pd(), _CMP_LT_OQ);
-            r = _mm256_add_pd(r, _mm256_and_pd(negative, m));
-            r = _mm256_sub_pd(r, _mm256_and_pd(_mm256_cmp_pd(r, m, _CMP_GE_OQ), m));
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvttpd_epi32(r));
+        __m256d r = _mm256_add_pd(nearest(v, p, inverse), _mm256_set1_pd(constant));
+        const __m256d negative = _mm256_cmp_pd(r, _mm256_setzero_pd(), _CMP_LT_OQ);
+        r = _mm256_add_pd(r, _mm256_and_pd(negative, m));
+        r = _mm256_sub_pd(r, _mm256_and_pd(_mm256_cmp_pd(r, m, _CMP_GE_OQ), m));
+        return _mm256_cvttpd_epi32(r);
+    }
+    OPERATION void finish(u32* to, const double* sum, reg low, reg high, double constant, double p,
+                          double inverse) {
+        __m256d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+        if (sum != nullptr) {
+            a = _mm256_add_pd(a, _mm256_loadu_pd(sum));
+            b = _mm256_add_pd(b, _mm256_loadu_pd(sum + 4));
         }
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), close(a, constant, p, inverse));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 4), close(b, constant, p, inverse));
     }
 };
 #undef OPERATION
@@ -109,31 +124,42 @@ struct M : V {
         asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
         return sum;
     }
-    OPERATION void add_half(double* at, __m256i low, __m256i high) {
-        const __m512d value = _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(65536.0),
-                                              _mm512_cvtepi32_pd(low));
-        _mm512_storeu_pd(at, _mm512_add_pd(_mm512_loadu_pd(at), value));
+    OPERATION __m512d join(__m256i low, __m256i high) {
+        return _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(65536.0),
+                               _mm512_cvtepi32_pd(low));
+    }
+    OPERATION __m256i lower(reg x) { return _mm512_castsi512_si256(x); }
+    OPERATION __m256i upper(reg x) { return _mm512_extracti64x4_epi64(x, 1); }
+    OPERATION __m512d nearest(__m512d v, double p, double inverse) {
+        const __m512d q = _mm512_roundscale_pd(_mm512_mul_pd(v, _mm512_set1_pd(inverse)),
+                                               _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        return _mm512_fnmadd_pd(q, _mm512_set1_pd(p), v);
     }
     OPERATION void add_digits(double* at, reg low, reg high) {
-        add_half(at, _mm512_castsi512_si256(low), _mm512_castsi512_si256(high));
-        add_half(at + 8, _mm512_extracti64x4_epi64(low, 1), _mm512_extracti64x4_epi64(high, 1));
+        const __m512d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+        _mm512_storeu_pd(at, _mm512_add_pd(_mm512_loadu_pd(at), a));
+        _mm512_storeu_pd(at + 8, _mm512_add_pd(_mm512_loadu_pd(at + 8), b));
     }
     OPERATION void fold(double* at, double p, double inverse) {
-        for (int i = 0; i < 16; i += 8) {
-            const __m512d v = _mm512_loadu_pd(at + i);
-            const __m512d q = _mm512_roundscale_pd(_mm512_mul_pd(v, _mm512_set1_pd(inverse)),
-                                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-            _mm512_storeu_pd(at + i, _mm512_fnmadd_pd(q, _mm512_set1_pd(p), v));
-        }
+        for (int i = 0; i < 16; i += 8)
+            _mm512_storeu_pd(at + i, nearest(_mm512_loadu_pd(at + i), p, inverse));
     }
-    OPERATION void finish(u32* to, const double* value, double constant, double p) {
+    OPERATION __m256i close(__m512d v, double constant, double p, double inverse) {
         const __m512d m = _mm512_set1_pd(p);
-        for (int i = 0; i < 16; i += 8) {
-            __m512d r = _mm512_add_pd(_mm512_loadu_pd(value + i), _mm512_set1_pd(constant));
-            r = _mm512_mask_add_pd(r, _mm512_cmp_pd_mask(r, _mm512_setzero_pd(), _CMP_LT_OQ), r, m);
-            r = _mm512_mask_sub_pd(r, _mm512_cmp_pd_mask(r, m, _CMP_GE_OQ), r, m);
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm512_cvttpd_epi32(r));
+        __m512d r = _mm512_add_pd(nearest(v, p, inverse), _mm512_set1_pd(constant));
+        r = _mm512_mask_add_pd(r, _mm512_cmp_pd_mask(r, _mm512_setzero_pd(), _CMP_LT_OQ), r, m);
+        r = _mm512_mask_sub_pd(r, _mm512_cmp_pd_mask(r, m, _CMP_GE_OQ), r, m);
+        return _mm512_cvttpd_epi32(r);
+    }
+    OPERATION void finish(u32* to, const double* sum, reg low, reg high, double constant, double p,
+                          double inverse) {
+        __m512d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+        if (sum != nullptr) {
+            a = _mm512_add_pd(a, _mm512_loadu_pd(sum));
+            b = _mm512_add_pd(b, _mm512_loadu_pd(sum + 8));
         }
+        const __m256i x = close(a, constant, p, inverse), y = close(b, constant, p, inverse);
+        V::store(to, _mm512_inserti64x4(_mm512_castsi256_si512(x), y, 1));
     }
 };
 #undef OPERATION

@@ -143,42 +143,69 @@ void require_below(const Table& x, i64 least, std::size_t below) {
         require(at[i] >= least && at[i] < static_cast<i64>(below), "index out of range");
 }
 
-// rows: (inputs, 2), of each input the block and the ciphertext in it.
+// Checked arguments of a product by patches. rows: (inputs, 2), of each input the block and the
+// ciphertext in it.
+struct Patches {
+    std::vector<const u32*> sources;
+    std::span<const i64> pairs;
+    std::vector<Patch> patches;
+
+    Patches(const std::vector<Tensor>& blocks, const Table& rows, const Table& pairs_,
+            const std::vector<Rows>& weights, const std::vector<Table>& reads,
+            const std::vector<Table>& writes, const Rows& bias, std::size_t polys,
+            const Primes& primes, std::size_t n) {
+        const std::size_t limbs = primes.size(), inputs = rows.shape(0), outputs = bias.shape(0);
+        for (const Tensor& block : blocks)
+            require_shape(block, block.shape(0), polys, limbs, n,
+                          "a block is not (count, polys, limbs, n)");
+        require(rows.shape(1) == 2 && pairs_.shape(1) == 2, "rows and pairs have two columns");
+        require(bias.shape(1) == limbs, "bias is not (outputs, limbs)");
+        for (std::size_t i = 0; i < inputs; ++i) {
+            const i64 block = rows.data()[2 * i], row = rows.data()[2 * i + 1];
+            require(block >= 0 && static_cast<std::size_t>(block) < blocks.size(), "no such block");
+            require(row >= 0 && static_cast<std::size_t>(row) < blocks[block].shape(0),
+                    "no such ciphertext");
+            sources.push_back(words(blocks[block]) + row * polys * limbs * n);
+        }
+        require_below(pairs_, -1, inputs);
+        for (std::size_t k = 0; k < pairs_.shape(0); ++k)
+            require(pairs_.data()[2 * k] >= 0, "a pair without a first input");
+        pairs = {pairs_.data(), pairs_.size()};
+        require(weights.size() == reads.size() && reads.size() == writes.size(), "patches differ");
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            const std::size_t o = weights[i].shape(0), k = weights[i].shape(1);
+            const std::size_t places = reads[i].shape(0);
+            require(reads[i].shape(1) == (k + 1) / 2 && writes[i].shape(0) == places &&
+                        writes[i].shape(1) == o,
+                    "places do not fit the weights");
+            require_below(reads[i], 0, pairs_.shape(0));
+            require_below(writes[i], 0, outputs);
+            patches.push_back({weights[i].data(), o, k, places, reads[i].data(), writes[i].data()});
+        }
+    }
+};
+
 void patched(const Tensor& to, const std::vector<Tensor>& blocks, const Table& rows,
              const Table& pairs, const std::vector<Rows>& weights, const std::vector<Table>& reads,
              const std::vector<Table>& writes, const Rows& bias, const Primes& primes) {
-    const std::size_t outputs = to.shape(0), polys = to.shape(1), limbs = primes.size();
-    const std::size_t n = to.shape(3), inputs = rows.shape(0);
-    require_shape(to, outputs, polys, limbs, n, "out is not (outputs, polys, limbs, n)");
-    for (const Tensor& block : blocks)
-        require_shape(block, block.shape(0), polys, limbs, n, "a block is not shaped as out");
-    require(rows.shape(1) == 2 && pairs.shape(1) == 2, "rows and pairs have two columns");
-    require(bias.shape(0) == outputs && bias.shape(1) == limbs, "bias is not (outputs, limbs)");
-    std::vector<const u32*> sources;
-    for (std::size_t i = 0; i < inputs; ++i) {
-        const i64 block = rows.data()[2 * i], row = rows.data()[2 * i + 1];
-        require(block >= 0 && static_cast<std::size_t>(block) < blocks.size(), "no such block");
-        require(row >= 0 && static_cast<std::size_t>(row) < blocks[block].shape(0),
-                "no such ciphertext");
-        sources.push_back(words(blocks[block]) + row * polys * limbs * n);
-    }
-    require_below(pairs, -1, inputs);
-    for (std::size_t k = 0; k < pairs.shape(0); ++k)
-        require(pairs.data()[2 * k] >= 0, "a pair without a first input");
-    require(weights.size() == reads.size() && reads.size() == writes.size(), "patches differ");
-    std::vector<Patch> patches;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-        const std::size_t o = weights[i].shape(0), k = weights[i].shape(1);
-        const std::size_t places = reads[i].shape(0);
-        require(reads[i].shape(1) == (k + 1) / 2 && writes[i].shape(0) == places &&
-                    writes[i].shape(1) == o,
-                "places do not fit the weights");
-        require_below(reads[i], 0, pairs.shape(0));
-        require_below(writes[i], 0, outputs);
-        patches.push_back({weights[i].data(), o, k, places, reads[i].data(), writes[i].data()});
-    }
-    linear_patches(words(to), sources, {pairs.data(), pairs.size()}, patches, words(bias), polys,
-                   tables(n, primes));
+    const std::size_t polys = to.shape(1), n = to.shape(3);
+    require_shape(to, bias.shape(0), polys, primes.size(), n,
+                  "out is not (outputs, polys, limbs, n)");
+    const Patches x(blocks, rows, pairs, weights, reads, writes, bias, polys, primes, n);
+    linear_patches(words(to), x.sources, x.pairs, x.patches, words(bias), polys, tables(n, primes));
+}
+
+void squared(const Tensor& to, const std::vector<Tensor>& blocks, const Table& rows,
+             const Table& pairs, const std::vector<Rows>& weights, const std::vector<Table>& reads,
+             const std::vector<Table>& writes, const Rows& bias, const Table& groups,
+             const Primes& primes) {
+    const std::size_t n = to.shape(3), outputs = bias.shape(0);
+    require_shape(to, groups.shape(0), 3, primes.size(), n, "out is not (groups, 3, limbs, n)");
+    require(groups.shape(1) > 0, "a group is empty");
+    require_below(groups, 0, outputs);
+    const Patches x(blocks, rows, pairs, weights, reads, writes, bias, 2, primes, n);
+    square_patches(words(to), x.sources, x.pairs, x.patches, words(bias), outputs,
+                   {groups.data(), groups.size()}, groups.shape(1), tables(n, primes));
 }
 
 void rescale(const Tensor& to, const Tensor& x, const Primes& primes) {
@@ -340,6 +367,8 @@ NB_MODULE(_native, m) {
     m.def("linear", linear, "out"_a, "weights"_a, "x"_a, "bias"_a.none(), "primes"_a, release());
     m.def("linear_patches", patched, "out"_a, "blocks"_a, "rows"_a, "pairs"_a, "weights"_a,
           "reads"_a, "writes"_a, "bias"_a, "primes"_a, release());
+    m.def("square_patches", squared, "out"_a, "blocks"_a, "rows"_a, "pairs"_a, "weights"_a,
+          "reads"_a, "writes"_a, "bias"_a, "groups"_a, "primes"_a, release());
     m.def("rescale", rescale, "out"_a, "x"_a, "primes"_a, release());
     m.def("relinearize", relinearize, "out"_a, "x"_a, "key"_a, "primes"_a, release());
 }

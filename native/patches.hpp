@@ -26,4 +26,12 @@ void linear_patches(u32* to, std::span<const u32* const> sources, std::span<cons
                     const std::vector<Patch>& patches, const u32* bias, std::size_t polys,
                     const Basis& basis);
 
+// The same for ciphertexts of two polynomials, each value y of it squared before it leaves the
+// cache: to[g] = sum_t y[groups[g, t]]^2 with three polynomials.
+//
+// to: (groups, 3, limbs, n); groups: (count, terms) numbers of outputs.
+void square_patches(u32* to, std::span<const u32* const> sources, std::span<const i64> pairs,
+                    const std::vector<Patch>& patches, const u32* bias, std::size_t outputs,
+                    std::span<const i64> groups, std::size_t terms, const Basis& basis);
+
 }  // namespace securefair

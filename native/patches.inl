@@ -39,7 +39,7 @@ TARGET void multiply_patches(const PatchTile& tile, u32* strips) {
                     double constant[most_rows];
                     for (std::size_t r = 0; r < block.rows; ++r) {
                         const std::size_t o = static_cast<std::size_t>(writes[r]);
-                        to[r] = tile.to + o * tile.stride + tile.offset + c;
+                        to[r] = tile.to + o * tile.stride + c;
                         u32 sum = patch.constants[tile.limb * patch.outputs + block.first + r];
                         if (tile.bias != nullptr) sum += tile.bias[o * tile.limbs + tile.limb];
                         constant[r] = sum >= p ? sum - p : sum;

@@ -5,10 +5,13 @@ using reg = M::reg;
 template <int rows, bool ordered>
 static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u32* strip,
                                   const i64* order, const double* constant, const Prime& q) {
-    alignas(64) double total[rows][M::width] = {};
+    alignas(64) double total[rows][M::width];
     const double p = q.p, inverse = 1.0 / q.p;
     const u32* weights = block.weights;
-    for (const Chunk& chunk : block.chunks) {
+    const std::size_t last = block.chunks.size() - 1;
+    if (last != 0) std::fill_n(total[0], rows * M::width, 0.0);
+    for (std::size_t i = 0; i <= last; ++i) {
+        const Chunk& chunk = block.chunks[i];
         reg low[rows], high[rows];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) low[r] = high[r] = M::set1(0);
@@ -26,11 +29,15 @@ static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u
         }
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
+            if (i == last) {
+                const double* const sum = last != 0 ? total[r] : nullptr;
+                M::finish(to[r], sum, low[r], high[r], constant[r], p, inverse);
+                continue;
+            }
             M::add_digits(total[r], low[r], high[r]);
             if (chunk.fold) M::fold(total[r], p, inverse);
         }
     }
-    for (int r = 0; r < rows; ++r) M::finish(to[r], total[r], constant[r], p);
 }
 
 using StripKernel = decltype(&multiply_strip<1, true>);

@@ -133,6 +133,33 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.linear(rules.gathered([block.meta for block in blocks], len(rows)), spec)
         return CipherTensor(meta, self._linear_from(blocks, rows, spec, layer, meta))
 
+    def square_sums(self, x: CipherTensor[P], groups: NDArray[np.int64]) -> CipherTensor[P]:
+        """sum_t x_g(t)^2 for every group g of indices (groups, terms); three polynomials.
+
+        One term a group is a plain square; four are a square and a 2x2 pool.
+        """
+        meta = rules.group_sums(rules.multiply(x.meta, x.meta), *groups.shape)
+        return CipherTensor(meta, self._square_sums(x, groups))
+
+    def square_sums_from(
+        self,
+        blocks: Sequence[CipherTensor[P]],
+        rows: NDArray[np.int64],
+        spec: AffineSpec,
+        layer: Layer | None,
+        groups: NDArray[np.int64],
+    ) -> CipherTensor[P]:
+        """`square_sums` of what `linear_from` would return, which need not exist as a whole.
+
+        Raises:
+            ModelError, EncryptionError: see `linear` and `gather`.
+        """
+        if layer is not None:
+            check_layer(spec, layer)
+        linear = rules.linear(rules.gathered([block.meta for block in blocks], len(rows)), spec)
+        meta = rules.group_sums(rules.multiply(linear, linear), *groups.shape)
+        return CipherTensor(meta, self._square_sums_from(blocks, rows, spec, layer, linear, groups))
+
     def add(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
         """x + y, ciphertext by ciphertext."""
         return CipherTensor(rules.add(x.meta, y.meta), self._combine(x, y, 1))
@@ -261,6 +288,19 @@ class Evaluator(ABC, Generic[P]):
         """Backends that need not copy override this."""
         return self._linear(self.gather(blocks, rows), spec, layer, meta)
 
+    def _square_sums_from(
+        self,
+        blocks: Sequence[CipherTensor[P]],
+        rows: NDArray[np.int64],
+        spec: AffineSpec,
+        layer: Layer | None,
+        meta: CipherMeta,
+        groups: NDArray[np.int64],
+    ) -> P:
+        """Backends that need not keep what is between override this."""
+        values = CipherTensor(meta, self._linear_from(blocks, rows, spec, layer, meta))
+        return self._square_sums(values, groups)
+
     @abstractmethod
     def _linear(
         self, x: CipherTensor[P], spec: AffineSpec, layer: Layer | None, meta: CipherMeta
@@ -274,6 +314,9 @@ class Evaluator(ABC, Generic[P]):
 
     @abstractmethod
     def _square(self, x: CipherTensor[P]) -> P: ...
+
+    @abstractmethod
+    def _square_sums(self, x: CipherTensor[P], groups: NDArray[np.int64]) -> P: ...
 
     @abstractmethod
     def _multiply(self, x: CipherTensor[P], y: CipherTensor[P]) -> P: ...

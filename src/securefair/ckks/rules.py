@@ -283,6 +283,12 @@ def total(x: CipherMeta, *, bound: float) -> CipherMeta:
     return fits(replace(x, count=1, bound=bound, noise=x.noise * x.count, independent=False))
 
 
+def group_sums(x: CipherMeta, groups: int, terms: int) -> CipherMeta:
+    """Sums of `terms` ciphertexts each."""
+    bound, noise = x.bound * terms, x.noise * terms
+    return fits(replace(x, count=groups, bound=bound, noise=noise, independent=False))
+
+
 def relinearize(x: CipherMeta) -> CipherMeta:
     """Back to two polynomials with the relinearisation key.
 

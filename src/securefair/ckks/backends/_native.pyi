@@ -29,6 +29,18 @@ def linear_patches(
     bias: _Rows,
     primes: _Primes,
 ) -> None: ...
+def square_patches(
+    out: _Rows,
+    blocks: list[_Rows],
+    rows: _Rows,
+    pairs: _Rows,
+    weights: list[_Rows],
+    reads: list[_Rows],
+    writes: list[_Rows],
+    bias: _Rows,
+    groups: _Rows,
+    primes: _Primes,
+) -> None: ...
 def square(out: _Rows, x: _Rows, primes: _Primes) -> None: ...
 def sum_products(
     out: _Rows, x: _Rows, y: _Rows, left: _Rows, right: _Rows, primes: _Primes

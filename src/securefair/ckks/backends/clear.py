@@ -49,6 +49,10 @@ class ClearEvaluator(Evaluator[Slots]):
         values: Slots = x.payload**2
         return values
 
+    def _square_sums(self, x: ClearTensor, groups: NDArray[np.int64]) -> Slots:
+        values: Slots = (x.payload**2)[groups].sum(axis=1)
+        return values
+
     def _multiply(self, x: ClearTensor, y: ClearTensor) -> Slots:
         return x.payload * y.payload
 

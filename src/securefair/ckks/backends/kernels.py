@@ -50,6 +50,7 @@ __all__ = [
     "rescale",
     "set_threads",
     "square",
+    "square_patches",
     "subtract",
     "sum_products",
 ]
@@ -222,33 +223,38 @@ def linear_patches(
     Returns:
         Ciphertexts (outputs, polys, limbs, N).
     """
-    for block in blocks:
-        _check("blocks", block, (None, blocks[0].shape[1], len(basis), basis.ring_degree))
-        _check_device("blocks", block, blocks[0])
-    _check("bias", bias, (None, len(basis)))
-    _check_device("bias", bias, blocks[0])
-    counts = torch.tensor([len(block) for block in blocks])
-    _check_indices("rows", rows[:, 0], len(blocks))
-    if bool(((rows[:, 1] < 0) | (rows[:, 1] >= counts[rows[:, 0]])).any()):
-        raise EncryptionError("an index is out of range", where="rows")
-    written = torch.zeros(len(bias), dtype=torch.int64)
-    for weights, reads, writes in patches:
-        places, (outputs, inputs) = len(reads), weights.shape
-        if reads.shape != (places, inputs) or writes.shape != (places, outputs):
-            raise EncryptionError(
-                "places do not fit the weights",
-                where="patches",
-                found=f"{tuple(reads.shape)} and {tuple(writes.shape)}",
-                expected=f"({places}, {inputs}) and ({places}, {outputs})",
-            )
-        _check_weights(weights)
-        _check_indices("reads", reads, len(rows))
-        _check_indices("writes", writes, len(bias))
-        written += torch.bincount(writes.flatten(), minlength=len(bias))
-    if bool((written != 1).any()):
-        raise EncryptionError("every output must be written once", where="writes")
+    _check_patches(blocks, None, rows, patches, basis, bias)
     result: torch.Tensor = implementation(blocks[0].device).linear_patches(
         blocks, rows, patches, bias, basis
+    )
+    return result
+
+
+def square_patches(
+    blocks: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    basis: Basis,
+    bias: torch.Tensor,
+    groups: torch.Tensor,
+) -> torch.Tensor:
+    """Sums of squares of what `linear_patches` would return, which need not exist as a whole.
+
+    Args:
+        blocks, rows, patches, basis, bias: as there, with two polynomials.
+        groups: int64 (groups, terms) on the CPU; out[g] = sum_t y[groups[g, t]]^2.
+
+    Returns:
+        Ciphertexts (groups, 3, limbs, N).
+    """
+    _check_patches(blocks, 2, rows, patches, basis, bias)
+    if groups.dim() != 2 or groups.numel() == 0:
+        raise EncryptionError(
+            "indices must be (groups, terms), not empty", where="groups", found=tuple(groups.shape)
+        )
+    _check_indices("groups", groups, len(bias))
+    result: torch.Tensor = implementation(blocks[0].device).square_patches(
+        blocks, rows, patches, bias, groups, basis
     )
     return result
 
@@ -442,6 +448,42 @@ def _check(
         found=f"{x.dtype} {tuple(x.shape)}{'' if x.is_contiguous() else ', not contiguous'}",
         expected=f"contiguous {dtype} ({wanted})",
     )
+
+
+def _check_patches(
+    blocks: Sequence[torch.Tensor],
+    polys: int | None,
+    rows: torch.Tensor,
+    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    basis: Basis,
+    bias: torch.Tensor,
+) -> None:
+    polys = polys or blocks[0].shape[1]
+    for block in blocks:
+        _check("blocks", block, (None, polys, len(basis), basis.ring_degree))
+        _check_device("blocks", block, blocks[0])
+    _check("bias", bias, (None, len(basis)))
+    _check_device("bias", bias, blocks[0])
+    counts = torch.tensor([len(block) for block in blocks])
+    _check_indices("rows", rows[:, 0], len(blocks))
+    if bool(((rows[:, 1] < 0) | (rows[:, 1] >= counts[rows[:, 0]])).any()):
+        raise EncryptionError("an index is out of range", where="rows")
+    written = torch.zeros(len(bias), dtype=torch.int64)
+    for weights, reads, writes in patches:
+        places, (outputs, inputs) = len(reads), weights.shape
+        if reads.shape != (places, inputs) or writes.shape != (places, outputs):
+            raise EncryptionError(
+                "places do not fit the weights",
+                where="patches",
+                found=f"{tuple(reads.shape)} and {tuple(writes.shape)}",
+                expected=f"({places}, {inputs}) and ({places}, {outputs})",
+            )
+        _check_weights(weights)
+        _check_indices("reads", reads, len(rows))
+        _check_indices("writes", writes, len(bias))
+        written += torch.bincount(writes.flatten(), minlength=len(bias))
+    if bool((written != 1).any()):
+        raise EncryptionError("every output must be written once", where="writes")
 
 
 def _check_weights(weights: torch.Tensor) -> None:

@@ -138,6 +138,13 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
     def _square(self, x: OpenfheTensor) -> Ciphertexts:
         return self._multiply(x, x)
 
+    def _square_sums(self, x: OpenfheTensor, groups: NDArray[np.int64]) -> Ciphertexts:
+        del x, groups
+        raise EncryptionError(
+            "the openfhe backend evaluates layers as a whole",
+            hint='Use the backend "rns" or "seal"',
+        )
+
     def _multiply(self, x: OpenfheTensor, y: OpenfheTensor) -> Ciphertexts:
         return self._ask(Op.MULTIPLY, x, y.payload.handle)
 

@@ -16,6 +16,14 @@ from numpy.typing import NDArray
 import securefair.ckks.backends._native as _native
 from securefair.ckks.backends.basis import Basis
 
+Patch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""Weights, reads and writes."""
+
+_Array = NDArray[Any]
+_PatchArguments = tuple[
+    list[_Array], _Array, _Array, list[_Array], list[_Array], list[_Array], _Array
+]
+
 
 def _rows(x: torch.Tensor) -> NDArray[Any]:
     rows: NDArray[Any] = x.view(-1, x.shape[-1]).numpy()
@@ -38,7 +46,8 @@ def set_threads(count: int) -> None:
 
 
 def _new(*shape: int) -> torch.Tensor:
-    return torch.empty(shape, dtype=torch.int32)
+    # numpy asks the system for huge pages; with small ones their faults cost more than the kernels.
+    return torch.from_numpy(np.empty(shape, dtype=np.int32))
 
 
 def ntt_forward_(x: torch.Tensor, basis: Basis) -> None:
@@ -96,15 +105,42 @@ def linear(
 def linear_patches(
     blocks: Sequence[torch.Tensor],
     rows: torch.Tensor,
-    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    patches: Sequence[Patch],
     bias: torch.Tensor,
     basis: Basis,
 ) -> torch.Tensor:
     """See `kernels.linear_patches`."""
     result = _new(len(bias), *blocks[0].shape[1:])
+    arguments = _patch_arguments(blocks, rows, patches, bias)
+    _native.linear_patches(result.numpy(), *arguments, basis.prime_list)
+    return result
+
+
+def square_patches(
+    blocks: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    patches: Sequence[Patch],
+    bias: torch.Tensor,
+    groups: torch.Tensor,
+    basis: Basis,
+) -> torch.Tensor:
+    """See `kernels.square_patches`."""
+    result = _new(len(groups), 3, *blocks[0].shape[2:])
+    arguments = _patch_arguments(blocks, rows, patches, bias)
+    table = np.ascontiguousarray(groups.numpy())
+    _native.square_patches(result.numpy(), *arguments, table, basis.prime_list)
+    return result
+
+
+def _patch_arguments(
+    blocks: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    patches: Sequence[Patch],
+    bias: torch.Tensor,
+) -> _PatchArguments:
+    """In the order in which the native module takes them."""
     pairs, paired = _pairs([reads.numpy() for _, reads, _ in patches], len(rows))
-    _native.linear_patches(
-        result.numpy(),
+    return (
         [block.numpy() for block in blocks],
         np.ascontiguousarray(rows.numpy()),
         pairs,
@@ -112,9 +148,7 @@ def linear_patches(
         paired,
         [np.ascontiguousarray(writes.numpy()) for _, _, writes in patches],
         bias.numpy(),
-        basis.prime_list,
     )
-    return result
 
 
 def _pairs(

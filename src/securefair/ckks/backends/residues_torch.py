@@ -32,6 +32,7 @@ __all__ = [
     "relinearize",
     "rescale",
     "square",
+    "square_patches",
     "subtract",
     "sum_products",
 ]
@@ -169,6 +170,19 @@ def linear_patches(
             result[writes[first : first + together].T.to(result.device)] = out
     result[:, 0] = add(result[:, 0], bias[..., None].expand_as(result[:, 0]), basis)
     return result
+
+
+def square_patches(
+    blocks: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    bias: torch.Tensor,
+    groups: torch.Tensor,
+    basis: Basis,
+) -> torch.Tensor:
+    """See `kernels.square_patches`."""
+    values = linear_patches(blocks, rows, patches, bias, basis)
+    return sum_products(values, values, groups, groups, basis)
 
 
 def square(x: torch.Tensor, basis: Basis) -> torch.Tensor:

@@ -77,14 +77,7 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         return kernels.linear_patches(
             [block.payload for block in blocks],
             torch.from_numpy(rows),
-            [
-                (
-                    torch.from_numpy(patch.weights),
-                    torch.from_numpy(patch.reads),
-                    torch.from_numpy(patch.writes),
-                )
-                for patch in layer.patches
-            ],
+            _patches(layer),
             self._basis(meta),
             self._bias(layer, meta),
         )
@@ -104,6 +97,30 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
 
     def _square(self, x: RnsTensor) -> torch.Tensor:
         return kernels.square(x.payload, self._basis(x.meta))
+
+    def _square_sums(self, x: RnsTensor, groups: NDArray[np.int64]) -> torch.Tensor:
+        index = torch.from_numpy(groups)
+        return kernels.sum_products(x.payload, x.payload, index, index, self._basis(x.meta))
+
+    def _square_sums_from(
+        self,
+        blocks: Sequence[RnsTensor],
+        rows: NDArray[np.int64],
+        spec: AffineSpec,
+        layer: Layer | None,
+        meta: CipherMeta,
+        groups: NDArray[np.int64],
+    ) -> torch.Tensor:
+        if not isinstance(layer, PatchLayer):
+            return super()._square_sums_from(blocks, rows, spec, layer, meta, groups)
+        return kernels.square_patches(
+            [block.payload for block in blocks],
+            torch.from_numpy(rows),
+            _patches(layer),
+            self._basis(meta),
+            self._bias(layer, meta),
+            torch.from_numpy(groups),
+        )
 
     def _multiply(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
         return kernels.multiply(x.payload, y.payload, self._basis(x.meta))
@@ -202,3 +219,10 @@ class RnsBackend(Backend):
 
 def _tensor(values: NDArray[np.generic], device: torch.device) -> torch.Tensor:
     return torch.from_numpy(values.astype(np.int32)).to(device)
+
+
+def _patches(layer: PatchLayer) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    return [
+        (torch.from_numpy(p.weights), torch.from_numpy(p.reads), torch.from_numpy(p.writes))
+        for p in layer.patches
+    ]

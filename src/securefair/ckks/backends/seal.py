@@ -82,6 +82,12 @@ class SealEvaluator(Evaluator[Residues]):
     def _square(self, x: SealTensor) -> Residues:
         return self._each(self._context.evaluator.square_inplace, x.payload)
 
+    def _square_sums(self, x: SealTensor, groups: NDArray[np.int64]) -> Residues:
+        primes = self._column_primes(x.meta).astype(np.uint64)
+        squares = self._square(x)
+        sums: Residues = squares[groups].sum(axis=1) % primes
+        return sums
+
     def _multiply(self, x: SealTensor, y: SealTensor) -> Residues:
         return np.stack([self._product(a, b) for a, b in zip(x.payload, y.payload, strict=True)])
 

@@ -104,6 +104,17 @@ def test_the_largest_sums_stay_exact(compute, weight):
     assert torch.equal(found, expected.expand(9, 2, -1, N).to(torch.int32))
 
 
+@pytest.mark.parametrize("terms", [1, 3])
+def test_squares_of_patches_are_summed_by_groups(compute, terms):
+    blocks, rows, patches, bias = random_case(4)
+    groups = torch.from_numpy(np.random.default_rng(0).permutation(12).reshape(-1, terms))
+    found = compute.square_patches(blocks, rows, patches, bias, groups, BASIS)
+    a, b = reference(blocks, rows, patches, bias).astype(object)[groups.numpy()].swapaxes(0, 2)
+    squares = np.stack([(a * a).sum(axis=0), (2 * a * b).sum(axis=0), (b * b).sum(axis=0)], axis=1)
+    primes = np.array(BASIS.primes, dtype=object)[:, None]
+    assert (found.numpy() == (squares % primes).astype(np.int64)).all()
+
+
 @given(
     seed=st.integers(0, 2**20),
     polys=st.integers(2, 3),
@@ -118,6 +129,12 @@ def test_native_and_torch_agree_bit_for_bit(seed, polys, shapes):
     blocks, rows, patches, bias = random_case(seed, counts=(5, 1, 7), polys=polys, shapes=shapes)
     native = kernels.linear_patches(blocks, rows, patches, BASIS, bias)
     assert torch.equal(native, residues_torch.linear_patches(blocks, rows, patches, bias, BASIS))
+    if polys == 2:
+        groups = torch.arange(len(bias) // 2 * 2).view(2, -1).T.contiguous()
+        if len(groups):
+            native = kernels.square_patches(blocks, rows, patches, BASIS, bias, groups)
+            plain = residues_torch.square_patches(blocks, rows, patches, bias, groups, BASIS)
+            assert torch.equal(native, plain)
 
 
 def test_one_patch_at_one_place_is_the_dense_layer():
@@ -153,6 +170,16 @@ REFUSED = {
     "bias": {"bias": lambda x: x[:, :2].contiguous()},
     "kind": {"blocks": lambda x: [x[0], x[1][:, :1].contiguous()]},
 }
+
+
+def test_squares_take_two_polynomials_and_groups_that_exist():
+    blocks, rows, patches, bias = random_case(0, polys=3)
+    with pytest.raises(EncryptionError, match="does not fit"):
+        kernels.square_patches(blocks, rows, patches, BASIS, bias, torch.zeros((1, 1), dtype=int))
+    blocks, rows, patches, bias = random_case(0)
+    for groups in (torch.zeros((0, 2), dtype=int), torch.tensor([[len(bias)]])):
+        with pytest.raises(EncryptionError):
+            kernels.square_patches(blocks, rows, patches, BASIS, bias, groups)
 
 
 @pytest.mark.parametrize("changes", REFUSED.values(), ids=REFUSED)
