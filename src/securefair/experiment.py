@@ -8,47 +8,67 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from securefair.algorithms import EarlyStopping, Population, Standalone
-from securefair.algorithms import run as run_reference
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.wish import Wish
 from securefair.collaboration import Collaboration, DisclosureLimits
-from securefair.config import RunConfig, to_toml
+from securefair.config import RunConfig
+from securefair.course import Course, EncryptedCourse, ReferenceCourse
 from securefair.data import PARTITIONERS, ParticipantData, Samples, load_population
-from securefair.errors import PlanError
+from securefair.errors import PlanError, SecureFairError
 from securefair.fairness import ReputationRule
+from securefair.journal import FOLDER as UNFINISHED
+from securefair.journal import Entry, Journal, State, is_unfinished
 from securefair.model.training import OptimizerConfig
 from securefair.outcome import Outcome, Repetition, conclude
-from securefair.own_data import load_own
+from securefair.own_data import load_own, resolve
 from securefair.participant import ModelConfig
 from securefair.records import CONTROLS
-from securefair.report import (
-    Progress,
-    write_json,
-    write_json_lines,
-    write_report,
-    write_text,
-)
+from securefair.report import Progress
+from securefair.run_folder import write_run
 from securefair.simulation.run import start_run
 
 PRINTED_PACKAGES = ("securefair", "torch", "numpy", "tenseal", "msgspec", "scikit-learn")
 
 
-def run_experiment(config: RunConfig, progress: Progress) -> Outcome:
+def run_experiment(
+    config: RunConfig,
+    progress: Progress,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+) -> Outcome:
     """Run every algorithm on every seed.
+
+    Args:
+        config: what to run; rules of tables that it leaves open are inferred.
+        progress: hears of every round.
+        out: folder of the results, where a journal is kept meanwhile (`journal`); None keeps none.
+        resume: take up the journal that is there, and give what the run would have given.
 
     Raises:
         SecureFairError: the data cannot be divided so, the plan is impossible, or training
-            diverged.
+            diverged. A journal that was begun here is removed again.
+        KeyboardInterrupt: the journal stays.
     """
-    repetitions = [Repetition(load_participants(config, seed)) for seed in config.run.seeds]
-    for repetition in repetitions:
+    config = resolve(config).config
+    repetitions = {seed: Repetition(load_participants(config, seed)) for seed in config.run.seeds}
+    for repetition in repetitions.values():
         check_plans(config, repetition.data)
-    for seed, repetition in zip(config.run.seeds, repetitions, strict=True):
-        for algorithm in _with_controls(config):
-            started = time.perf_counter()
-            _run_algorithm(config, repetition, algorithm, seed, progress)
-            repetition.seconds[algorithm] = time.perf_counter() - started
-    return conclude(config, repetitions)
+    data = {seed: repetition.data for seed, repetition in repetitions.items()}
+    journal = None
+    if out is not None:
+        journal = (
+            Journal.resume(out, data) if resume else Journal.begin(out, config, data, versions())
+        )
+    try:
+        for seed, repetition in repetitions.items():
+            for algorithm in _with_controls(config):
+                _run_algorithm(config, repetition, algorithm, seed, progress, journal)
+    except SecureFairError:
+        if journal is not None and not journal.resumed:
+            journal.remove()
+        raise
+    return conclude(config, list(repetitions.values()))
 
 
 def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
@@ -139,28 +159,14 @@ def plan_of(config: RunConfig) -> ExchangePlan:
 
 
 def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
-    """Write every file of a run, each atomically; the report comes last.
+    """Write every file of a run, each atomically; a journal of it is then removed.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    write_text(out / "config.toml", to_toml(config))
-    write_json_lines(out / "rounds.jsonl", outcome.rounds)
-    write_json_lines(out / "exchanges.jsonl", outcome.exchanges)
-    write_json(out / "ledger.json", outcome.ledger)
-    write_json(out / "traffic.json", outcome.traffic)
-    write_json(out / "metrics.json", outcome.result)
-    if config.report.html:
-        write_report(
-            out,
-            result=outcome.result,
-            rounds=outcome.rounds,
-            exchanges=outcome.exchanges,
-            ledger=outcome.ledger,
-            traffic=outcome.traffic,
-            config=config,
-            versions=versions(),
-        )
+    write_run(outcome, resolve(config).config, out, versions=versions())
+    if is_unfinished(out):
+        Journal(out / UNFINISHED, resumed=False).remove()
 
 
 def versions() -> Mapping[str, str]:
@@ -183,10 +189,69 @@ def _with_controls(config: RunConfig) -> list[str]:
 
 
 def _run_algorithm(
-    config: RunConfig, repetition: Repetition, algorithm: str, seed: int, progress: Progress
+    config: RunConfig,
+    repetition: Repetition,
+    algorithm: str,
+    seed: int,
+    progress: Progress,
+    journal: Journal | None,
 ) -> None:
-    data, training = repetition.data, config.training
-    progress.start(algorithm, training.rounds, seed if len(config.run.seeds) > 1 else None)
+    """Run one algorithm to its end, from where the journal says it stands."""
+    total = config.training.rounds
+    entry = Entry(None) if journal is None else journal.entry(seed, algorithm)
+    if entry.state is not None and not entry.state.finished and entry.state.snapshot is None:
+        entry.restart()
+    earlier = entry.state
+    shown = seed if len(config.run.seeds) > 1 else None
+    if earlier is None:
+        progress.start(algorithm, total, shown)
+    else:
+        progress.start(algorithm, total, shown, done=earlier.rounds)
+    started = time.perf_counter()
+
+    def state(course: Course, *, finished: bool) -> State:
+        return State(
+            rounds=len(entry.rounds),
+            exchanges=len(entry.exchanges),
+            seconds=time.perf_counter() - started + (earlier.seconds if earlier else 0.0),
+            snapshot=None if finished else course.snapshot(),
+            finished=finished,
+            facts=course.facts() if finished else None,
+            interrupted=earlier.interrupted + 1 if earlier else 0,
+        )
+
+    if earlier is None or not earlier.finished:
+        course = _course(config, repetition.data, algorithm, seed, trained=earlier is None)
+        if earlier is not None and earlier.snapshot is not None:
+            course.recall(earlier.snapshot, earlier.rounds, entry.exchanges)
+        for record in course.rounds(total):
+            entry.append([record], course.exchanges[len(entry.exchanges) :])
+            if journal is not None:
+                entry.save(state(course, finished=False))
+            progress.advance(record)
+        entry.save(state(course, finished=True))
+    progress.finish()
+    last = entry.state
+    if last is None:
+        raise LookupError("a finished algorithm has a state")
+    repetition.rounds[algorithm] = entry.rounds
+    repetition.exchanges[algorithm] = entry.exchanges
+    repetition.seconds[algorithm] = last.seconds
+    repetition.interrupted += last.interrupted
+    if last.facts is not None:
+        repetition.runs[algorithm] = last.facts
+
+
+def _course(
+    config: RunConfig,
+    data: Sequence[ParticipantData],
+    algorithm: str,
+    seed: int,
+    *,
+    trained: bool,
+) -> Course:
+    """An algorithm before its first round; `trained` False leaves out what a snapshot replaces."""
+    training, disclosure = config.training, config.disclosure
     optimizer = OptimizerConfig(
         learning_rate=training.learning_rate,
         momentum=training.momentum,
@@ -202,22 +267,17 @@ def _run_algorithm(
             local_epochs=training.local_epochs,
             local_steps=training.local_steps,
         )
-        records = (
-            run_reference(Standalone(), population, seed, training.rounds)
-            if algorithm == "standalone"
-            else run_reference(
-                EarlyStopping(rounds=training.rounds), population, seed, training.rounds
-            )
-        )
-    else:
-        model = ModelConfig(
-            kind=config.model.kind,
-            hidden=config.model.hidden,
-            optimizer=optimizer,
-            local_epochs=training.local_epochs,
-        )
-        disclosure = config.disclosure
-        run = start_run(
+        if algorithm == "standalone":
+            return ReferenceCourse(Standalone(), population, seed)
+        return ReferenceCourse(EarlyStopping(rounds=training.rounds), population, seed)
+    model = ModelConfig(
+        kind=config.model.kind,
+        hidden=config.model.hidden,
+        optimizer=optimizer,
+        local_epochs=training.local_epochs,
+    )
+    return EncryptedCourse(
+        start_run(
             algorithm,
             data,
             collaboration_of(config, data, algorithm=algorithm, seed=seed),
@@ -229,11 +289,6 @@ def _run_algorithm(
                 student_total=disclosure.student_total,
                 teacher_total=disclosure.teacher_total,
             ),
+            trained=trained,
         )
-        repetition.runs[algorithm] = run
-        records = run.rounds(training.rounds)
-    rounds = repetition.rounds.setdefault(algorithm, [])
-    for record in records:
-        rounds.append(record)
-        progress.advance(record)
-    progress.finish()
+    )

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import Wish
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
+from securefair.model.quantize import QuantizationReport
 from securefair.records import (
     AlgorithmResult,
     EncryptionResult,
@@ -30,14 +33,52 @@ FROM_STUDENT = ("keys", "features", "query")
 FROM_TEACHER = ("answer", "decline")
 
 
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a finished encrypted run leaves behind besides its rounds and exchanges.
+
+    Attributes:
+        wish: the agreed exchange.
+        quantization: of every participant's last model.
+        max_abs_error, error_over_range: of released values; None without an audit.
+        ledger, traffic, problems: see `EncryptedRun`.
+        repeated: bytes sent once more because the run was interrupted, not in `traffic`.
+    """
+
+    wish: Wish
+    quantization: list[QuantizationReport]
+    max_abs_error: float | None
+    error_over_range: float | None
+    ledger: list[LedgerRow]
+    traffic: list[TrafficRow]
+    problems: list[str]
+    repeated: int = 0
+
+
+def facts_of(run: EncryptedRun) -> RunFacts:
+    """What a run that has finished its rounds leaves behind."""
+    audit = run.audit
+    return RunFacts(
+        wish=run.collaboration.wish,
+        quantization=run.quantization(),
+        max_abs_error=None if audit is None else audit.max_abs_error,
+        error_over_range=None if audit is None else audit.error_over_range,
+        ledger=run.ledger,
+        traffic=run.traffic,
+        problems=run.problems,
+        repeated=run.repeated_bytes,
+    )
+
+
 @dataclass(eq=False)
 class Repetition:
     """One seed: its data, and what each algorithm made of them, in the order they ran."""
 
     data: list[ParticipantData]
     rounds: dict[str, list[RoundRecord]] = field(default_factory=dict)
-    runs: dict[str, EncryptedRun] = field(default_factory=dict)
+    exchanges: dict[str, list[ExchangeRecord]] = field(default_factory=dict)
+    runs: dict[str, RunFacts] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    interrupted: int = 0
 
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""
@@ -54,6 +95,8 @@ class Outcome:
     ledger: list[LedgerRow]
     traffic: list[TrafficRow]
     problems: list[str]
+    interrupted: int = 0  # times that another process went on with the run
+    repeated_bytes: int = 0  # sent once more because of that
 
 
 def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
@@ -72,10 +115,12 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             encryption=_encryption_result(config, main, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
-        exchanges=[exchange for run in runs for exchange in run.exchanges],
+        exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
         ledger=[row for run in runs for row in run.ledger],
         traffic=[row for run in runs for row in run.traffic],
         problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
+        interrupted=sum(rep.interrupted for rep in repetitions),
+        repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
     )
 
 
@@ -142,11 +187,11 @@ def _quantization_results(
     algorithm: str, repetitions: Sequence[Repetition]
 ) -> list[QuantizationResult]:
     """Of every participant's last model; empty where nothing was encrypted."""
-    runs = [rep.runs[algorithm].quantization() for rep in repetitions if algorithm in rep.runs]
+    runs = [rep.runs[algorithm].quantization for rep in repetitions if algorithm in rep.runs]
     return [
         QuantizationResult(
             weight_bits=max(report.weight_bits_used for report in reports),
-            max_abs_logit_change=max(report.max_abs_logit_change for report in reports),
+            max_abs_logit_change=_two_digits(max(r.max_abs_logit_change for r in reports)),
             accuracy_before=float(np.mean([report.accuracy_before for report in reports])),
             accuracy_after=float(np.mean([report.accuracy_after for report in reports])),
         )
@@ -160,11 +205,10 @@ def _encryption_result(
     runs = [rep.runs[algorithm] for rep in repetitions if algorithm in rep.runs]
     if not runs:
         return None
-    plan = plan_exchange(runs[0].collaboration.wish)
+    plan = plan_exchange(runs[0].wish)
     traffic = [row for run in runs for row in run.traffic]
-    asked = [exchange for run in runs for exchange in run.exchanges]
+    asked = [one for rep in repetitions for one in rep.exchanges.get(algorithm, ())]
     answers = sum(exchange.answered for exchange in asked)
-    audits = [run.audit for run in runs if run.audit]
     return EncryptionResult(
         backend=config.encryption.backend,
         ring_degree=plan.params.ring_degree,
@@ -172,8 +216,8 @@ def _encryption_result(
         security_bits=plan.security_bits,
         release=plan.wish.release,
         flooding_bits=plan.wish.flooding_bits,
-        max_abs_error=max((audit.max_abs_error for audit in audits), default=0.0),
-        error_over_range=max((audit.error_over_range for audit in audits), default=0.0),
+        max_abs_error=max(run.max_abs_error or 0.0 for run in runs),
+        error_over_range=max(run.error_over_range or 0.0 for run in runs),
         bytes_up=sum(row.bytes for row in traffic if row.message in FROM_STUDENT),
         bytes_down=sum(row.bytes for row in traffic if row.message in FROM_TEACHER),
         answers=answers,
@@ -186,6 +230,11 @@ def _majority(own: ParticipantData) -> float:
     """Accuracy of always answering the most common training label."""
     common = np.bincount(own.train.labels, minlength=own.train.classes).argmax()
     return float(np.mean(own.test.labels == common))
+
+
+def _two_digits(value: float) -> float:
+    """Rounded, so that equal seeds give equal files whatever keys were drawn."""
+    return float(f"{value:.1e}")
 
 
 def _spread(values: Sequence[float]) -> float:

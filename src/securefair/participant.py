@@ -41,6 +41,7 @@ from securefair.protocol.jobs import (
 from securefair.protocol.jobs import Opened as OpenedResult
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
+from securefair.protocol.standing import Standing
 
 Array = NDArray[np.float64]
 J = TypeVar("J")
@@ -84,6 +85,8 @@ class Participant:
         backend: encryption engine.
         disclosure: how much it lets out as teacher; one answer a version by default.
 
+    Its keys are new with every object, and leave it in no form but encrypted or public.
+
     Raises:
         PlanError, DataError, ModelError: data or model do not fit what was agreed.
     """
@@ -109,11 +112,10 @@ class Participant:
             derived_seed(seed, "head", data.name),
         )
         self.learner = Learner.start(head, model.optimizer)
-        self.machine = ParticipantMachine(
-            data.name,
-            [name for name in collaboration.participants if name != data.name],
-            collaboration.machine_settings(head.parameter_count, disclosure or DisclosureLimits()),
+        self._settings = collaboration.machine_settings(
+            head.parameter_count, disclosure or DisclosureLimits()
         )
+        self.machine = self._machine(None)
         self.rounds: dict[int, RoundNotes] = {}
         self._model = model
         self._seed = seed
@@ -125,6 +127,11 @@ class Participant:
         )
         self._uploads: dict[str, Upload] = {}
 
+    def recall(self, learner: Learner, standing: Standing) -> None:
+        """Go on where an earlier process of this participant stood after a round."""
+        self.learner = learner
+        self.machine = self._machine(standing)
+
     def train_alone(self) -> None:
         """CYCle, Alg. 2, line 1."""
         train_epochs(
@@ -134,6 +141,10 @@ class Participant:
             batch_size=self._model.batch_size,
             seed=derived_seed(self._seed, "batches", self.name),
         )
+
+    def _machine(self, standing: Standing | None) -> ParticipantMachine:
+        peers = [name for name in self.collaboration.participants if name != self.name]
+        return ParticipantMachine(self.name, peers, self._settings, standing=standing)
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: all answers of the round come from it."""

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.records import RoundRecord, RunResult
+from securefair.records import RoundRecord
+from securefair.run_folder import read_result
 
 TIMEOUT = 120
 # A shell may have started this suite with interrupts ignored, which children inherit.
@@ -42,6 +43,7 @@ FILES = {
     "config.toml",
     "exchanges.jsonl",
     "ledger.json",
+    "measured.json",
     "metrics.json",
     "report.html",
     "rounds.jsonl",
@@ -116,10 +118,11 @@ class TestResults:
             assert own.keys() >= PARTICIPANT_KEYS
         for name in ("standalone", "vpdl", "cycle"):
             assert metrics["algorithms"][name].keys() >= ALGORITHM_KEYS
-        assert metrics["encryption"].keys() >= ENCRYPTION_KEYS
+        measured = json.loads((demo[1] / "measured.json").read_text("utf-8"))
+        assert metrics["encryption"].keys() | measured["encryption"].keys() >= ENCRYPTION_KEYS
 
     def test_encryption_is_what_it_says_and_precise_enough(self, demo):
-        result = msgspec.json.decode((demo[1] / "metrics.json").read_bytes(), type=RunResult)
+        result, _ = read_result(demo[1])
         facts = result.encryption
         assert (facts.backend, facts.release, facts.security_bits) == ("rns", "projection", 128)
         assert facts.flooding_bits >= 30
@@ -153,8 +156,17 @@ class TestResults:
     def test_the_same_command_in_another_process_gives_the_same_rounds(self, clear, tmp_path):
         done = securefair("run", str(clear / "config.toml"), "--out", "again", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        first, second = (p / "rounds.jsonl" for p in (clear, tmp_path / "again"))
-        assert first.read_bytes() == second.read_bytes()
+        for name in ("metrics.json", "rounds.jsonl", "ledger.json", "traffic.json"):
+            first, second = (folder / name for folder in (clear, tmp_path / "again"))
+            assert first.read_bytes() == second.read_bytes()
+
+    def test_metrics_repeat_under_other_keys(self, demo, tmp_path):
+        """Opened values differ in their last digits, so only what a hair decides could differ."""
+        done = securefair("run", str(demo[1] / "config.toml"), "--out", "again", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        for name in ("metrics.json", "ledger.json", "traffic.json"):
+            first, second = (folder / name for folder in (demo[1], tmp_path / "again"))
+            assert first.read_bytes() == second.read_bytes()
 
 
 class Loads(HTMLParser):
@@ -198,7 +210,7 @@ def test_the_report_is_one_file_that_loads_nothing(demo):
 
 
 class TestStopping:
-    def test_an_interrupt_ends_it_with_130_and_leaves_nothing(self, tmp_path):
+    def test_an_interrupt_ends_it_with_130_and_the_run_can_go_on(self, tmp_path):
         """Once training has begun, and long before it could end."""
         arguments = ("demo", "--backend", "clear", "--rounds", "20000", "--out", "out")
         with subprocess.Popen(
@@ -216,9 +228,13 @@ class TestStopping:
             finally:
                 process.kill()
         assert process.returncode == 130
-        assert "Interrupted" in errors
+        assert errors.endswith("last finished round: securefair resume out\n")
         assert "Traceback" not in errors
-        assert list(tmp_path.iterdir()) == []
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["unfinished"]
+        assert not list(tmp_path.rglob("*.tmp"))
+        again = securefair(*arguments, cwd=tmp_path)
+        assert again.returncode == 2
+        assert "interrupted run" in again.stderr
 
     def test_a_mistake_ends_it_with_2_and_one_line(self, tmp_path):
         config = tmp_path / "c.toml"

@@ -12,8 +12,9 @@ from securefair.experiment import (
     versions,
     write_outcome,
 )
-from securefair.records import RoundRecord, RunResult
-from securefair.report import read_json, read_json_lines
+from securefair.records import RoundRecord
+from securefair.report import read_json_lines
+from securefair.run_folder import read_result
 
 SMALL = {
     "encryption.backend": "clear",
@@ -240,12 +241,13 @@ class TestFiles:
             "config.toml",
             "exchanges.jsonl",
             "ledger.json",
+            "measured.json",
             "metrics.json",
             "report.html",
             "rounds.jsonl",
             "traffic.json",
         ]
-        assert read_json(written / "metrics.json", RunResult) == outcome.result
+        assert read_result(written)[0] == outcome.result
         assert read_json_lines(written / "rounds.jsonl", RoundRecord) == outcome.rounds
 
     def test_the_written_configuration_repeats_the_run(self, outcome, tmp_path):

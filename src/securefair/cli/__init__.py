@@ -6,7 +6,7 @@
 import typer
 
 from securefair.cli.ending import Commands
-from securefair.cli.running import demo, run
+from securefair.cli.running import demo, resume, run
 from securefair.cli.starting import check, config, new
 from securefair.profiling.commands import app as profile_app
 from securefair.profiling.plan_command import plan
@@ -27,7 +27,7 @@ STARTING, RUNNING, READING, MEASURING = "Start", "Run", "Read results", "Plan an
 
 for _panel, _commands in (
     (STARTING, (new, check, config)),
-    (RUNNING, (demo, run)),
+    (RUNNING, (demo, run, resume)),
     (MEASURING, (plan, reproduce)),
 ):
     for _command in _commands:

@@ -19,4 +19,7 @@ BackendOption = Annotated[
 RoundsOption = Annotated[
     int | None, typer.Option("--rounds", min=1, help="Protocol rounds, instead of the config's.")
 ]
+RestartOption = Annotated[
+    bool, typer.Option("--restart", help="Drop an interrupted run in the folder.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

@@ -1,4 +1,4 @@
-"""`securefair demo` and `run`: a configuration in, a folder of results out."""
+"""`securefair demo`, `run` and `resume`: a configuration in, a folder of results out."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from securefair.cli.ending import stop
+from securefair.cli.ending import interrupted, shown, stop
 from securefair.cli.options import (
     BackendOption,
     JsonOption,
     OutOption,
+    RestartOption,
     RoundsOption,
     SeedsOption,
 )
@@ -26,6 +27,7 @@ def demo(
     seeds: SeedsOption = None,
     rounds: RoundsOption = None,
     backend: BackendOption = None,
+    restart: RestartOption = False,
     json: JsonOption = False,
 ) -> None:
     """Four real hospitals improve a heart-disease model together, under encryption.
@@ -34,7 +36,7 @@ def demo(
     """
     from securefair.config import demo_config
 
-    _run(demo_config(), out, seeds, rounds, backend, json)
+    _start(demo_config(), out, seeds, rounds, backend, restart, json)
 
 
 def run(
@@ -43,6 +45,7 @@ def run(
     seeds: SeedsOption = None,
     rounds: RoundsOption = None,
     backend: BackendOption = None,
+    restart: RestartOption = False,
     json: JsonOption = False,
 ) -> None:
     """Run the collaboration that a configuration file describes.
@@ -51,24 +54,39 @@ def run(
     """
     from securefair.config import load_config
 
-    _run(load_config(config), out, seeds, rounds, backend, json)
+    _start(load_config(config), out, seeds, rounds, backend, restart, json)
 
 
-def _run(
+def resume(
+    folder: Annotated[Path, typer.Argument(help="Folder of results that a run was writing to.")],
+    json: JsonOption = False,
+) -> None:
+    """Go on with an interrupted run from its last finished round.
+
+    Secret keys are never stored, so participants make new ones and send their encrypted samples
+    again; measured.json counts these bytes. The results are those of a run without interruption:
+    byte for byte with backend clear, and with encryption as far as two runs of equal seeds agree.
+
+    Example: securefair resume runs/demo
+    """
+    from securefair.journal import unfinished_config
+
+    config = unfinished_config(folder)
+    check_writable(folder)
+    _run(config, folder, json, resume=True)
+
+
+def _start(
     config: RunConfig,
     out: Path | None,
     seeds: int | None,
     rounds: int | None,
     backend: str | None,
+    restart: bool,
     json: bool,
 ) -> None:
-    import msgspec
-    from rich.console import Console
-
     from securefair.config import override
-    from securefair.experiment import run_experiment, write_outcome
-    from securefair.report import show_progress, summary
-    from securefair.threads import set_threads
+    from securefair.journal import is_unfinished
 
     changes: dict[str, object] = {}
     if seeds is not None:
@@ -81,11 +99,30 @@ def _run(
         config = override(config, changes, source="command line")
     folder = out or (config.run.out or Path("runs")) / config.run.name
     check_writable(folder)
+    if is_unfinished(folder) and not restart:
+        stop(
+            f"{folder} holds an interrupted run. Go on with it: securefair resume {shown(folder)}; "
+            "or start anew with --restart, or in another folder with --out"
+        )
+    _run(config, folder, json, resume=False)
+
+
+def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
+    import msgspec
+    from rich.console import Console
+
+    from securefair.experiment import run_experiment, write_outcome
+    from securefair.report import show_progress, summary
+    from securefair.threads import set_threads
+
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
     console = Console(stderr=json)
-    with show_progress(console) as progress:
-        outcome = run_experiment(config, progress)
+    try:
+        with show_progress(console) as progress:
+            outcome = run_experiment(config, progress, out=folder, resume=resume)
+    except KeyboardInterrupt:
+        interrupted(_how_to_go_on(folder))
     write_outcome(outcome, config, folder)
     if json:
         typer.echo(msgspec.json.encode(outcome.result).decode())
@@ -97,6 +134,14 @@ def _run(
         console.print(problem, style="yellow", markup=False)
     name = "report.html" if config.report.html else "metrics.json"
     console.print(f"Results: {folder / name}", markup=False, soft_wrap=True)
+
+
+def _how_to_go_on(folder: Path) -> str:
+    from securefair.journal import is_unfinished
+
+    if not is_unfinished(folder):
+        return "Interrupted before anything was computed."
+    return f"Interrupted. Go on from the last finished round: securefair resume {shown(folder)}"
 
 
 def check_writable(folder: Path) -> None:

@@ -8,6 +8,7 @@ shows a run while it goes on, `files` writes so that a crash leaves no half file
 from securefair.report.files import (
     read_json,
     read_json_lines,
+    write_bytes,
     write_json,
     write_json_lines,
     write_text,
@@ -22,6 +23,7 @@ __all__ = [
     "read_json_lines",
     "show_progress",
     "summary",
+    "write_bytes",
     "write_json",
     "write_json_lines",
     "write_report",

@@ -24,20 +24,38 @@ def write_text(path: Path, text: str) -> Path:
     Raises:
         OSError: the folder cannot be written; nothing is left behind.
     """
+    return write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes, *, private: bool = False, durable: bool = True) -> Path:
+    """Write bytes so that a reader or a crash sees the old file or the new, never a part.
+
+    Args:
+        path: file to write; missing folders are created.
+        data: its content.
+        private: only its owner may read the file.
+        durable: wait until the bytes are on the disk, so that a power cut leaves no part either.
+
+    Raises:
+        OSError: the folder cannot be written; nothing is left behind.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Same folder, because a rename is atomic only within one file system; a name of its own,
     # because two runs may write at once. O_CREAT with 0o666 leaves the mode to the user's umask.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    mode = 0o600 if private else 0o666
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    if durable:
+        _sync_folder(path.parent)
     return path
 
 

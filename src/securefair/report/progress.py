@@ -28,8 +28,11 @@ _BAR_WIDTH = 16  # leaves room for the rest of the line on 80 columns
 class Progress(Protocol):
     """What a run tells while it goes on; called from one thread, in this order."""
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
-        """An algorithm begins, with this many rounds; the seed tells repetitions apart."""
+    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+        """An algorithm begins, with this many rounds; the seed tells repetitions apart.
+
+        `done` rounds were finished by an earlier process, and are not told again.
+        """
 
     def advance(self, record: RoundRecord) -> None:
         """One of its rounds is over."""
@@ -68,9 +71,11 @@ class LiveProgress:
         self._bar = bar
         self._task: TaskID | None = None
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
+    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
         """Add a bar."""
-        self._task = self._bar.add_task(_label(algorithm, seed), total=rounds, accuracy="")
+        self._task = self._bar.add_task(
+            _label(algorithm, seed), total=rounds, completed=done, accuracy=""
+        )
 
     def advance(self, record: RoundRecord) -> None:
         """Move the current bar by one round."""
@@ -91,10 +96,11 @@ class PlainProgress:
         self._rounds = 0
         self._done = 0
 
-    def start(self, algorithm: str, rounds: int, seed: int | None = None) -> None:
+    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
         """Say what begins."""
-        self._label, self._rounds, self._done = _label(algorithm, seed), rounds, 0
-        self._say(plural(rounds, "round"))
+        self._label, self._rounds, self._done = _label(algorithm, seed), rounds, done
+        earlier = f", {done} of them done before" if done else ""
+        self._say(plural(rounds, "round") + earlier)
 
     def advance(self, record: RoundRecord) -> None:
         """Say so when another part of the rounds is over."""

@@ -26,6 +26,15 @@ class ReleaseAudit:
         self._lowest, self._highest = np.inf, -np.inf
 
     @property
+    def extremes(self) -> tuple[float, float, float]:
+        """Largest error, smallest and largest value: all that later checks depend on."""
+        return self.max_abs_error, float(self._lowest), float(self._highest)
+
+    @extremes.setter
+    def extremes(self, values: tuple[float, float, float]) -> None:
+        self.max_abs_error, self._lowest, self._highest = values
+
+    @property
     def value_range(self) -> float:
         """Largest minus smallest released value, as the clear backend computes them."""
         return float(self._highest - self._lowest) if self._highest > self._lowest else 0.0

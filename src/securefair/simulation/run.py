@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import convert, structs, to_builtins
 
 from securefair import steps
 from securefair.circuit.planner import plan_exchange
@@ -13,14 +14,31 @@ from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.data.dataset import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.model.quantize import QuantizationReport, quantization_report
-from securefair.model.training import evaluate
+from securefair.model.training import Learner, evaluate
 from securefair.participant import ModelConfig, Participant
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import PrepareKeysAndFeatures
+from securefair.protocol.standing import Standing
 from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
 from securefair.simulation.audit import ReleaseAudit
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
+
+INTRODUCTIONS = ("hello", "keys", "features")
+"""Messages that a collaboration needs once, and again from whoever has new keys."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunStanding:
+    """What a run has come to after a finished round: numbers only, and no secret key."""
+
+    finished: int
+    learners: Mapping[str, Learner]
+    machines: Mapping[str, dict[str, object]]  # `Standing` of each, as plain values
+    traffic: list[dict[str, object]]
+    audit: tuple[float, float, float] | None
+    problems: list[str]
+    repeated_bytes: int
 
 
 @dataclass(eq=False)
@@ -37,15 +55,18 @@ class EncryptedRun:
     audit: ReleaseAudit | None
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    finished: int = 0  # rounds
+    earlier: list[TrafficRow] = field(default_factory=list)  # of the processes before this one
+    repeated_before: int = 0  # bytes, by the processes before this one
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """Run so many rounds; one record each, as soon as it is over.
+        """Run up to so many rounds; one record each, as soon as it is over.
 
         Raises:
             SecureFairError: a participant's own step failed (its training diverged, say), or it
                 could not prepare what it uploads.
         """
-        for number in range(count):
+        for number in range(self.finished, count):
             log = self.engine.round(number)
             _check_own_work(number, log)
             self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
@@ -53,7 +74,42 @@ class EncryptedRun:
             if self.audit:
                 self._check(number)
             self.exchanges += self._exchanges(number, log)
+            self.finished = number + 1
             yield self._record(number, log)
+
+    def standing(self) -> RunStanding:
+        """What a later process needs to go on after the last finished round; no key is in it."""
+        participants = self.engine.participants
+        audit = self.audit
+        return RunStanding(
+            finished=self.finished,
+            learners={name: own.learner for name, own in participants.items()},
+            machines={
+                name: to_builtins(own.machine.standing) for name, own in participants.items()
+            },
+            traffic=to_builtins(self.traffic),
+            audit=None if audit is None else audit.extremes,
+            problems=list(self.problems),
+            repeated_bytes=self.repeated_bytes,
+        )
+
+    def recall(self, standing: RunStanding, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on where an earlier process stood, with new keys, before the first round of this one.
+
+        Args:
+            standing: of the earlier process.
+            exchanges: that it had recorded.
+        """
+        for name, own in self.engine.participants.items():
+            machine = convert(standing.machines[name], Standing)
+            own.recall(standing.learners[name], machine)
+        self.finished = standing.finished
+        self.earlier = convert(standing.traffic, list[TrafficRow])
+        self.problems = list(standing.problems)
+        self.repeated_before = standing.repeated_bytes
+        self.exchanges = list(exchanges)
+        if self.audit is not None and standing.audit is not None:
+            self.audit.extremes = standing.audit
 
     def quantization(self) -> list[QuantizationReport]:
         """What rounding the weights, as they are now, does to each participant's test logits."""
@@ -78,8 +134,28 @@ class EncryptedRun:
 
     @property
     def traffic(self) -> list[TrafficRow]:
-        """Bytes by sender, receiver and message type so far."""
-        return self.network.traffic_rows(self.algorithm)
+        """Bytes by sender, receiver and message type so far.
+
+        What a later process sends once more because its keys are new is left out
+        (`repeated_bytes`), so that the figures are those of a run without interruption.
+        """
+        if not self.earlier:
+            return self.network.traffic_rows(self.algorithm)
+        rows = {(row.sender, row.receiver, row.message): row for row in self.earlier}
+        for row in self.network.traffic_rows(self.algorithm):
+            if row.message in INTRODUCTIONS:
+                continue
+            key = (row.sender, row.receiver, row.message)
+            before = rows.get(key)
+            rows[key] = row if before is None else _sum(before, row)
+        return [rows[key] for key in sorted(rows)]
+
+    @property
+    def repeated_bytes(self) -> int:
+        """Introductions that were sent although an earlier process had sent its own."""
+        rows = self.network.traffic_rows(self.algorithm) if self.earlier else []
+        again = sum(row.bytes for row in rows if row.message in INTRODUCTIONS)
+        return self.repeated_before + again
 
     def _check(self, number: int) -> None:
         participants = self.engine.participants
@@ -132,6 +208,10 @@ class EncryptedRun:
         )
 
 
+def _sum(a: TrafficRow, b: TrafficRow) -> TrafficRow:
+    return structs.replace(a, count=a.count + b.count, bytes=a.bytes + b.bytes)
+
+
 def _check_own_work(number: int, log: RoundLog) -> None:
     """Stop where a participant failed by its own fault; peers' faults are only recorded."""
     for name, failed in log.failures:
@@ -154,6 +234,7 @@ def start_run(
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
     audit: bool = True,
+    trained: bool = True,
 ) -> EncryptedRun:
     """Participants with keys and locally trained models, ready for round 0.
 
@@ -168,13 +249,15 @@ def start_run(
         link: of the network between all pairs; instantaneous by default.
         links: particular directions, by (sender, receiver).
         audit: compare every released value with the clear backend.
+        trained: False leaves local training out, for a run that is to `recall` an earlier one.
     """
     participants = [
         Participant(own, collaboration, model, seed=seed, backend=backend, disclosure=disclosure)
         for own, model in zip(data, models, strict=True)
     ]
-    for participant in participants:
-        participant.train_alone()
+    if trained:
+        for participant in participants:
+            participant.train_alone()
     network = Network(
         [p.name for p in participants],
         classify=kind_of,

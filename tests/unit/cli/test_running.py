@@ -11,6 +11,7 @@ from securefair.config import demo_config, parse_config
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ModelError
 from securefair.records import RunResult
+from securefair.run_folder import read_result
 
 SMALL = """
 [run]
@@ -33,7 +34,7 @@ def captured(monkeypatch):
     """The configurations that would have been run; every run stops there."""
     configs = []
 
-    def stop(config, progress):
+    def stop(config, progress, **_):
         configs.append(config)
         raise ModelError("enough")
 
@@ -110,9 +111,7 @@ class TestResults:
         result = invoke("run", "c.toml", "--json", "--out", "out")
         assert result.exit_code == 0, result.output
         printed = msgspec.json.decode(result.stdout, type=RunResult)
-        written = msgspec.json.decode(
-            (tmp_path / "out" / "metrics.json").read_bytes(), type=RunResult
-        )
+        written, _ = read_result(tmp_path / "out")
         assert printed == written
         assert "CYCle: round 1 of 1" in result.stderr  # progress does not disturb a pipe
 
@@ -122,8 +121,8 @@ class TestResults:
         (tmp_path / "c.toml").write_text(SMALL)
         run = experiment.run_experiment
 
-        def troubled(config, progress):
-            outcome = run(config, progress)
+        def troubled(config, progress, **others):
+            outcome = run(config, progress, **others)
             outcome.problems.append("Cleveland blames Hungary: peer Hungary: [odd] bytes")
             return outcome
 
@@ -219,14 +218,19 @@ class TestRefusals:
             raise OSError(28, "No space left on device", str(path))
 
         (tmp_path / "c.toml").write_text(ALONE)
-        monkeypatch.setattr("securefair.experiment.write_json_lines", full)
+        monkeypatch.setattr("securefair.run_folder.write_json_lines", full)
         result = invoke("run", "c.toml", "--out", "out")
         assert result.exit_code == 2
         assert result.stderr == "securefair: out/rounds.jsonl: No space left on device\n"
-        assert [path.name for path in (tmp_path / "out").iterdir()] == ["config.toml"]
+        left = sorted(path.name for path in (tmp_path / "out").iterdir())
+        assert left == ["config.toml", "unfinished"]
+        monkeypatch.undo()
+        monkeypatch.chdir(tmp_path)
+        assert invoke("resume", "out").exit_code == 0  # nothing has to be computed again
+        assert (tmp_path / "out" / "metrics.json").exists()
 
     def test_an_interrupted_run_ends_with_130(self, invoke, tmp_path, monkeypatch):
-        def interrupted(config, progress):
+        def interrupted(config, progress, **_):
             raise KeyboardInterrupt
 
         monkeypatch.setattr("securefair.experiment.run_experiment", interrupted)
@@ -237,7 +241,7 @@ class TestRefusals:
         assert not (tmp_path / "out").exists()
 
     def test_a_bug_is_not_hidden(self, invoke, monkeypatch):
-        def broken(config, progress):
+        def broken(config, progress, **_):
             raise ZeroDivisionError("bug")
 
         monkeypatch.setattr("securefair.experiment.run_experiment", broken)

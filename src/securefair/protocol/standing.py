@@ -1,0 +1,31 @@
+"""What a participant must remember of finished rounds to go on after its process ended.
+
+Keys, uploads and replies are not among it: a participant that starts again makes new keys, and
+introductions take place once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from securefair.protocol.ledger import Account
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A machine between two rounds.
+
+    Attributes:
+        round: the last that was finished.
+        teacher_version: of that round.
+        reputations: opinion of each peer; None before its first scored answer.
+        exchanges: queries sent to each peer so far.
+        accounts: of the disclosure ledger, by student.
+    """
+
+    round: int
+    teacher_version: int
+    reputations: Mapping[str, float | None]
+    exchanges: Mapping[str, int]
+    accounts: Mapping[str, Account] = field(default_factory=dict)
