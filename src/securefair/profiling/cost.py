@@ -11,6 +11,8 @@ The model, for d ciphertexts of p polynomials with L limbs of N residues (engine
     encryption of 0   made one prime higher: 5 (L + 1) transforms
     expand a seed     d L N residues from a hash; no multiply-adds
 
+Operations that no answer of a head takes have no cost here.
+
 Bytes: every operation reads its inputs once and writes its output once, four bytes a residue; no
 credit for what stays in a cache, no charge for what is read again.
 """

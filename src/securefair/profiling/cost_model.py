@@ -5,6 +5,7 @@ errors, so that small exchanges count as much as large ones:
 
     keys      1, residues of a relinearisation key
     encrypt   1, residues of the encrypted features and basis
+    query     1, residues of the encrypted predictions; for releases that send them, every round
     receive   the same, residues beyond what the C library keeps for reuse
     prepare   entries of the kernel over the student's samples: formed, or else 1, approximated
     answer    1, multiply-adds, residues of encryptions of zero, bytes moved (`cost`)
@@ -12,7 +13,7 @@ errors, so that small exchanges count as much as large ones:
     memory    1, residues of the features, entries of the kernel
 
 Prices hold for the head and release that they were measured with: only samples, features and what
-the planner makes of them may differ.
+the planner makes of them may differ. Far outside the measured sizes they are a guess: `covers`.
 """
 
 from __future__ import annotations
@@ -32,17 +33,21 @@ from securefair.profiling.cost import WORD, Cost, cost, total
 from securefair.profiling.trace import trace
 from securefair.report import read_json
 
-FORMAT = 1
+FORMAT = 2
 QUANTITIES = {
     "key_seconds": 2,
     "encrypt_seconds": 2,
+    "query_seconds": 2,
     "prepare_seconds": 3,
     "receive_seconds": 3,
     "answer_seconds": 4,
     "open_seconds": 3,
     "peak_bytes": 3,
 }
-"""What the model tells, and of how many counts each is a sum. Only `prepare` may be 0."""
+"""What the model tells, and of how many counts each is a sum."""
+
+OPTIONAL = ("query_seconds", "prepare_seconds")
+"""What some releases do without: 0 there."""
 
 FIXED = ("hidden", "classes", "release", "basis", "q", "flooding_bits", "precision")
 """Fields of a wish that prices depend on."""
@@ -60,6 +65,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
         wish: what was measured; samples and features aside.
         machine: where they were measured.
         backend, threads: with what.
+        samples, features: smallest and largest that were measured.
         prices: for every quantity, one price a count of `counts`.
         largest_error: relative, of a quantity's prediction at the points that it was fitted to.
     """
@@ -69,8 +75,20 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
     machine: str
     backend: str
     threads: int
+    samples: tuple[int, int]
+    features: tuple[int, int]
     prices: Mapping[str, tuple[float, ...]]
     largest_error: Mapping[str, float]
+
+    def covers(self, wish: Wish) -> bool:
+        """Whether the wish lies within what was measured."""
+        return all(
+            low <= value <= high
+            for value, (low, high) in (
+                (wish.samples, self.samples),
+                (wish.features, self.features),
+            )
+        )
 
     def predict(self, plan: ExchangePlan) -> dict[str, float]:
         """Seconds of every stage, and bytes of memory, of one exchange under that plan.
@@ -100,6 +118,9 @@ def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
     work = answer_work(plan)
     zeros = work.encryptions * n * (limbs + 1)
     samples = plan.wish.samples
+    query = 0
+    if plan.wish.sends_predictions and plan.factors is not None:
+        query = plan.blocks * plan.factors.count * plan.factors.limbs * n
     exact = approximated = 0
     if plan.wish.release == "projection":
         if samples <= EXACT_SAMPLES:
@@ -109,6 +130,7 @@ def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
     return {
         "key_seconds": (1.0, key),
         "encrypt_seconds": (1.0, upload),
+        "query_seconds": (float(query > 0), query),
         "prepare_seconds": (exact, float(approximated > 0), approximated),
         "receive_seconds": (1.0, upload, max(0, upload - REUSED_RESIDUES)),
         "answer_seconds": (1.0, work.multiply_adds, zeros, work.bytes),
@@ -131,8 +153,10 @@ def upload_residues(plan: ExchangePlan) -> int:
 
 
 def answer_work(plan: ExchangePlan) -> Cost:
-    """Work of one answer when the features are there already."""
-    return total(cost(step) for step in trace(plan) if step.operation != "load")
+    """Work of one answer when the features are there already; predictions come with each query."""
+    query = plan.factors if plan.wish.sends_predictions else None
+    steps = [s for s in trace(plan) if s.operation != "load" or s.output == query]
+    return total(cost(step) for step in steps)
 
 
 def fit_model(
@@ -155,7 +179,7 @@ def fit_model(
     """
     widest = max(QUANTITIES.values())
     lowest = min(
-        (m[name] for m in measured for name in QUANTITIES if name != "prepare_seconds"), default=0
+        (m[name] for m in measured for name in QUANTITIES if name not in OPTIONAL), default=0
     )
     if len(plans) < widest or not lowest > 0:
         raise DataError(
@@ -184,9 +208,15 @@ def fit_model(
         machine=machine,
         backend=backend,
         threads=threads,
+        samples=_range([plan.wish.samples for plan in plans]),
+        features=_range([plan.wish.features for plan in plans]),
         prices=prices,
         largest_error=errors,
     )
+
+
+def _range(values: Sequence[int]) -> tuple[int, int]:
+    return min(values), max(values)
 
 
 def load_model(path: Path) -> CostModel:

@@ -59,7 +59,7 @@ def estimate(
         participants: N, this hospital included.
         rounds: of the protocol.
         forced_every: R; in every R-th round, the first included, everyone answers.
-        sharing: mean reputation, in [0, 1]; 1 is always sharing.
+        sharing: mean reputation, in [0, 1]; 1 is always sharing, 0 asks in forced rounds only.
 
     Raises:
         ConfigError: a number is out of range.
@@ -75,7 +75,7 @@ def estimate(
     price, peers = model.predict(plan), participants - 1
     forced = -(-rounds // forced_every)
     answers = peers * (forced + sharing * (rounds - forced))
-    asked = peers * (rounds if sharing > 0 else forced)
+    asking = rounds if sharing > 0 else forced
     kept = WORD * upload_residues(plan)
     return Estimate(
         participants=participants,
@@ -88,12 +88,13 @@ def estimate(
             price["key_seconds"]
             + price["encrypt_seconds"]
             + price["prepare_seconds"]
+            + asking * price["query_seconds"]
             + answers * price["open_seconds"]
         )
         / HOUR,
         gigabytes_up=(
             peers * (plan.key_bytes + plan.feature_bytes + plan.basis_bytes)
-            + asked * plan.query_bytes
+            + peers * asking * plan.query_bytes
         )
         / GIGABYTE,
         gigabytes_down=answers * plan.answer_bytes / GIGABYTE,

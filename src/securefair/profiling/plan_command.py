@@ -86,14 +86,15 @@ def plan(
             console.print(plan_table(report_plan(instead)))
             console.print(f"Nearest possible plan: {field} = {value:.4g}, shown above.")
         raise
-    cost = None
+    cost = prices = None
     if model is not None:
         from securefair.profiling.cost_model import load_model
         from securefair.profiling.estimate import estimate
 
+        prices = load_model(model)
         cost = estimate(
             plan_exchange(wish),
-            load_model(model),
+            prices,
             participants=participants,
             rounds=rounds,
             forced_every=forced_every,
@@ -104,7 +105,7 @@ def plan(
         typer.echo(msgspec.json.encode(facts | ({"estimate": cost} if cost else {})).decode())
         return
     Console().print(plan_table(report))
-    if cost is not None:
+    if cost is not None and prices is not None:
         from securefair.profiling.scale_table import estimate_text
 
-        Console().print(estimate_text(cost))
+        Console().print(estimate_text(cost, prices, wish))

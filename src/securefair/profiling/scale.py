@@ -36,7 +36,6 @@ FEATURES = (16, 64, 160)
 HELD_OUT = (7000, 100)
 PARTICIPANTS = (2, 3, 4)
 ROUNDS = 3
-ENCRYPTION = ("pack", "encrypt", "encrypt_query")
 REPEATS = 3
 
 
@@ -49,6 +48,7 @@ class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
         bytes: of keys, upload, query and answer.
         measured, predicted: by quantity (`cost_model.QUANTITIES`).
         error: predicted over measured seconds of the teacher, minus 1.
+        errors: the same of every quantity that was measured.
     """
 
     samples: int
@@ -60,6 +60,7 @@ class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
     measured: dict[str, float]
     predicted: dict[str, float]
     error: float
+    errors: dict[str, float]
 
 
 class ParticipantsPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,10 +162,12 @@ def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
     rehearse(material, engine, owned, Stopwatch(), Stopwatch())  # memory of this size is there now
     stages, totals = Stopwatch(), Stopwatch(time.process_time)
     rehearse(material, engine, owned, stages, totals)
-    student = stages.seconds
+    student, basis = stages.seconds, plan.wish.student_basis
+    factors = student.get("encrypt_query", 0.0)
     return {
         "key_seconds": keys.seconds["keys"],
-        "encrypt_seconds": sum(student.get(name, 0.0) for name in ENCRYPTION),
+        "encrypt_seconds": student["pack"] + student["encrypt"] + (factors if basis else 0.0),
+        "query_seconds": 0.0 if basis else factors,
         "prepare_seconds": student.get("prepare", 0.0),
         "receive_seconds": totals.seconds[RECEIVE],
         "answer_seconds": totals.seconds[ANSWER],
@@ -190,6 +193,7 @@ def _point(plan: ExchangePlan, measured: dict[str, float], model: CostModel) -> 
         measured=measured,
         predicted=predicted,
         error=ratio - 1,
+        errors={name: predicted[name] / value - 1 for name, value in measured.items() if value},
     )
 
 

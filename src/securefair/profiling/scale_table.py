@@ -7,6 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from securefair.circuit.wish import Wish
+from securefair.profiling.cost_model import CostModel
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.scale import ScaleProfile
 from securefair.report.wording import count, data_size, duration, percent
@@ -42,7 +44,12 @@ def scale_table(profile: ScaleProfile) -> RenderableType:
             *(f"{d['encrypt_seconds']:.2f}" for d in (was, said)),
             *(f"{d['peak_bytes'] / MEGA:.0f}" for d in (was, said)),
         )
-    lines = [f"Held out, last row: the teacher's time is predicted {_off(profile.held_out.error)}."]
+    last = profile.held_out
+    lines = [
+        f"Held out, last row: the teacher's time is predicted {_off(last.error)},",
+        f"encryption {_off(last.errors['encrypt_seconds'])}, "
+        f"memory {_off(last.errors['peak_bytes'])}.",
+    ]
     lines += [
         f"{group.participants} participants, {group.rounds} rounds: {group.teacher_seconds:.2f} s "
         f"as teacher, estimated {_off(group.error)}; {data_size(group.bytes)}."
@@ -53,8 +60,8 @@ def scale_table(profile: ScaleProfile) -> RenderableType:
     return Group(grid, Text("\n".join(lines)))
 
 
-def estimate_text(found: Estimate) -> RenderableType:
-    """A hospital's whole collaboration in a few lines."""
+def estimate_text(found: Estimate, model: CostModel, wish: Wish) -> RenderableType:
+    """A hospital's whole collaboration in a few lines, and how far to trust them."""
     grid = Table(
         title=f"A hospital's cost: {found.participants} participants, {found.rounds} rounds, "
         f"sharing {found.sharing:g}",
@@ -68,7 +75,14 @@ def estimate_text(found: Estimate) -> RenderableType:
     grid.add_row("Sent as student", data_size(found.gigabytes_up * GIGA))
     grid.add_row("Received as student", data_size(found.gigabytes_down * GIGA))
     grid.add_row("Peak memory", data_size(found.peak_gigabytes * GIGA))
-    return grid
+    lines = [f"Measured on: {model.machine}, backend {model.backend}, threads: {model.threads}."]
+    if not model.covers(wish):
+        (b0, b1), (d0, d1) = model.samples, model.features
+        lines.append(
+            f"Extrapolated: measured were {count(b0)} to {count(b1)} samples of {count(d0)} to "
+            f"{count(d1)} features."
+        )
+    return Group(grid, Text("\n".join(lines)))
 
 
 def _off(error: float) -> str:

@@ -144,6 +144,44 @@ def test_queries_are_sent_to_teachers_that_decline() -> None:
     assert none.gigabytes_up * 1e9 == pytest.approx(once + 2 * plan.query_bytes)
 
 
+def test_predictions_are_encrypted_once_a_round() -> None:
+    plan = plan_of(500, 8, release="loss")
+    plans = [plan_of(*size, release="loss") for size in product((500, 600), (8, 16))]
+    model = fit_model(plans, [measure(p) for p in plans], machine="", backend="rns", threads=1)
+    query = model.predict(plan)["query_seconds"]
+
+    two, five = (
+        estimate(plan, model, participants=n, rounds=10, forced_every=5, sharing=0.0)
+        for n in (2, 5)
+    )
+
+    assert query == pytest.approx(measure(plan)["query_seconds"])
+    opened = model.predict(plan)["open_seconds"] * (five.answers - two.answers)
+    assert (five.student_hours - two.student_hours) * 3600 == pytest.approx(opened)
+    longer = estimate(plan, model, participants=2, rounds=20, forced_every=5, sharing=0.0)
+    more = (longer.student_hours - two.student_hours) * 3600
+    assert more == pytest.approx(2 * (query + model.predict(plan)["open_seconds"]))
+
+
+def test_an_answer_to_predictions_expands_them_every_time() -> None:
+    plan = plan_of(500, 8, release="loss")
+
+    assert plan.factors is not None
+    residues = 3 * plan.factors.limbs * plan.params.ring_degree
+    assert answer_work(plan).expanded == residues
+    assert answer_work(plan_of(500, 8)).expanded == 0
+
+
+@pytest.mark.parametrize(
+    ("samples", "features", "covered"),
+    [(500, 8, True), (9000, 200, True), (499, 8, False), (500, 201, False)],
+)
+def test_a_model_knows_what_was_measured(
+    model: CostModel, samples: int, features: int, covered: bool
+) -> None:
+    assert model.covers(plan_of(samples, features).wish) is covered
+
+
 @pytest.mark.parametrize(
     "change", [{"participants": 1}, {"rounds": 0}, {"forced_every": 0}, {"sharing": 1.5}]
 )

@@ -40,7 +40,10 @@ def test_points_are_the_grid(profile: ScaleProfile) -> None:
     assert (profile.held_out.samples, profile.held_out.features) == (30, 3)
     for point in (*profile.points, profile.held_out):
         assert point.measured.keys() == point.predicted.keys() == QUANTITIES.keys()
-        assert all(value > 0 for value in point.measured.values())
+        without = [name for name, value in point.measured.items() if not value]
+        assert without == ["query_seconds"]  # a projection sends no predictions
+        for name, error in point.errors.items():
+            assert point.predicted[name] == pytest.approx((1 + error) * point.measured[name])
         plan = plan_exchange(
             Wish(features=point.features, samples=point.samples, hidden=2, classes=2, q=8)
         )
@@ -83,3 +86,7 @@ def test_plan_estimates_a_collaboration_with_the_model(tmp_path: Path) -> None:
     assert estimate["peak_gigabytes"] > 0
     shown = CliRunner().invoke(app, ["plan", *shape, *size, *many])
     assert "A hospital's cost: 10 participants" in shown.output
+    assert "Extrapolated: measured were 20 to 40 samples of 2 to 4 features" in shown.output
+    inside = ["--samples", "30", "--features", "4", "--model", str(model)]
+    shown = CliRunner().invoke(app, ["plan", *shape, *inside, *many])
+    assert "Extrapolated" not in shown.output
