@@ -56,18 +56,31 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Contributions:
-    """One sender's memory: the last attempt of every (receiver, round) it contributed to."""
+    """One sender's memory: the last attempt of every (receiver, round) it contributed to.
+
+    Attributes:
+        made: by receiver and round.
+        floor: the first round that is still open; a sender contributes to no earlier one, of which
+            it may have forgotten what it sent.
+    """
 
     made: Mapping[tuple[str, int], Contribution] = field(default_factory=dict)
+    floor: int = 0
 
     def of(self, receiver: str, round: int) -> Contribution | None:
         """The last attempt, None if there was none."""
         return self.made.get((receiver, round))
 
     def forget(self, before: int) -> Contributions:
-        """Without the rounds before that one, which nobody may ask for any more."""
-        left = {at: made for at, made in self.made.items() if at[1] >= before}
-        return Contributions(left)
+        """Close the rounds before that one, and free the memory that their messages take."""
+        floor = max(before, self.floor)
+        left = {at: made for at, made in self.made.items() if at[1] >= floor}
+        return Contributions(left, floor)
+
+    def having(self, made: Contribution) -> Contributions:
+        """With that contribution instead of an earlier attempt."""
+        at = (made.gathering.receiver, made.gathering.round)
+        return Contributions({**self.made, at: made}, self.floor)
 
 
 def contribute(
@@ -97,6 +110,13 @@ def contribute(
             found=sender,
             expected=", ".join(gathering.senders),
         )
+    if gathering.round < memory.floor:
+        raise RemoteProtocolError(
+            "asked for a sum of a round that is over",
+            culprit=gathering.receiver,
+            found=gathering.round,
+            expected=f"{memory.floor} or later",
+        )
     before = memory.of(gathering.receiver, gathering.round)
     if before is not None:
         if before.gathering == gathering and before.request == request:
@@ -105,8 +125,7 @@ def contribute(
     message = sums.contribute(plan, keys, publics, gathering, sender, request, vector)
     key = os.urandom(KEY_BYTES)
     made = Contribution(gathering, request, crypt(message, key), key)
-    at = (gathering.receiver, gathering.round)
-    return Contributions({**memory.made, at: made}), made.sealed
+    return memory.having(made), made.sealed
 
 
 def release(memory: Contributions, gathering: Gathering) -> tuple[Contributions, bytes]:
@@ -123,8 +142,7 @@ def release(memory: Contributions, gathering: Gathering) -> tuple[Contributions,
             where=f"round {gathering.round}, attempt {gathering.attempt}",
             expected="nothing" if made is None else f"attempt {made.gathering.attempt}",
         )
-    at = (gathering.receiver, gathering.round)
-    return Contributions({**memory.made, at: replace(made, released=True)}), made.key
+    return memory.having(replace(made, released=True)), made.key
 
 
 def open_sum(

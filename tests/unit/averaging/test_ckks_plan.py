@@ -1,0 +1,95 @@
+"""Plans of encrypted weights: as small as the wish allows, honest about error and bytes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.averaging import SumWish
+from securefair.averaging.ckks_plan import BLOCK, plan_ckks
+from securefair.ckks import rules
+from securefair.ckks.security import MAX_LOG_QP
+from securefair.errors import PlanError
+
+
+def wish_of(**changes):
+    return SumWish(**{"parameters": 10_000, "senders": 4} | changes)
+
+
+def test_the_usual_wish_fits_the_smallest_ring_and_one_limb():
+    plan = plan_ckks(wish_of(parameters=1_000_000, senders=9))
+    assert plan.params.ring_degree == 4096
+    assert plan.params.limbs == 3
+    assert plan.answer.limbs == 1
+    assert plan.contribution_bytes < 2.01 * plan.clear_bytes
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(2, 200),
+    st.floats(2.0**-8, 2.0**12),
+    st.integers(4, 20),
+    st.integers(20, 60),
+)
+def test_what_is_planned_is_granted_secure_and_does_not_wrap(senders, bound, bits, flooding):
+    wish = wish_of(senders=senders, bound=bound, precision=2.0**-bits, flooding_bits=flooding)
+    plan = plan_ckks(wish)
+    assert plan.error_bound <= wish.precision * bound
+    assert plan.params.log_qp <= MAX_LOG_QP[plan.params.ring_degree]
+    assert plan.summed.bound == bound
+    rules.fits(plan.summed)
+    # Flooding exceeds the noise that it hides by at least so many bits.
+    product = rules.outer_plain(plan.weight, plan.factors(1))
+    assert rules.sanitize(product, flooding).flood >= 2.0**flooding * 8 * product.noise
+
+
+def test_more_precision_or_flooding_takes_more_modulus():
+    usual = plan_ckks(wish_of()).params.log_qp
+    assert plan_ckks(wish_of(precision=2.0**-4, flooding_bits=0)).params.log_qp < usual
+    assert plan_ckks(wish_of(flooding_bits=60)).params.log_qp > usual
+    assert plan_ckks(wish_of(precision=2.0**-24)).params.log_qp > usual
+
+
+def test_precision_beyond_reach_names_the_nearest_that_is_granted():
+    wish = wish_of(senders=4096, precision=2.0**-48)
+    with pytest.raises(PlanError) as error:
+        plan_ckks(wish)
+    nearest = float(error.value.expected.removeprefix("at least "))
+    granted = plan_ckks(wish_of(senders=4096, precision=nearest * 1.01))
+    assert granted.answer.limbs == 2
+
+
+def test_senders_that_see_no_weights_cannot_limit_them():
+    with pytest.raises(PlanError) as error:
+        plan_ckks(wish_of(max_share=0.5))
+    assert error.value.where == "max_share"
+
+
+@given(st.integers(1, 2_000_000))
+def test_pieces_hold_every_parameter_and_word_once(parameters):
+    plan = plan_ckks(wish_of(parameters=parameters))
+    pieces = list(plan.pieces())
+    n = plan.params.ring_degree
+    assert [piece.index for piece in pieces] == list(range(len(pieces)))
+    start, word = 0, 0
+    for piece in pieces:
+        assert piece.parameters.start == start
+        assert piece.place.start == word
+        assert 1 <= piece.count <= BLOCK
+        assert piece.coefficients == n or piece.count == 1
+        start, word = piece.parameters.stop, piece.place.stop
+    assert start == parameters
+    assert 4 * word == plan.contribution_bytes
+
+
+def test_the_grid_is_finer_than_the_noise():
+    plan = plan_ckks(wish_of())
+    assert plan.grid == rules.coefficient_error(plan.summed) / 4
+    assert plan.grid / 2 < plan.error_bound
+
+
+def test_planning_is_quick_whatever_the_size():
+    assert plan_ckks(wish_of(parameters=11_173_962)).contribution_bytes == pytest.approx(
+        2 * 4 * 11_173_962, rel=1e-3
+    )
+    assert np.isfinite(plan_ckks(wish_of(parameters=1)).error_bound)
