@@ -1,0 +1,334 @@
+"""Masked sums: a message says nothing alone, and nobody can be tricked into using a mask twice.
+
+Adversaries: a curious receiver, which holds all messages; curious senders that tell it what they
+know; a malicious receiver that lies about rounds, senders or weights. Protected: every sender's
+parameters, as long as one other sender of the sum keeps its secret. Still disclosed: the sum, and
+with it everything that the colluding senders' own parts leave of it; to each sender its weight.
+"""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from securefair.averaging import Contributions, Gathering, SumWish, contribute, open_sum, release
+from securefair.averaging.masked import MaskedKeys, MaskedSums, add_masks
+from securefair.averaging.pairwise import pair_masks, public_bytes
+from securefair.errors import LocalProtocolError, RemoteProtocolError
+
+SESSION = bytes(range(32))
+NAMES = ("a", "b", "c", "d")
+PARAMETERS = 40_000
+SUMS = MaskedSums()
+
+precisions = pytest.mark.parametrize("precision", [2.0**-16, 2.0**-45], ids=["32 bits", "64 bits"])
+
+
+def keys_of(seed):
+    private = X25519PrivateKey.from_private_bytes(bytes([seed]) * 32)
+    return MaskedKeys(public=public_bytes(private), private=private)
+
+
+KEYS = {name: keys_of(seed + 1) for seed, name in enumerate((*NAMES, "r", "s"))}
+PUBLICS = {name: keys.public for name, keys in KEYS.items()}
+
+
+def plan_of(precision=2.0**-16, **changes):
+    return SUMS.plan(
+        SumWish(parameters=PARAMETERS, senders=4, bound=4.0, precision=precision, **changes)
+    )
+
+
+def gathering_of(senders=NAMES, **changes):
+    return Gathering(
+        **{"session": SESSION, "round": 0, "receiver": "r", "senders": senders} | changes
+    )
+
+
+def words(plan, gathering, sender, vector, weights=None):
+    """One unsealed message: more than a receiver sees before all keys are released."""
+    weights = weights or dict.fromkeys(gathering.senders, 1 / len(gathering.senders))
+    request = SUMS.ask(plan, KEYS["r"], gathering, weights)[sender]
+    message = SUMS.contribute(plan, KEYS[sender], PUBLICS, gathering, sender, request, vector)
+    return np.frombuffer(message, dtype=plan.fixed.word)
+
+
+def vector_of(seed, parameters=PARAMETERS):
+    """Parameters as of a network: most of them small."""
+    return np.clip(np.random.default_rng(seed).normal(0, 0.1, parameters), -4, 4)
+
+
+def looks_random(message, uniform):
+    """Bytes and whole words uniform, and no word like the next."""
+    width = 2.0 ** (8 * message.itemsize)
+    if not (uniform(np.frombuffer(message.tobytes(), np.uint8), 256) and uniform(message, width)):
+        return False
+    scaled = message / width
+    return abs(np.corrcoef(scaled[:-1], scaled[1:])[0, 1]) < 6.5 / np.sqrt(len(message))
+
+
+# -- one message ---------------------------------------------------------------------------------
+
+
+@precisions
+@pytest.mark.parametrize("sender", NAMES)
+@pytest.mark.parametrize("kind", ["zeros", "constant", "network"])
+def test_a_message_alone_looks_random(uniform, precision, sender, kind):
+    plan = plan_of(precision)
+    vector = {
+        "zeros": np.zeros(PARAMETERS),
+        "constant": np.full(PARAMETERS, 4.0),
+        "network": vector_of(1),
+    }[kind]
+    assert looks_random(words(plan, gathering_of(), sender, vector), uniform)
+
+
+def test_the_statistics_tell_an_unmasked_message(uniform):
+    """What the tests above would say if masks were missing, one word long, or repeated."""
+    plan = plan_of()
+    assert not looks_random(plan.fixed.encode(vector_of(1), 0.25), uniform)
+    assert not looks_random(plan.fixed.encode(np.zeros(PARAMETERS), 0.25) + np.uint32(7), uniform)
+    twice = np.random.default_rng(0).integers(0, 1 << 32, PARAMETERS // 2, dtype=np.uint32)
+    assert not looks_random(np.repeat(twice, 2), uniform)
+
+
+@precisions
+def test_a_message_does_not_correlate_with_the_parameters(precision):
+    plan, vector = plan_of(precision), vector_of(2)
+    message = words(plan, gathering_of(), "b", vector).astype(np.float64)
+    assert abs(np.corrcoef(message, vector)[0, 1]) < 6.5 / np.sqrt(PARAMETERS)
+    assert abs(np.corrcoef(message, np.abs(vector))[0, 1]) < 6.5 / np.sqrt(PARAMETERS)
+    # And the sign bit is no help either.
+    signs = message >= 2.0 ** (plan.fixed.word_bits - 1)
+    assert abs(np.corrcoef(signs, vector < 0)[0, 1]) < 6.5 / np.sqrt(PARAMETERS)
+
+
+def test_messages_without_one_sender_look_random_together(uniform):
+    """Three of four messages, added up: what the fourth's masks still hide."""
+    plan, gathering = plan_of(), gathering_of()
+    messages = {name: words(plan, gathering, name, vector_of(3)) for name in NAMES}
+    for left_out in NAMES:
+        some = sum(messages[name] for name in NAMES if name != left_out)
+        assert looks_random(some.astype(np.uint32), uniform)
+
+
+# -- fresh masks ---------------------------------------------------------------------------------
+
+
+@precisions
+def test_whatever_changes_about_a_sum_changes_every_mask(uniform, precision):
+    plan, vector = plan_of(precision), vector_of(4)
+    quarter = dict.fromkeys(NAMES, 0.25)
+    gatherings = [
+        gathering_of(),
+        gathering_of(round=1),
+        gathering_of(receiver="s"),
+        gathering_of(attempt=1),
+        gathering_of(session=bytes(32)),
+        gathering_of(("a", "b", "c")),
+        gathering_of(("a", "b")),
+    ]
+    messages = [
+        words(plan, each, "a", vector, {name: quarter[name] for name in each.senders})
+        for each in gatherings
+    ]
+    for one, other in combinations(messages, 2):
+        # The same vector and weight: all that differs between two messages are the masks.
+        assert (one == other).mean() < 0.001
+        assert looks_random(one - other, uniform)
+
+
+def test_asking_twice_gets_the_same_bytes_and_no_second_sample():
+    plan, gathering, memory = plan_of(), gathering_of(), Contributions()
+    request = SUMS.ask(plan, KEYS["r"], gathering, dict.fromkeys(NAMES, 0.25))["a"]
+    arguments = (SUMS, plan, KEYS["a"], PUBLICS, gathering, "a", request)
+    memory, first = contribute(memory, *arguments, vector_of(1))
+    memory, again = contribute(memory, *arguments, vector_of(2))
+    assert first == again
+
+
+@pytest.mark.parametrize("senders", [(), ("a",)])
+def test_a_single_sender_is_refused(senders):
+    with pytest.raises(LocalProtocolError, match="at least two"):
+        gathering_of(senders)
+    with pytest.raises(RemoteProtocolError, match="no sum to gather") as error:
+        Gathering.asked(SESSION, 0, 0, "r", senders)
+    assert error.value.culprit == "r"
+    with pytest.raises(LocalProtocolError, match="at least two"):
+        gathering_of(("a", "b")).without({"b"})
+
+
+# -- lost senders --------------------------------------------------------------------------------
+
+
+class Lossy:
+    """A sum over a, b and late; the message of late arrives after the sum was repeated."""
+
+    def __init__(self):
+        self.plan = plan_of()
+        self.first = gathering_of(("a", "b", "late"))
+        self.second = self.first.without({"late"})
+        self.keys = {**KEYS, "late": keys_of(99)}
+        self.publics = {name: keys.public for name, keys in self.keys.items()}
+        self.vectors = {name: vector_of(i) for i, name in enumerate(self.first.senders)}
+        self.weights = dict.fromkeys(self.first.senders, 0.25)
+        self.memories = {name: Contributions() for name in self.first.senders}
+        self.sealed = {
+            attempt: {name: self.contribute(attempt, name) for name in attempt.senders}
+            for attempt in (self.first, self.second)
+        }
+
+    def contribute(self, gathering, sender):
+        weights = {name: self.weights[name] for name in gathering.senders}
+        request = SUMS.ask(self.plan, self.keys["r"], gathering, weights)[sender]
+        self.memories[sender], sealed = contribute(
+            self.memories[sender],
+            SUMS,
+            self.plan,
+            self.keys[sender],
+            self.publics,
+            gathering,
+            sender,
+            request,
+            self.vectors[sender],
+        )
+        return sealed
+
+    def open(self, gathering, keys):
+        return open_sum(SUMS, self.plan, self.keys["r"], gathering, self.sealed[gathering], keys)
+
+
+@pytest.fixture(scope="module")
+def lossy():
+    return Lossy()
+
+
+def test_the_attack_two_sums_that_differ_by_a_late_sender_are_its_model(lossy):
+    """What the rule is for: without seals a curious receiver would only have to subtract."""
+    unsealed = {
+        attempt: {
+            name: SUMS.contribute(
+                lossy.plan,
+                lossy.keys[name],
+                lossy.publics,
+                attempt,
+                name,
+                SUMS.ask(
+                    lossy.plan,
+                    lossy.keys["r"],
+                    attempt,
+                    dict.fromkeys(attempt.senders, 0.25),
+                )[name],
+                lossy.vectors[name],
+            )
+            for name in attempt.senders
+        }
+        for attempt in (lossy.first, lossy.second)
+    }
+    totals = {
+        attempt: SUMS.total(lossy.plan, lossy.keys["r"], attempt, messages)
+        for attempt, messages in unsealed.items()
+    }
+    stolen = (totals[lossy.first] - totals[lossy.second]) / 0.25
+    assert np.abs(stolen - lossy.vectors["late"]).max() < 1e-6
+
+
+def test_the_first_sum_stays_shut_when_it_was_repeated(lossy, uniform):
+    """The receiver has all three messages of the first attempt, and the late sender's key."""
+    released = {"late": release(lossy.memories["late"], lossy.first)[1]}
+    for name in ("a", "b"):
+        with pytest.raises(RemoteProtocolError, match="not under way"):
+            release(lossy.memories[name], lossy.first)
+    with pytest.raises(LocalProtocolError, match="lacks a key"):
+        lossy.open(lossy.first, released)
+    for name in ("a", "b"):  # sealed a second time, under a key that never leaves
+        message = np.frombuffer(lossy.sealed[lossy.first][name], dtype=np.uint32)
+        assert looks_random(message, uniform)
+    keys = {name: release(lossy.memories[name], lossy.second)[1] for name in ("a", "b")}
+    expected = 0.25 * (lossy.vectors["a"] + lossy.vectors["b"])
+    assert np.abs(lossy.open(lossy.second, keys) - expected).max() <= lossy.plan.error_bound
+
+
+def test_a_receiver_that_tells_senders_different_stories_opens_neither_sum():
+    """To a: all have arrived. To b: late is lost. Each sum lacks the key of one of them."""
+    lossy = Lossy()
+    memories = {name: Contributions() for name in lossy.first.senders}
+    lossy.memories = memories
+    lossy.sealed = {lossy.first: {n: lossy.contribute(lossy.first, n) for n in "ab"}}
+    memories["a"], _ = release(memories["a"], lossy.first)
+    lossy.contribute(lossy.second, "b")
+    with pytest.raises(RemoteProtocolError, match="after one of this round was opened"):
+        lossy.contribute(lossy.second, "a")
+    with pytest.raises(RemoteProtocolError, match="not under way"):
+        release(memories["b"], lossy.first)
+
+
+# -- collusion -----------------------------------------------------------------------------------
+
+
+def peeled(plan, gathering, victim, message, colluders):
+    """A message without the masks that colluding senders share with its sender."""
+    bare = message.copy()
+    for colluder in colluders:
+        masks = pair_masks(KEYS[colluder].private, PUBLICS, gathering, colluder, plan.digest)
+        add_masks(bare, [mask for mask in masks if mask.peer == victim], 0)  # the opposite sign
+    return bare
+
+
+def test_a_receiver_and_all_other_senders_together_learn_a_model():
+    """Stated, not prevented: the sum minus what they know is the model."""
+    plan, gathering, vector = plan_of(), gathering_of(), vector_of(5)
+    message = words(plan, gathering, "b", vector)
+    bare = peeled(plan, gathering, "b", message, ("a", "c", "d"))
+    stolen = np.empty(PARAMETERS)
+    plan.fixed.decode(bare, stolen)
+    assert np.abs(stolen / 0.25 - vector).max() < 1e-6
+
+
+def test_one_honest_sender_more_hides_it_behind_its_own(uniform):
+    """With c and d on the receiver's side, a and b are known only by their sum."""
+    plan, gathering = plan_of(), gathering_of()
+    vectors = {"a": vector_of(6), "b": vector_of(7)}
+    bare = {
+        name: peeled(plan, gathering, name, words(plan, gathering, name, vector), ("c", "d"))
+        for name, vector in vectors.items()
+    }
+    for message in bare.values():
+        assert looks_random(message, uniform)
+    both = np.empty(PARAMETERS)
+    plan.fixed.decode(bare["a"] + bare["b"], both)
+    assert np.abs(both - 0.25 * (vectors["a"] + vectors["b"])).max() < 1e-6
+
+
+# -- weights -------------------------------------------------------------------------------------
+
+
+def test_a_malicious_receiver_can_ask_for_one_senders_model():
+    """Stated, not prevented without `max_share`: no sender sees the others' weights."""
+    plan, gathering, vector = plan_of(), gathering_of(), vector_of(8)
+    weights = {"a": 0.0, "b": 1.0, "c": 0.0, "d": 0.0}
+    messages = {
+        name: words(plan, gathering, name, vector if name == "b" else vector_of(9), weights)
+        for name in NAMES
+    }
+    total = SUMS.total(
+        plan, KEYS["r"], gathering, {name: message.tobytes() for name, message in messages.items()}
+    )
+    assert np.abs(total - vector).max() <= plan.error_bound
+
+
+def test_with_max_share_it_can_neither_ask_for_nor_lie_about_weights(uniform):
+    plan, gathering, vector = plan_of(max_share=0.5), gathering_of(), vector_of(8)
+    greedy = {"a": 0.05, "b": 0.9, "c": 0.0, "d": 0.05}
+    with pytest.raises(RemoteProtocolError, match="mostly one sender's model"):
+        words(plan, gathering, "b", vector, greedy)
+    # So it shows b weights that b accepts, and the others weights that silence them.
+    shown = {"a": 0.5, "b": 0.5, "c": 0.0, "d": 0.0}
+    silent = {"a": 0.0, "b": 0.02, "c": 0.01, "d": 0.01}
+    messages = {
+        name: words(plan, gathering, name, vector, shown if name == "b" else silent)
+        for name in NAMES
+    }
+    # Masks are bound to the weights, so those of b have nothing to cancel with.
+    assert looks_random(sum(messages.values()).astype(np.uint32), uniform)
