@@ -6,6 +6,8 @@
 import typer
 
 from securefair.cli.ending import Commands
+from securefair.cli.health import doctor
+from securefair.cli.reading import compare, report
 from securefair.cli.running import demo, resume, run
 from securefair.cli.starting import check, config, new
 from securefair.profiling.commands import app as profile_app
@@ -26,8 +28,9 @@ app = typer.Typer(
 STARTING, RUNNING, READING, MEASURING = "Start", "Run", "Read results", "Plan and measure"
 
 for _panel, _commands in (
-    (STARTING, (new, check, config)),
+    (STARTING, (new, check, config, doctor)),
     (RUNNING, (demo, run, resume)),
+    (READING, (report, compare)),
     (MEASURING, (plan, reproduce)),
 ):
     for _command in _commands:

@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from securefair.checking import Checked, CheckedAlgorithm
+from securefair.profiling.estimate import HOUR, Estimate
 from securefair.profiling.planned import PlanReport
-from securefair.profiling.scale_table import estimate_text
 from securefair.profiling.tables import rows_table
 from securefair.report.fitting import Column, FittingTable
-from securefair.report.wording import algorithm_name, count, data_size, plural
+from securefair.report.wording import algorithm_name, count, data_size, duration, plural
 
 
 def check_report(checked: Checked) -> RenderableType:
@@ -36,7 +36,7 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
         yield _traffic(checked.algorithms)
         yield _disclosure(checked)
     if checked.estimate is not None:
-        yield estimate_text(checked.estimate)
+        yield _estimate(checked.estimate)
     elif checked.plan is not None:
         yield Text(
             "For hours and memory, measure this machine once: securefair profile scale --out "
@@ -105,6 +105,15 @@ def _traffic(algorithms: list[CheckedAlgorithm]) -> FittingTable:
             Column("At most", [data_size(one.most_bytes) for one in algorithms]),
         ],
     )
+
+
+def _estimate(cost: Estimate) -> Table:
+    rows = [
+        ("Computing, as teacher", duration(cost.teacher_hours * HOUR)),
+        ("Computing, as student", duration(cost.student_hours * HOUR)),
+        ("Memory", data_size(cost.peak_gigabytes * 1e9)),
+    ]
+    return rows_table("One hospital at most, on a core of the machine that was measured", rows)
 
 
 def _disclosure(checked: Checked) -> FittingTable:

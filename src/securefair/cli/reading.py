@@ -1,0 +1,83 @@
+"""`securefair report` and `compare`: what finished runs say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from securefair.cli.options import JsonOption
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for report.html (default: the run's).")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Build the report of a finished run again, from its files alone, and show its summary.
+
+    Example: securefair report runs/demo
+    """
+    import msgspec
+    from rich.console import Console
+
+    from securefair.report import summary
+    from securefair.run_folder import read_run, write_page
+
+    run = read_run(folder)
+    page = write_page(run, out or folder)
+    outcome = run.outcome
+    if json:
+        typer.echo(msgspec.json.encode(outcome.result).decode())
+        return
+    console = Console()
+    console.print(
+        summary(outcome.result, ledger=outcome.ledger, traffic=outcome.traffic, config=run.config)
+    )
+    console.print(f"Report: {page}", markup=False, soft_wrap=True)
+
+
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of finished runs, two or more.")],
+    html: Annotated[
+        Path | None, typer.Option("--html", help="File for the comparison as one HTML page.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Put finished runs side by side: accuracy, gains, traffic, time and disclosure.
+
+    Example: securefair compare runs/demo runs/mine --html comparison.html
+    """
+    import msgspec
+    from rich.console import Console
+    from rich.text import Text
+
+    from securefair.comparison import compare_runs, comparison_rows, write_comparison
+    from securefair.report.fitting import Column, FittingTable
+
+    comparison = compare_runs(folders)
+    if html is not None:
+        write_comparison(comparison, html)
+    if json:
+        typer.echo(msgspec.json.encode(comparison).decode())
+        return
+    headings, rows = comparison_rows(comparison)
+    columns = [
+        # On a narrow terminal the columns on the right go first, the names never.
+        Column(
+            heading.replace(" ", "\n", 1),
+            [row[at] for row in rows],
+            numbers=at > 1,
+            dispensable=max(0, at - 3),
+        )
+        for at, heading in enumerate(headings)
+    ]
+    console = Console()
+    console.print(FittingTable("Runs (accuracy in %, gains in points)", columns))
+    for caution in comparison.cautions:
+        console.print(Text(f"Note: {caution}", style="yellow"))
+    if html is not None:
+        console.print(f"Page: {html}", markup=False, soft_wrap=True)

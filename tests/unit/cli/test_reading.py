@@ -1,0 +1,81 @@
+import json
+
+import pytest
+
+from securefair.doctor import Diagnosis, Finding
+
+ALONE = """
+[run]
+name = "alone"
+algorithms = ["standalone"]
+[data]
+source = "heart"
+[model]
+kind = "linear"
+[training]
+rounds = 1
+local_epochs = 1
+"""
+
+
+@pytest.fixture
+def runs(invoke, tmp_path):
+    (tmp_path / "c.toml").write_text(ALONE)
+    for name in ("a", "b"):
+        assert invoke("run", "c.toml", "--out", name).exit_code == 0
+    return tmp_path
+
+
+class TestReport:
+    def test_it_is_rebuilt(self, invoke, runs):
+        page = (runs / "a" / "report.html").read_bytes()
+        (runs / "a" / "report.html").unlink()
+        result = invoke("report", "a")
+        assert result.exit_code == 0, result.output
+        assert result.stdout.rstrip().endswith("Report: a/report.html")
+        assert (runs / "a" / "report.html").read_bytes() == page
+
+    def test_it_may_go_elsewhere(self, invoke, runs):
+        assert invoke("report", "a", "--out", "pages", "--json").exit_code == 0
+        assert (runs / "pages" / "report.html").exists()
+
+    def test_a_folder_without_a_run(self, invoke):
+        result = invoke("report", ".")
+        assert result.exit_code == 2
+        assert "no folder of a finished run" in result.stderr
+
+
+@pytest.mark.usefixtures("runs")
+class TestCompare:
+    def test_runs_stand_side_by_side(self, invoke, runs):
+        result = invoke("compare", "a", "b", "--html", "page.html")
+        assert result.exit_code == 0, result.output
+        assert result.stdout.count("Alone") == 2
+        assert (runs / "page.html").exists()
+
+    def test_json_is_all_that_stdout_gets(self, invoke):
+        facts = json.loads(invoke("compare", "a", "b", "--json").stdout)
+        assert [run["folder"] for run in facts["runs"]] == ["a", "b"]
+
+    def test_one_run_is_refused(self, invoke):
+        result = invoke("compare", "a")
+        assert result.exit_code == 2
+        assert "two different runs" in result.stderr
+
+
+class TestDoctor:
+    @pytest.mark.parametrize(("healthy", "code"), [(True, 0), (False, 1)])
+    def test_the_exit_code_tells_health(self, invoke, monkeypatch, healthy, code):
+        status = "ok" if healthy else "broken"
+        finding = Finding(
+            topic="Encryption", name="seal", status=status, found="this", required=True, hint="do"
+        )
+        monkeypatch.setattr(
+            "securefair.doctor.diagnose", lambda: Diagnosis(healthy=healthy, findings=[finding])
+        )
+        result = invoke("doctor")
+        assert result.exit_code == code
+        assert ("does not work: seal" in result.stdout) is not healthy
+        facts = invoke("doctor", "--json")
+        assert facts.exit_code == code
+        assert json.loads(facts.stdout)["healthy"] is healthy
