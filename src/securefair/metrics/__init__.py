@@ -27,6 +27,7 @@ from securefair.metrics.gain import (
     mva,
     no_gain_bound,
 )
+from securefair.metrics.significance import Difference, t_test
 
 __all__ = [
     "DDOF_EQUATION_5",
@@ -34,6 +35,7 @@ __all__ = [
     "ClassificationMetrics",
     "ClassificationScores",
     "Correlation",
+    "Difference",
     "accuracy",
     "balanced_accuracy",
     "cgs",
@@ -46,4 +48,5 @@ __all__ = [
     "mva",
     "no_gain_bound",
     "pearson",
+    "t_test",
 ]
