@@ -173,6 +173,10 @@ class Participant:
                 return OpenedResult(_timed(notes.student_seconds, job.peer, self._open, job))
             case Step():
                 return self._step(job)
+            case _:
+                raise LocalProtocolError(
+                    "this participant distils, it does not average", found=type(job).__name__
+                )
 
     def _prepare(self) -> Prepared:
         features, basis = self._student.encrypt_features(self.data.train)
@@ -183,6 +187,8 @@ class Participant:
         )
 
     def _import(self, job: ImportPeer) -> Imported:
+        if job.features is None:
+            raise LocalProtocolError("a student of distillation uploads features", found="none")
         teacher = Teacher(self.learner.model, backend=self._backend)
         self._uploads[job.peer] = teacher.receive(
             self.collaboration.wish_for(job.features.samples),

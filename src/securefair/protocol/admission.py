@@ -74,6 +74,8 @@ def on_hello(turn: Turn, name: str, message: Hello) -> None:
 
 def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
     """Keep one half of a peer's upload; import it when both halves are there."""
+    if isinstance(message, Features) and not turn.settings.needs_features:
+        raise RemoteProtocolError("sent features, which nobody encrypts here", culprit=name)
     introduction = turn.peer(name).introduction
     kind = type(message)
     content = fingerprint(message)
@@ -100,7 +102,7 @@ def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
             data_epoch=message.data_epoch,
         )
     keys, features = introduction.keys, introduction.features
-    if keys is not None and features is not None:
+    if keys is not None and (features is not None or not turn.settings.needs_features):
         state = ADMISSION.next(introduction.state, Event.UPLOADED)
         introduction = replace(introduction, state=state)
         turn.run(ImportPeer(name, keys, features))
@@ -178,8 +180,7 @@ def _send_upload(turn: Turn, name: str) -> None:
     if prepared is None or introduction.upload_sent or introduction.state not in _AGREEING:
         return
     turn.set_introduction(name, replace(introduction, upload_sent=True))
-    turn.send(name, prepared.keys)
-    turn.send(name, prepared.features)
+    _send_prepared(turn, name, prepared)
 
 
 def _repeat_upload(turn: Turn, name: str) -> None:
@@ -194,5 +195,10 @@ def _repeat_upload(turn: Turn, name: str) -> None:
         return
     turn.set_introduction(name, replace(introduction, upload_repeated_in=turn.round))
     turn.send(name, _own_hello(turn))
+    _send_prepared(turn, name, prepared)
+
+
+def _send_prepared(turn: Turn, name: str, prepared: Prepared) -> None:
     turn.send(name, prepared.keys)
-    turn.send(name, prepared.features)
+    if prepared.features is not None:
+        turn.send(name, prepared.features)

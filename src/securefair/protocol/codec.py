@@ -24,12 +24,18 @@ from securefair.errors import ConfigError, LocalProtocolError, RemoteProtocolErr
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Answer,
+    Contribution,
     Decline,
     Features,
+    Gather,
     Hello,
     Keys,
     Message,
+    Offer,
     Query,
+    SealKey,
+    Unseal,
+    Withhold,
     name_of,
 )
 
@@ -42,6 +48,12 @@ TYPE_CODES: Mapping[type[Message], int] = {
     Query: 4,
     Answer: 5,
     Decline: 6,
+    Offer: 7,
+    Gather: 8,
+    Contribution: 9,
+    Withhold: 10,
+    Unseal: 11,
+    SealKey: 12,
 }
 """The tag of each message type on the wire; a code is never given to another type."""
 
@@ -58,7 +70,8 @@ _encode_body = msgspec.msgpack.Encoder().encode
 class Limits:
     """Most bytes of every opaque field, as the agreed Plan computes them.
 
-    Fields that a collaboration does not use (a basis, predictions) have limit 0.
+    Fields that a collaboration does not use (a basis, predictions) have limit 0. `sum_names` is
+    room for the names of all senders of a sum together.
 
     Raises:
         ConfigError: a limit is negative.
@@ -70,6 +83,9 @@ class Limits:
     basis: int
     predictions: int
     answer: int
+    sum_request: int = 0
+    sum_names: int = 0
+    contribution: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -87,11 +103,16 @@ class Limits:
             return {"payload": self.features, "basis": self.basis}
         if kind is Query:
             return {"predictions": self.predictions}
+        if kind is Gather:
+            return {"request": self.sum_request}
+        if kind is Contribution:
+            return {"payload": self.contribution}
         return {"payload": self.answer} if kind is Answer else {}
 
     def of_frame(self, kind: type[Message]) -> int:
         """Most bytes of a whole frame of one message type."""
-        return FRAMING_BYTES + sum(self.of_fields(kind).values())
+        names = self.sum_names if kind is Gather else 0
+        return FRAMING_BYTES + names + sum(self.of_fields(kind).values())
 
     @property
     def largest_frame(self) -> int:

@@ -42,10 +42,14 @@ class Done(Value, frozen=True):
 
 
 class Failed(Value, frozen=True):
-    """A job could not be carried out; `error` says why, in words a peer may be blamed with."""
+    """A job could not be carried out; `error` says why, in words a peer may be blamed with.
+
+    `culprit` is the peer whose bytes made it impossible, where the job knows.
+    """
 
     job: Job
     error: str
+    culprit: str | None = None
 
 
 class Expired(Value, frozen=True):
@@ -71,6 +75,9 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     missed: tuple[str, ...]  # not heard of, or not opened, before the deadline
     reputations: Mapping[str, float | None]  # after the round; None: never scored
     step_error: str | None  # why the step failed; the model is then as it was
+    offered: tuple[str, ...] = ()  # gossip: neighbours that shared their model with this one
+    combined: tuple[str, ...] = ()  # those whose models are in the average; none: it kept its own
+    lost: tuple[str, ...] = ()  # those that shared and then did not contribute in time
 
 
 class Send(Value, frozen=True):

@@ -12,10 +12,19 @@ participant.
     AnswerQuery            -> Answered      as teacher, once a student and round
     OpenAnswer             -> Opened        as student, once a teacher and round
     Step                   -> Stepped       once a round, at its end
+
+In gossip a query is an encrypted direction, an answer an alignment, and instead of Step:
+
+    Adapt                  -> Adapted       own step, own weights, with whom links are likely
+    AskSum                 -> SumAsked      as receiver, once an attempt
+    Contribute             -> Contributed   as sender, once a receiver and attempt
+    ReleaseKey             -> KeyReleased   as sender, once a receiver and round
+    Combine                -> Combined      as receiver, once a round
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from securefair.protocol.messages import Features, Keys
@@ -31,7 +40,7 @@ class ImportPeer(Value, frozen=True, tag="import_peer"):
 
     peer: str
     keys: Keys
-    features: Features
+    features: Features | None
 
 
 class PrepareQuery(Value, frozen=True, tag="prepare_query"):
@@ -79,16 +88,74 @@ class Step(Value, frozen=True, tag="step"):
     reputations: tuple[float | None, ...]
 
 
+class Adapt(Value, frozen=True, tag="adapt"):
+    """Take the round's local steps; in scored rounds, weigh the neighbours anew.
+
+    `opinions[i]` is the similarity to `peers[i]`, whose alignment was opened this round.
+    """
+
+    round: int
+    peers: tuple[str, ...]
+    opinions: tuple[float | None, ...]
+
+
+class AskSum(Value, frozen=True, tag="ask_sum"):
+    """Make the requests of one attempt at this participant's sum."""
+
+    round: int
+    attempt: int
+    senders: tuple[str, ...]
+
+
+class Contribute(Value, frozen=True, tag="contribute"):
+    """Make this participant's sealed part of a receiver's sum, of its model after Adapt."""
+
+    peer: str
+    round: int
+    attempt: int
+    senders: tuple[str, ...]
+    request: bytes
+
+
+class ReleaseKey(Value, frozen=True, tag="release_key"):
+    """Give away the key of the part that was made for this attempt."""
+
+    peer: str
+    round: int
+    attempt: int
+    senders: tuple[str, ...]
+
+
+class Combine(Value, frozen=True, tag="combine"):
+    """Open the sum and put it, with the own share, in the place of the model."""
+
+    round: int
+    attempt: int
+    senders: tuple[str, ...]
+    sealed: Mapping[str, bytes]
+    keys: Mapping[str, bytes]
+
+
 Job: TypeAlias = (
-    ImportPeer | PrepareKeysAndFeatures | PrepareQuery | AnswerQuery | OpenAnswer | Step
+    ImportPeer
+    | PrepareKeysAndFeatures
+    | PrepareQuery
+    | AnswerQuery
+    | OpenAnswer
+    | Step
+    | Adapt
+    | AskSum
+    | Contribute
+    | ReleaseKey
+    | Combine
 )
 
 
 class Prepared(Value, frozen=True, tag="prepared"):
-    """What goes to every peer."""
+    """What goes to every peer; gossip encrypts no features."""
 
     keys: Keys
-    features: Features
+    features: Features | None
 
 
 class Imported(Value, frozen=True, tag="imported"):
@@ -120,7 +187,47 @@ class Stepped(Value, frozen=True, tag="stepped"):
     """The model has been updated."""
 
 
-Result: TypeAlias = Prepared | Imported | Predictions | Answered | Opened | Stepped
+class Adapted(Value, frozen=True, tag="adapted"):
+    """The local steps are taken; how likely this participant shares with each neighbour."""
+
+    probabilities: Mapping[str, float]
+
+
+class SumAsked(Value, frozen=True, tag="sum_asked"):
+    """What each sender is asked; empty if too few of them have any weight."""
+
+    requests: Mapping[str, bytes]
+
+
+class Contributed(Value, frozen=True, tag="contributed"):
+    """The sealed part."""
+
+    payload: bytes
+
+
+class KeyReleased(Value, frozen=True, tag="key_released"):
+    """What opens it."""
+
+    key: bytes
+
+
+class Combined(Value, frozen=True, tag="combined"):
+    """The model is the average now."""
+
+
+Result: TypeAlias = (
+    Prepared
+    | Imported
+    | Predictions
+    | Answered
+    | Opened
+    | Stepped
+    | Adapted
+    | SumAsked
+    | Contributed
+    | KeyReleased
+    | Combined
+)
 
 RESULT_OF: dict[type[Job], type[Result]] = {
     PrepareKeysAndFeatures: Prepared,
@@ -129,9 +236,20 @@ RESULT_OF: dict[type[Job], type[Result]] = {
     AnswerQuery: Answered,
     OpenAnswer: Opened,
     Step: Stepped,
+    Adapt: Adapted,
+    AskSum: SumAsked,
+    Contribute: Contributed,
+    ReleaseKey: KeyReleased,
+    Combine: Combined,
 }
 
 
 def key_of(job: Job) -> tuple[str, str, int]:
-    """(kind, peer, round): at most one job of a key is ever under way."""
-    return type(job).__name__, getattr(job, "peer", ""), getattr(job, "round", -1)
+    """(kind, peer, round): at most one job of a key is ever under way.
+
+    A sum may be tried again while the first attempt is still computed.
+    """
+    kind = type(job).__name__
+    if isinstance(job, AskSum | Contribute | ReleaseKey):
+        kind += f" {job.attempt}"
+    return kind, getattr(job, "peer", ""), getattr(job, "round", -1)

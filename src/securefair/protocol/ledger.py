@@ -38,6 +38,10 @@ from dataclasses import dataclass, field, replace
 from securefair.errors import ConfigError, LedgerError
 from securefair.records import LedgerRow
 
+WEIGHTED_SUM = "weighted_sum"
+"""In ledger rows: sums over several models. Their numbers say nothing of one model alone, unless
+the other senders' are known."""
+
 
 class Release(enum.StrEnum):
     """What leaves an encryption for the student, per answer."""
@@ -46,11 +50,12 @@ class Release(enum.StrEnum):
     CLASS_SUMS = "class_sums"
     PROJECTION = "projection"
     LOGITS = "logits"
+    ALIGNMENT = "alignment"
 
     @property
     def needs_predictions(self) -> bool:
-        """Whether a query must carry the student's encrypted predictions."""
-        return self in (Release.LOSS, Release.CLASS_SUMS)
+        """Whether a query must carry something of the student's: predictions, or a direction."""
+        return self in (Release.LOSS, Release.CLASS_SUMS, Release.ALIGNMENT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +101,7 @@ class DisclosurePolicy:
 
     def numbers_per_answer(self, samples: int) -> int:
         """Numbers that one answer to a student with B = `samples` discloses (protocol, table 2)."""
-        if self.release is Release.LOSS:
+        if self.release in (Release.LOSS, Release.ALIGNMENT):
             return 1
         if self.release is Release.CLASS_SUMS:
             return self.classes
@@ -110,7 +115,9 @@ class DisclosurePolicy:
         """Most numbers of one teacher version to a student with `samples`; inf for no limit."""
         if self.fraction_per_version is None:
             return math.inf
-        smaller = min(self.teacher_parameters, samples * self.classes)
+        smaller = self.teacher_parameters
+        if self.release is not Release.ALIGNMENT:  # which is of gradients, not of logits
+            smaller = min(smaller, samples * self.classes)
         return math.floor(self.fraction_per_version * smaller)
 
 
@@ -122,6 +129,7 @@ class Account:
     answers: int = 0
     total: int = 0
     released: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    sums: int = 0  # weighted sums of models that this one is in
 
     def of_version(self, version: int) -> int:
         """Numbers released from one teacher version."""
@@ -174,6 +182,15 @@ class Ledger:
         account = account.plus(version, basis, more)
         return replace(self, accounts={**self.accounts, student: account})
 
+    def with_sum(self, receiver: str) -> Ledger:
+        """The ledger after one more weighted sum that the own model is a part of.
+
+        Kept apart from the numbers: P numbers of several models together are released, not of one.
+        """
+        account = self.accounts.get(receiver, Account(0))
+        accounts = {**self.accounts, receiver: replace(account, sums=account.sums + 1)}
+        return replace(self, accounts=accounts)
+
     def _permit(self, student: str, account: Account, version: int, more: int) -> None:
         policy = self.policy
         checks = (
@@ -207,9 +224,9 @@ class Ledger:
                 )
 
     def rows(self, *, algorithm: str, teacher: str) -> list[LedgerRow]:
-        """One summary row a student, in order of names."""
+        """One summary row a student, in order of names, and one more for weighted sums."""
         policy = self.policy
-        return [
+        rows = [
             LedgerRow(
                 algorithm=algorithm,
                 student=student,
@@ -223,3 +240,19 @@ class Ledger:
             )
             for student, account in sorted(self.accounts.items())
         ]
+        sums = [
+            LedgerRow(
+                algorithm=algorithm,
+                student=student,
+                teacher=teacher,
+                release=WEIGHTED_SUM,
+                answers=account.sums,
+                numbers_per_answer=policy.teacher_parameters,
+                numbers_total=account.sums * policy.teacher_parameters,
+                teacher_parameters=policy.teacher_parameters,
+                student_logits=0,
+            )
+            for student, account in sorted(self.accounts.items())
+            if account.sums
+        ]
+        return rows + sums

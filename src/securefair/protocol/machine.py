@@ -5,6 +5,9 @@ when every exchange is settled or the deadline has passed: Step -> RoundOver. As
 while and until the next Begin: Query -> decide -> AnswerQuery -> Answer. The first round also
 makes and exchanges keys and features.
 
+Where models are averaged (settings.gossip), queries and answers align gradients, in forced rounds
+only, and Adapt and an average of models take the place of Step: receiving.py and sending.py.
+
 Guarantees, whatever arrives in whatever order:
 
 - a round ends: once its deadline has expired only this participant's own step is waited for;
@@ -13,7 +16,8 @@ Guarantees, whatever arrives in whatever order:
 - in rounds left to chance an answer is decided iff coin <= reputation and the ledger permits;
 - a peer's reputation changes only when its answer is opened in a forced round, in time.
 
-The transitions are in states.py, what they do in admission.py, student.py and teacher.py.
+The transitions are in states.py, what they do in admission.py, student.py, teacher.py, and for
+averages in receiving.py and sending.py.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
-from securefair.protocol import admission, student, teacher
+from securefair.protocol import admission, receiving, sending, student, teacher
 from securefair.protocol.effects import (
     Begin,
     Blame,
@@ -37,19 +41,43 @@ from securefair.protocol.effects import (
     SetDeadline,
 )
 from securefair.protocol.jobs import (
+    Adapt,
+    Adapted,
     Answered,
     AnswerQuery,
+    AskSum,
+    Combine,
+    Combined,
+    Contribute,
+    Contributed,
     ImportPeer,
+    KeyReleased,
     OpenAnswer,
     Opened,
     Predictions,
     Prepared,
     PrepareKeysAndFeatures,
     PrepareQuery,
+    ReleaseKey,
     Step,
+    SumAsked,
 )
 from securefair.protocol.ledger import Ledger
-from securefair.protocol.messages import Answer, Decline, Features, Hello, Keys, Query, name_of
+from securefair.protocol.messages import (
+    Answer,
+    Contribution,
+    Decline,
+    Features,
+    Gather,
+    Hello,
+    Keys,
+    Offer,
+    Query,
+    SealKey,
+    Unseal,
+    Withhold,
+    name_of,
+)
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.standing import Standing
 from securefair.protocol.states import (
@@ -200,6 +228,7 @@ def _begin(turn: Turn, event: Begin) -> None:
     seconds = turn.settings.round_seconds + (turn.settings.setup_seconds if first else 0)
     turn.effects.append(SetDeadline(event.round, seconds))
     admission.begin(turn)
+    receiving.begin(turn)
     student.begin(turn)
     teacher.begin(turn)
 
@@ -217,7 +246,8 @@ def _check_begin(turn: Turn, event: Begin) -> None:
             found=event.teacher_version,
             expected=f">= {memory.teacher_version}",
         )
-    if settings.forced(event.round) or settings.always_share:
+    free = settings.forced(event.round) or settings.always_share
+    if free and settings.gossip is None:  # links are left to chance in every round
         return
     for peer in memory.peers:
         coin = event.coins.get(peer)
@@ -252,6 +282,20 @@ def _receive(turn: Turn, event: Received) -> None:
             teacher.on_query(turn, sender, message)
         case Answer() | Decline():
             student.on_reply(turn, sender, message)
+        case _ if turn.settings.gossip is None:
+            raise RemoteProtocolError(
+                "sent a message of gossip where models are not averaged",
+                culprit=sender,
+                found=name_of(type(message)),
+            )
+        case Offer():
+            receiving.on_offer(turn, sender, message)
+        case Contribution() | Withhold() | SealKey():
+            receiving.on_contribution(turn, sender, message)
+        case Gather():
+            sending.on_gather(turn, sender, message)
+        case Unseal():
+            sending.on_unseal(turn, sender, message)
 
 
 def _done(turn: Turn, event: Done) -> None:
@@ -269,6 +313,16 @@ def _done(turn: Turn, event: Done) -> None:
             student.on_opened(turn, job, opened)
         case Step(), _:
             _round_over(turn, Event.STEPPED, None)
+        case Adapt() as job, Adapted(probabilities=probabilities):
+            sending.on_adapted(turn, job, probabilities)
+        case AskSum() as job, SumAsked() as asked:
+            receiving.on_asked(turn, job, asked)
+        case Contribute() as job, Contributed(payload=payload):
+            sending.on_contributed(turn, job, payload)
+        case ReleaseKey() as job, KeyReleased(key=key):
+            sending.on_key_released(turn, job, key)
+        case Combine() as job, Combined():
+            receiving.on_combined(turn, job)
 
 
 def _failed(turn: Turn, event: Failed) -> None:
@@ -284,8 +338,19 @@ def _failed(turn: Turn, event: Failed) -> None:
             teacher.on_answer_failed(turn, job)
         case OpenAnswer() as job:
             student.on_open_failed(turn, job, event.error)
-        case Step():
+        case Step() | Adapt():
             _round_over(turn, Event.STEP_FAILED, event.error)
+        case AskSum() as job:
+            receiving.on_ask_failed(turn, job, event.error)
+        case Contribute() as job:
+            sending.on_contribute_failed(turn, job)
+        case ReleaseKey() as job:
+            sending.on_release_failed(turn, job)
+        case Combine():
+            _round_over(turn, Event.COMBINE_FAILED, None)
+    culprit = event.culprit
+    if culprit is not None and culprit in turn.memory.peers:
+        turn.effects.append(Blame(culprit, event.error))
 
 
 def _expire(turn: Turn, event: Expired) -> None:
@@ -297,6 +362,9 @@ def _expire(turn: Turn, event: Expired) -> None:
             expected=f"at most {turn.round}",
         )
     if event.round < turn.round:
+        return
+    if turn.memory.state in (RoundState.LINKING, RoundState.GATHERING):
+        receiving.expire(turn)
         return
     exchanging = turn.memory.state is RoundState.EXCHANGING
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.EXPIRED))
@@ -310,9 +378,15 @@ def _settle(turn: Turn) -> None:
     if turn.memory.state is RoundState.EXCHANGING and not student.unsettled(turn):
         turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.SETTLED))
         _step(turn)
+    if turn.ending is not None:
+        how, error = turn.ending
+        _round_over(turn, how, error)
 
 
 def _step(turn: Turn) -> None:
+    if turn.settings.gossip is not None:
+        sending.adapt(turn)
+        return
     peers = turn.memory.peers
     opened = _in_state(turn, AskingState.OPENED)
     turn.run(Step(turn.round, opened, tuple(peers[name].reputation for name in opened)))
@@ -338,6 +412,11 @@ def _round_over(turn: Turn, how: Event, step_error: str | None) -> None:
         missed=_in_state(turn, AskingState.MISSED),
         reputations=_reputations(memory),
         step_error=step_error,
+        offered=tuple(
+            name for name, shares in memory.averaging.offers.get(turn.round, {}).items() if shares
+        ),
+        combined=memory.averaging.combined,
+        lost=memory.averaging.lost,
     )
     turn.effects.append(RoundOver(turn.round, summary))
 

@@ -9,6 +9,14 @@ its inside.
     Features   number of samples, E(x), and E(Phi) if any     once per data epoch
     Query      a student's question to a teacher              once per round and teacher
     Answer     the released ciphertexts     |     Decline     the reason for none
+
+In gossip a query carries E(direction) instead of E(p), and models are averaged besides:
+
+    Offer          whether the sender shares its model with the receiver this round
+    Gather         the receiver asks a sender for its part of a sum
+    Contribution   the part, sealed        |     Withhold     the reason for none
+    Unseal         everybody's part has arrived: the receiver asks for the key
+    SealKey        what opens one part
 """
 
 from __future__ import annotations
@@ -27,6 +35,13 @@ PROTOCOL_VERSION = 1
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""
 
+SEAL_KEY_BYTES = 32
+"""Length of the key under which a contribution is sealed."""
+
+MAX_NAME_BYTES = 256
+"""Room for one participant's name in a message, its length prefix included."""
+
+_Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=2, max_length=1 << 12)]
 _Counter = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 _Version = Annotated[int, msgspec.Meta(ge=0, le=2**16 - 1)]
@@ -56,7 +71,10 @@ class Hello(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class Keys(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A student's public material: the encryption key and exactly the Plan's evaluation keys."""
+    """A participant's public material: the encryption key and exactly the Plan's evaluation keys.
+
+    In gossip the second are the keys of its private sums.
+    """
 
     key_epoch: _Counter
     public_key: bytes
@@ -76,7 +94,8 @@ class Query(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A student asks a teacher for its released numbers.
 
     `exchange` counts the queries of this student to this teacher, from 0. `predictions` is E(p)
-    for the releases `loss` and `class_sums`, empty for all others.
+    for the releases `loss` and `class_sums`, the encrypted direction for `alignment`, empty for
+    all others.
     """
 
     round: _Counter
@@ -100,10 +119,87 @@ class Decline(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     reason: DeclineReason
 
 
-Message: TypeAlias = Hello | Keys | Features | Query | Answer | Decline
+class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The sender's sharing decision of one round: whether the receiver may have its model."""
+
+    round: _Counter
+    shares: bool
+
+
+class Gather(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A receiver asks a sender for its part of the weighted sum over `senders`.
+
+    `attempt` grows each time the sum is repeated without a lost sender. `request` holds the weight,
+    in the form of the agreed averaging.
+    """
+
+    round: _Counter
+    attempt: _Counter
+    senders: _Names
+    request: bytes
+
+
+class Contribution(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A sender's part of a sum, sealed under a key of its own."""
+
+    round: _Counter
+    attempt: _Counter
+    payload: bytes
+
+
+class Withhold(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The sender cannot contribute to this attempt, or has lost its key."""
+
+    round: _Counter
+    attempt: _Counter
+    reason: DeclineReason
+
+
+class Unseal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """All parts of an attempt have arrived: the receiver asks for the keys."""
+
+    round: _Counter
+    attempt: _Counter
+
+
+class SealKey(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The key of one part; a sender gives away one a receiver and round."""
+
+    round: _Counter
+    attempt: _Counter
+    key: Annotated[bytes, msgspec.Meta(min_length=SEAL_KEY_BYTES, max_length=SEAL_KEY_BYTES)]
+
+
+Message: TypeAlias = (
+    Hello
+    | Keys
+    | Features
+    | Query
+    | Answer
+    | Decline
+    | Offer
+    | Gather
+    | Contribution
+    | Withhold
+    | Unseal
+    | SealKey
+)
 """The tagged union; the tag is the second byte of a frame (codec.TYPE_CODES)."""
 
-MESSAGE_TYPES: tuple[type[Message], ...] = (Hello, Keys, Features, Query, Answer, Decline)
+MESSAGE_TYPES: tuple[type[Message], ...] = (
+    Hello,
+    Keys,
+    Features,
+    Query,
+    Answer,
+    Decline,
+    Offer,
+    Gather,
+    Contribution,
+    Withhold,
+    Unseal,
+    SealKey,
+)
 
 
 def name_of(message_type: type[Message]) -> str:

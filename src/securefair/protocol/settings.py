@@ -9,6 +9,32 @@ from securefair.errors import ConfigError
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
 
+MIN_SENDERS = 2
+"""A sum over one sender would be that sender's model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GossipSettings:
+    """What a machine needs to average models with its neighbours.
+
+    Args:
+        name: of this participant, as it stands in lists of senders.
+        neighbours: the peers that it compares gradients and exchanges models with; keys go to all
+            peers, since senders of one sum need not be neighbours of each other.
+
+    Raises:
+        ConfigError: a neighbour is doubled, or is the participant itself.
+    """
+
+    name: str
+    neighbours: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len({self.name, *self.neighbours}) != len(self.neighbours) + 1:
+            raise ConfigError(
+                "neighbours must be different peers", where="neighbours", found=self.neighbours
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class MachineSettings:
@@ -23,6 +49,7 @@ class MachineSettings:
         disclosure: what this participant releases as teacher, and how much of it at most.
         round_seconds: deadline of a round, from its beginning to the step.
         setup_seconds: added to the deadline of the first round, which starts with the keys.
+        gossip: of averaging models; None: this collaboration distils.
         keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
             when a query is repeated. Older queries are declined as stale.
 
@@ -37,6 +64,7 @@ class MachineSettings:
     round_seconds: float
     setup_seconds: float = 0.0
     keep_rounds: int = 1
+    gossip: GossipSettings | None = None
 
     def __post_init__(self) -> None:
         checks: tuple[tuple[str, object, bool, str], ...] = (
@@ -72,6 +100,17 @@ class MachineSettings:
     def scored(self, round_number: int) -> bool:
         """Whether opened answers update reputations in this round."""
         return self.forced(round_number) and not self.always_share
+
+    def asks(self, peer: str, round_number: int) -> bool:
+        """Whether this peer may be asked in this round at all: in gossip only to align."""
+        if self.gossip is None:
+            return True
+        return peer in self.gossip.neighbours and self.forced(round_number)
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether a peer must upload features before it can be answered."""
+        return self.gossip is None
 
     @property
     def needs_predictions(self) -> bool:

@@ -15,6 +15,11 @@ and three per peer:
     ADMISSION      what the peer has sent to introduce itself
     ASKING         this participant as student: its exchange of this round with that teacher
     SERVING        this participant as teacher: that student's exchange of one round
+
+Where models are averaged (gossip), two more per peer:
+
+    GATHERING      this participant as receiver: that sender's part in the sum of this round
+    CONTRIBUTING   this participant as sender: its part in that receiver's sum of one round
 """
 
 from __future__ import annotations
@@ -60,6 +65,21 @@ class Event(enum.Enum):
     COMPUTED = "answer computed"
     COMPUTE_FAILED = "answer failed"
 
+    ADAPTED = "own step done, links decided"
+    LINKED = "enough senders"
+    ALONE = "too few senders"
+    LOST = "a sender is lost, enough are left"
+    GATHERED = "all parts and keys are there"
+    COMBINED = "combined"
+    COMBINE_FAILED = "could not be combined"
+
+    GATHER = "Gather"
+    SEALED = "Contribution"
+    KEY_ASKED = "Unseal"
+    KEY = "SealKey"
+    WITHHELD = "Withhold"
+    SEALING_FAILED = "contribution failed"
+
 
 class RoundState(enum.Enum):
     """Where this participant is in its round."""
@@ -67,6 +87,9 @@ class RoundState(enum.Enum):
     IDLE = "between rounds"
     EXCHANGING = "exchanging"
     STEPPING = "stepping"
+    LINKING = "waiting for offers"
+    GATHERING = "gathering models"
+    COMBINING = "combining"
 
 
 class PreparationState(enum.Enum):
@@ -108,6 +131,27 @@ class ServingState(enum.Enum):
     COMPUTING = "computing"
     ANSWERED = "answered"
     DECLINED = "declined"
+
+
+class GatheringState(enum.Enum):
+    """One sender's part in this participant's sum of the current round."""
+
+    UNLINKED = "not asked"
+    ASKED = "asked"
+    SEALED = "sealed part there"
+    UNSEALING = "asked for the key"
+    OPEN = "key there"
+    LOST = "lost"
+
+
+class ContributingState(enum.Enum):
+    """This participant's part in one receiver's sum of one round."""
+
+    NOT_ASKED = "not asked"
+    SEALING = "sealing"
+    SEALED = "sealed part sent"
+    UNSEALED = "key given away"
+    WITHHELD = "withheld"
 
 
 S = TypeVar("S", bound=enum.Enum)
@@ -159,7 +203,23 @@ ROUND = Table(
         RoundState.STEPPING: {
             Event.STEPPED: RoundState.IDLE,
             Event.STEP_FAILED: RoundState.IDLE,
+            Event.ADAPTED: RoundState.LINKING,
             Event.EXPIRED: RoundState.STEPPING,
+        },
+        # What is not there at a deadline decides between these, so that it is no event of its own.
+        RoundState.LINKING: {
+            Event.LINKED: RoundState.GATHERING,
+            Event.ALONE: RoundState.IDLE,
+        },
+        RoundState.GATHERING: {
+            Event.LOST: RoundState.GATHERING,
+            Event.GATHERED: RoundState.COMBINING,
+            Event.ALONE: RoundState.IDLE,
+        },
+        RoundState.COMBINING: {
+            Event.COMBINED: RoundState.IDLE,
+            Event.COMBINE_FAILED: RoundState.IDLE,
+            Event.EXPIRED: RoundState.COMBINING,
         },
     },
 )
@@ -233,6 +293,48 @@ SERVING = Table(
             Event.COMPUTED: ServingState.ANSWERED,
             Event.COMPUTE_FAILED: ServingState.DECLINED,
         },
+    },
+)
+
+
+GATHERING = Table(
+    "gathering",
+    GatheringState.UNLINKED,
+    {
+        GatheringState.UNLINKED: {Event.GATHER: GatheringState.ASKED},
+        GatheringState.ASKED: {
+            Event.SEALED: GatheringState.SEALED,
+            Event.WITHHELD: GatheringState.LOST,
+            Event.EXPIRED: GatheringState.LOST,
+            Event.GATHER: GatheringState.ASKED,  # again, without a lost sender
+        },
+        GatheringState.SEALED: {
+            Event.GATHER: GatheringState.ASKED,
+            Event.KEY_ASKED: GatheringState.UNSEALING,
+        },
+        GatheringState.UNSEALING: {
+            Event.KEY: GatheringState.OPEN,
+            Event.WITHHELD: GatheringState.LOST,
+            Event.EXPIRED: GatheringState.LOST,
+        },
+    },
+)
+
+CONTRIBUTING = Table(
+    "contributing",
+    ContributingState.NOT_ASKED,
+    {
+        ContributingState.NOT_ASKED: {Event.GATHER: ContributingState.SEALING},
+        ContributingState.SEALING: {
+            Event.SEALED: ContributingState.SEALED,
+            Event.SEALING_FAILED: ContributingState.WITHHELD,
+            Event.GATHER: ContributingState.SEALING,
+        },
+        ContributingState.SEALED: {
+            Event.GATHER: ContributingState.SEALING,  # a later attempt with fewer senders
+            Event.KEY_ASKED: ContributingState.UNSEALED,
+        },
+        ContributingState.WITHHELD: {Event.GATHER: ContributingState.SEALING},
     },
 )
 

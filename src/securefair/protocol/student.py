@@ -31,7 +31,7 @@ def begin(turn: Turn) -> None:
     forced = turn.settings.forced(turn.round)
     for name, peer in turn.memory.peers.items():
         asking = Asking()
-        if _wanted(peer, forced):
+        if turn.settings.asks(name, turn.round) and _wanted(peer, forced):
             asking = Asking(ASKING.next(asking.state, Event.CHOSEN))
         turn.set_asking(name, asking)
     turn.memory = replace(turn.memory, predictions=OwnPredictions())

@@ -34,6 +34,14 @@ def begin(turn: Turn) -> None:
 def on_query(turn: Turn, name: str, query: Query) -> None:
     """Repeat, decline, keep or decide."""
     peer = turn.peer(name)
+    if not turn.settings.asks(name, query.round):
+        raise RemoteProtocolError(
+            "asks for an alignment where none is due",
+            culprit=name,
+            where="query.round",
+            found=query.round,
+            expected="a neighbour, in a round that weighs neighbours anew",
+        )
     _check_predictions(turn, name, query)
     known = peer.serving.get(query.round)
     if known is not None:

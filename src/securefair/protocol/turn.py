@@ -15,16 +15,32 @@ from securefair.errors import LocalProtocolError
 from securefair.protocol.effects import Effect, Run, Send
 from securefair.protocol.jobs import RESULT_OF, Job, Prepared, Result, key_of
 from securefair.protocol.ledger import Ledger
-from securefair.protocol.messages import Answer, Decline, Features, Hello, Keys, Message, Query
+from securefair.protocol.messages import (
+    Answer,
+    Contribution,
+    Decline,
+    Features,
+    Gather,
+    Hello,
+    Keys,
+    Message,
+    Query,
+    SealKey,
+    Withhold,
+)
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
     ADMISSION,
     ASKING,
+    CONTRIBUTING,
     PREPARATION,
     ROUND,
     SERVING,
     AdmissionState,
     AskingState,
+    ContributingState,
+    Event,
+    GatheringState,
     PreparationState,
     RoundState,
     ServingState,
@@ -100,6 +116,43 @@ class OwnPredictions:
 
 
 @dataclass(frozen=True)
+class Sum:
+    """This participant as receiver: the sum of the current round, in its last attempt."""
+
+    attempt: int
+    senders: tuple[str, ...]
+    states: Mapping[str, GatheringState]
+    sealed: Mapping[str, Contribution] = field(default_factory=dict)
+    keys: Mapping[str, SealKey] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contributing:
+    """This participant as sender: its part in one receiver's sum of one round."""
+
+    gather: Gather
+    state: ContributingState = CONTRIBUTING.initial
+    reply: Contribution | Withhold | None = None
+    key: SealKey | None = None
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """What is remembered of averaging models.
+
+    `offers` are the neighbours' decisions by round and neighbour, `offered` the own; both of the
+    rounds that are kept, `offers` also of rounds to come. `contributing` is by receiver and round.
+    """
+
+    offers: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
+    offered: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
+    sum: Sum | None = None
+    lost: tuple[str, ...] = ()
+    combined: tuple[str, ...] = ()
+    contributing: Mapping[tuple[str, int], Contributing] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Memory:
     """Everything a machine knows between two inputs."""
 
@@ -112,6 +165,7 @@ class Memory:
     upload: Upload = field(default_factory=Upload)
     predictions: OwnPredictions = field(default_factory=OwnPredictions)
     running: Mapping[tuple[str, str, int], Job] = field(default_factory=dict)
+    averaging: Averaging = field(default_factory=Averaging)
 
 
 class Turn:
@@ -121,6 +175,7 @@ class Turn:
         self.settings = settings
         self.memory = memory
         self.effects: list[Effect] = []
+        self.ending: tuple[Event, str | None] | None = None  # how a round of gossip ends, and why
 
     @property
     def round(self) -> int:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
-from securefair.collaboration import Collaboration
-from securefair.errors import LocalProtocolError, SecureFairError
+from securefair.errors import LocalProtocolError, RemoteProtocolError, SecureFairError
 from securefair.fairness.sharing import coin
-from securefair.participant import Participant
-from securefair.protocol.codec import decode, encode
+from securefair.protocol.codec import Limits, decode, encode
 from securefair.protocol.effects import (
     Begin,
     Blame,
@@ -30,8 +29,58 @@ from securefair.protocol.effects import (
     Send,
     SetDeadline,
 )
-from securefair.protocol.messages import Answer, Query
+from securefair.protocol.jobs import Job, Result
+from securefair.protocol.machine import ParticipantMachine
+from securefair.protocol.messages import (
+    Answer,
+    Contribution,
+    Gather,
+    Message,
+    Offer,
+    Query,
+    SealKey,
+    Unseal,
+    Withhold,
+)
 from securefair.simulation.network import Network
+
+UP: tuple[type[Message], ...] = (Query, Gather, Unseal)
+DOWN: tuple[type[Message], ...] = (Answer, Offer, Contribution, SealKey, Withhold)
+"""What a student asks a teacher, or a receiver a sender, and what comes back."""
+
+
+class Hosted(Protocol):
+    """What the engine needs of a participant, whatever it computes."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def machine(self) -> ParticipantMachine:
+        """What decides for it."""
+        ...
+
+    def begin(self, round: int) -> None:
+        """Keep what all answers of the round come from."""
+        ...
+
+    def run(self, job: Job) -> Result:
+        """Carry out one job of its machine."""
+        ...
+
+
+class Agreed(Protocol):
+    """What the engine needs of an agreement."""
+
+    @property
+    def limits(self) -> Limits:
+        """Most bytes of every field of every message."""
+        ...
+
+
+H = TypeVar("H", bound=Hosted)
 
 
 @dataclass(frozen=True)
@@ -52,19 +101,20 @@ class RoundLog:
     failures: list[tuple[str, Failed]] = field(default_factory=list)
 
 
-class Engine:
+class Engine(Generic[H]):
     """Hosts the machines of all participants.
 
     Args:
         participants: in the order of the collaboration.
+        collaboration: what they agreed on; most bytes of every message.
         network: carries their messages; bytes only.
         seed: of the sharing coins, the same that the reference algorithms use.
     """
 
     def __init__(
         self,
-        participants: Sequence[Participant],
-        collaboration: Collaboration,
+        participants: Sequence[H],
+        collaboration: Agreed,
         network: Network,
         *,
         seed: int,
@@ -77,7 +127,7 @@ class Engine:
         self._log = RoundLog()
 
     @property
-    def participants(self) -> Mapping[str, Participant]:
+    def participants(self) -> Mapping[str, H]:
         """By name."""
         return self._participants
 
@@ -148,7 +198,8 @@ class Engine:
         try:
             return Done(effect.job, self._participants[name].run(effect.job))
         except SecureFairError as error:
-            failed = Failed(effect.job, str(error))
+            culprit = error.culprit if isinstance(error, RemoteProtocolError) else None
+            failed = Failed(effect.job, str(error), culprit)
             self._log.failures.append((name, failed))
             return failed
 
@@ -167,11 +218,11 @@ class Engine:
 
     def _count(self, sender: str, receiver: str, message: object, size: int) -> None:
         """Bytes by (student, teacher): queries go up, answers come down."""
-        if isinstance(message, Query):
+        if isinstance(message, UP):
             before = self._log.sizes.get((sender, receiver), ExchangeBytes())
             after = ExchangeBytes(before.up + size, before.down)
             self._log.sizes[sender, receiver] = after
-        elif isinstance(message, Answer):
+        elif isinstance(message, DOWN):
             before = self._log.sizes.get((receiver, sender), ExchangeBytes())
             after = ExchangeBytes(before.up, before.down + size)
             self._log.sizes[receiver, sender] = after

@@ -50,7 +50,7 @@ class EncryptedRun:
 
     algorithm: str
     collaboration: Collaboration
-    engine: Engine
+    engine: Engine[Participant]
     network: Network
     audit: ReleaseAudit | None
     exchanges: list[ExchangeRecord] = field(default_factory=list)

@@ -21,12 +21,18 @@ from securefair.protocol.codec import (
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Answer,
+    Contribution,
     Decline,
     DeclineReason,
     Features,
+    Gather,
     Hello,
     Keys,
+    Offer,
     Query,
+    SealKey,
+    Unseal,
+    Withhold,
     fingerprint,
     name_of,
 )
@@ -36,7 +42,15 @@ VECTORS = json.loads(
 )
 VECTOR_LIMITS = Limits(**VECTORS["limits"])
 LIMITS = Limits(
-    public_key=40, evaluation_keys=300, features=70_000, basis=40, predictions=40, answer=300
+    public_key=40,
+    evaluation_keys=300,
+    features=70_000,
+    basis=40,
+    predictions=40,
+    answer=300,
+    sum_request=40,
+    sum_names=200,
+    contribution=300,
 )
 
 counters = st.integers(0, 2**31 - 1)
@@ -53,6 +67,18 @@ anything = st.one_of(
     st.builds(Query, counters, counters, st.binary(max_size=40)),
     st.builds(Answer, counters, counters, st.binary(max_size=300)),
     st.builds(Decline, counters, counters, st.sampled_from(DeclineReason)),
+    st.builds(Offer, counters, st.booleans()),
+    st.builds(
+        Gather,
+        counters,
+        counters,
+        st.lists(st.text(max_size=5), min_size=2, max_size=6).map(tuple),
+        st.binary(max_size=40),
+    ),
+    st.builds(Contribution, counters, counters, st.binary(max_size=300)),
+    st.builds(Withhold, counters, counters, st.sampled_from(DeclineReason)),
+    st.builds(Unseal, counters, counters),
+    st.builds(SealKey, counters, counters, st.binary(min_size=32, max_size=32)),
 )
 
 
@@ -81,7 +107,11 @@ def test_good_vectors_decode_to_their_message_and_back(vector):
     frame = bytes.fromhex(vector["frame"])
     message = read(frame, VECTOR_LIMITS)
     fields = {
-        name: value.hex() if isinstance(value, bytes) else getattr(value, "value", value)
+        name: value.hex()
+        if isinstance(value, bytes)
+        else list(value)
+        if isinstance(value, tuple)
+        else getattr(value, "value", value)
         for name, value in msgspec.structs.asdict(message).items()
     }
     assert {"type": name_of(type(message)), **fields} == vector["message"]

@@ -11,6 +11,8 @@ from securefair.protocol import states
 from securefair.protocol.states import (
     ADMISSION,
     ASKING,
+    CONTRIBUTING,
+    GATHERING,
     PREPARATION,
     ROUND,
     SERVING,
@@ -21,7 +23,15 @@ from securefair.protocol.states import (
     mermaid,
 )
 
-TABLES: list[Table] = [ROUND, PREPARATION, ADMISSION, ASKING, SERVING]
+TABLES: list[Table] = [
+    ROUND,
+    PREPARATION,
+    ADMISSION,
+    ASKING,
+    SERVING,
+    GATHERING,
+    CONTRIBUTING,
+]
 DOCUMENT = Path(__file__).parents[3] / "docs" / "protocol-states.md"
 
 

@@ -1,0 +1,216 @@
+"""What participants agree on before they average models: the public constants of gossip."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.averaging import SumPlan, SumWish, WeightedSums, get_averaging, plan_sum
+from securefair.collaboration import DisclosureLimits
+from securefair.errors import ConfigError
+from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
+from securefair.gossip.alignment import AlignmentPlan, AlignmentWish, plan_alignment
+from securefair.model.architectures import architecture
+from securefair.model.stacked import Stacked
+from securefair.protocol.codec import Limits
+from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
+from securefair.protocol.settings import MIN_SENDERS, GossipSettings, MachineSettings
+
+Edges = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GossipAgreement:
+    """Public constants of a collaboration that averages; their digest is in the first message.
+
+    Attributes:
+        participants: names, in the order of every record.
+        shape, classes: of a sample and its label; with `network` the architecture that all share.
+        network: its name (`model.architectures`): heads too.
+        averaging: how sums are formed: "masked", "ckks", "crypten", or "clear" in the open.
+        topology: complete, ring, exponential, or undirected edges between names.
+        weighting: weights before the first alignment, uniform or metropolis.
+        beta, alpha: sharpness of the softmax, and weight of the old row (`fairness.mixing`).
+        forced_every: R, rounds between alignments.
+        relative: links as often as weights relative to the best peer say.
+        local_epochs, batch_size: own steps of a round; None: full batches.
+        bound: largest |parameter|; beyond it training stops with an error.
+        precision: largest error of a coordinate of a sum, over the bound.
+        sketch: numbers that stand for a gradient in an alignment; None: all of them.
+        flooding_bits: of alignments, and of `ckks` sums.
+        double: compute in float64 rather than float32.
+        round_seconds, setup_seconds: deadline of every phase of a round; for keys, on top.
+        seed: public; of the initial network, coins and sketches.
+
+    Raises:
+        ConfigError: fewer than three participants or two of one name, an unknown graph or
+            weighting, or nobody who has two neighbours.
+        PlanError: alignment or sums are impossible.
+    """
+
+    participants: tuple[str, ...]
+    shape: tuple[int, ...]
+    classes: int
+    network: str
+    averaging: str = "masked"
+    topology: Literal["complete", "ring", "exponential"] | Edges = "complete"
+    weighting: Literal["uniform", "metropolis"] = "uniform"
+    beta: float = 15.0
+    alpha: float = 0.5
+    forced_every: int = 5
+    relative: bool = True
+    local_epochs: int = 1
+    batch_size: int | None = None
+    bound: float = 16.0
+    precision: float = 2.0**-16
+    sketch: int | None = 8192
+    flooding_bits: int = 30
+    double: bool = True
+    round_seconds: float = 600.0
+    setup_seconds: float = 3600.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for where, found, holds, expected in (
+            ("topology", self.topology, self._known_topology, ", ".join((*TOPOLOGIES, "edges"))),
+            ("weighting", self.weighting, self.weighting in WEIGHTINGS, ", ".join(WEIGHTINGS)),
+            ("local_epochs", self.local_epochs, self.local_epochs >= 1, "1 or more"),
+            ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
+            (
+                "participants",
+                self.participants,
+                len(set(self.participants)) == len(self.participants) > MIN_SENDERS,
+                "three or more, of different names: a sum of models needs two senders",
+            ),
+        ):
+            if not holds:
+                raise ConfigError(
+                    "cannot be agreed on", where=where, found=found, expected=expected
+                )
+        if (self.graph.sum(axis=1) - 1).max() < MIN_SENDERS:
+            raise ConfigError(
+                "nobody has two neighbours, so that no model may ever be averaged",
+                where="topology",
+                found=self.topology,
+            )
+
+    @property
+    def _known_topology(self) -> bool:
+        return not isinstance(self.topology, str) or self.topology in TOPOLOGIES
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Who is beside whom, bool (N, N)."""
+        if isinstance(self.topology, str):
+            return TOPOLOGIES[self.topology](len(self.participants))
+        return graph_of_edges(self.participants, self.topology)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """W (N, N) before the first alignment."""
+        return WEIGHTINGS[self.weighting](self.graph)
+
+    @cached_property
+    def stacked(self) -> Stacked:
+        """The architecture that all participants share."""
+        return Stacked(
+            architecture(self.network, self.shape, self.classes),
+            dtype=torch.float64 if self.double else torch.float32,
+        )
+
+    @cached_property
+    def alignment(self) -> AlignmentPlan:
+        """The plan of every alignment."""
+        return plan_alignment(
+            AlignmentWish(
+                dimension=self.stacked.trained,
+                sketch=self.sketch,
+                flooding_bits=self.flooding_bits,
+            )
+        )
+
+    @cached_property
+    def sums(self) -> WeightedSums[Any, Any]:
+        """How sums are formed."""
+        return get_averaging(self.averaging)
+
+    @cached_property
+    def sum_plan(self) -> SumPlan:
+        """The plan of every sum."""
+        return plan_sum(
+            self.averaging,
+            SumWish(
+                parameters=self.stacked.length,
+                senders=max(MIN_SENDERS, int(self.graph.sum(axis=1).max()) - 1),
+                bound=self.bound,
+                precision=self.precision,
+                flooding_bits=self.flooding_bits,
+            ),
+        )
+
+    @cached_property
+    def digest(self) -> bytes:
+        """32 bytes over every constant, both plans and the version of the protocol."""
+        facts = {name: value for name, value in vars(self).items() if name in _CONSTANTS}
+        encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, self.sum_plan.digest.hex()))
+        return hashlib.sha256(b"securefair gossip agreement\0" + encoded).digest()
+
+    def sketch_seed(self, round: int) -> bytes:
+        """Public seed of the sketches of one round: errors of different rounds are independent."""
+        return json.dumps([self.seed, round]).encode()
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Most bytes of every field of every message."""
+        inner, sums = self.alignment.inner, self.sum_plan
+        return Limits(
+            public_key=inner.public_key_bytes,
+            evaluation_keys=sums.public_key_bytes,
+            features=0,
+            basis=0,
+            predictions=max(inner.query_bytes, 8 * inner.query.count * inner.params.ring_degree),
+            answer=inner.answer_bytes,
+            sum_request=sums.request_bytes,
+            sum_names=MAX_NAME_BYTES * sums.wish.senders,
+            contribution=sums.contribution_bytes,
+        )
+
+    def machine_settings(self, name: str, disclosure: DisclosureLimits) -> MachineSettings:
+        """Settings of the machine of one participant."""
+        own = self.participants.index(name)
+        return MachineSettings(
+            collaboration=self.digest,
+            forced_every=self.forced_every,
+            always_share=False,
+            disclosure=DisclosurePolicy(
+                release=Release.ALIGNMENT,
+                classes=self.classes,
+                rows=1,
+                teacher_parameters=self.stacked.trained,
+                fraction_per_version=disclosure.fraction,
+                student_total=disclosure.student_total,
+                teacher_total=disclosure.teacher_total,
+            ),
+            round_seconds=self.round_seconds,
+            setup_seconds=self.setup_seconds,
+            gossip=GossipSettings(
+                name=name,
+                neighbours=tuple(
+                    peer
+                    for peer, beside in zip(self.participants, self.graph[own], strict=True)
+                    if beside and peer != name
+                ),
+            ),
+        )
+
+
+_CONSTANTS = frozenset(GossipAgreement.__dataclass_fields__)

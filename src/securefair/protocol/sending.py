@@ -1,0 +1,202 @@
+"""This participant as sender: its part in the sums of those that it shares its model with.
+
+The decision is taken once a round and receiver, by the own weight of that receiver against the
+coin. A part is made at most once for each attempt; a repeated request gets the same bytes. A later
+attempt must lose senders, never gain any, and none follows once a key was given away: two sums
+that differ by one sender would show that sender's model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.protocol import receiving
+from securefair.protocol.jobs import Adapt, Contribute, ReleaseKey
+from securefair.protocol.messages import (
+    Contribution,
+    DeclineReason,
+    Gather,
+    SealKey,
+    Unseal,
+    Withhold,
+)
+from securefair.protocol.settings import MIN_SENDERS
+from securefair.protocol.states import (
+    CONTRIBUTING,
+    ROUND,
+    AskingState,
+    ContributingState,
+    Event,
+)
+from securefair.protocol.turn import Contributing, Turn
+
+
+def adapt(turn: Turn) -> None:
+    """Every alignment is settled: take the local steps, and weigh the neighbours that answered."""
+    opened = tuple(
+        name for name, peer in turn.memory.peers.items() if peer.asking.state is AskingState.OPENED
+    )
+    opinions = tuple(turn.peer(name).reputation for name in opened)
+    turn.run(Adapt(turn.round, opened, opinions))
+
+
+def on_adapted(turn: Turn, job: Adapt, probabilities: Mapping[str, float]) -> None:
+    """Decide who gets the model of this round, and say so."""
+    neighbours = receiving.gossip_of(turn).neighbours
+    if set(probabilities) != set(neighbours):
+        raise LocalProtocolError(
+            "every neighbour needs a probability",
+            where=f"Adapted of round {job.round}",
+            found=sorted(probabilities),
+            expected=sorted(neighbours),
+        )
+    coins = turn.memory.coins
+    shares = {name: 0 < probabilities[name] >= coins[name] for name in neighbours}
+    turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ADAPTED))
+    receiving.offer(turn, shares)
+
+
+def on_gather(turn: Turn, name: str, message: Gather) -> None:
+    """Repeat, refuse or make this participant's part."""
+    _check_due(turn, name, message.round)
+    if message.round < turn.round - turn.settings.keep_rounds:
+        turn.send(name, Withhold(message.round, message.attempt, DeclineReason.STALE))
+        return
+    _check_gather(turn, name, message)
+    known = turn.memory.averaging.contributing.get((name, message.round))
+    if known is not None and message == known.gather:
+        if known.reply is not None:
+            turn.send(name, known.reply)
+        return
+    if known is not None:
+        _check_later_attempt(name, known, message)
+    before = CONTRIBUTING.initial if known is None else known.state
+    _set(turn, name, Contributing(message, CONTRIBUTING.next(before, Event.GATHER)))
+    if known is None:  # another attempt replaces this one: the receiver gets one sum at most
+        ledger = turn.memory.ledger.with_sum(name)
+        turn.memory = replace(turn.memory, ledger=ledger)
+    turn.run(Contribute(name, message.round, message.attempt, message.senders, message.request))
+
+
+def on_contributed(turn: Turn, job: Contribute, payload: bytes) -> None:
+    """Send the part, unless the receiver has gone on to another attempt."""
+    part = _under_way(turn, job)
+    if part is not None:
+        reply = Contribution(job.round, job.attempt, payload)
+        state = CONTRIBUTING.next(part.state, Event.SEALED)
+        _set(turn, job.peer, replace(part, state=state, reply=reply))
+        turn.send(job.peer, reply)
+
+
+def on_contribute_failed(turn: Turn, job: Contribute) -> None:
+    """Say that there is no part, so that the receiver need not wait."""
+    part = _under_way(turn, job)
+    if part is not None:
+        reply = Withhold(job.round, job.attempt, DeclineReason.FAILED)
+        state = CONTRIBUTING.next(part.state, Event.SEALING_FAILED)
+        _set(turn, job.peer, replace(part, state=state, reply=reply))
+        turn.send(job.peer, reply)
+
+
+def on_unseal(turn: Turn, name: str, message: Unseal) -> None:
+    """Give the key of the last attempt away, once; again the same to whoever asks again."""
+    part = turn.memory.averaging.contributing.get((name, message.round))
+    if message.round < turn.round - turn.settings.keep_rounds:
+        return
+    sealed = part is not None and part.state in (
+        ContributingState.SEALED,
+        ContributingState.UNSEALED,
+    )
+    if part is None or not sealed or part.gather.attempt != message.attempt:
+        raise RemoteProtocolError(
+            "asked for a key that does not exist",
+            culprit=name,
+            where=f"round {message.round}, attempt {message.attempt}",
+            expected="the last attempt, after its part was sent",
+        )
+    if part.key is not None:
+        turn.send(name, part.key)
+    elif part.state is ContributingState.SEALED:
+        state = CONTRIBUTING.next(part.state, Event.KEY_ASKED)
+        _set(turn, name, replace(part, state=state))
+        turn.run(ReleaseKey(name, message.round, message.attempt, part.gather.senders))
+
+
+def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
+    """Send the key, and keep it for repeated requests."""
+    part = turn.memory.averaging.contributing.get((job.peer, job.round))
+    if part is not None:
+        message = SealKey(job.round, job.attempt, key)
+        _set(turn, job.peer, replace(part, key=message))
+        turn.send(job.peer, message)
+
+
+def on_release_failed(turn: Turn, job: ReleaseKey) -> None:
+    """Without its key the part is worth nothing; the receiver keeps its own model."""
+    turn.send(job.peer, Withhold(job.round, job.attempt, DeclineReason.FAILED))
+
+
+def _check_due(turn: Turn, name: str, round_number: int) -> None:
+    """Refuse a receiver whom nothing was offered."""
+    averaging = turn.memory.averaging
+    kept = round_number >= turn.round - turn.settings.keep_rounds
+    if kept and not averaging.offered.get(round_number, {}).get(name):
+        raise RemoteProtocolError(
+            "asks for a model that it was not offered",
+            culprit=name,
+            where=f"round {round_number}",
+        )
+
+
+def _check_gather(turn: Turn, name: str, message: Gather) -> None:
+    own, senders = receiving.gossip_of(turn).name, message.senders
+    known = set(turn.memory.peers) | {own}
+    if (
+        len(senders) < MIN_SENDERS
+        or list(senders) != sorted(set(senders))
+        or own not in senders
+        or name in senders
+        or not set(senders) <= known
+    ):
+        raise RemoteProtocolError(
+            "asks for a sum over impossible senders",
+            culprit=name,
+            where=f"round {message.round}, attempt {message.attempt}",
+            found=", ".join(senders),
+            expected=f"at least {MIN_SENDERS} participants in ascending order, {own} among them "
+            "and the receiver not",
+        )
+
+
+def _check_later_attempt(name: str, known: Contributing, message: Gather) -> None:
+    before = known.gather
+    if known.state is ContributingState.UNSEALED:
+        problem = "asks for another sum after a key was given away"
+    elif message.attempt <= before.attempt:
+        problem = "asks for two sums in one attempt"
+    elif not set(message.senders) < set(before.senders):
+        problem = "repeats a sum without losing a sender"
+    else:
+        return
+    raise RemoteProtocolError(
+        problem,
+        culprit=name,
+        where=f"round {message.round}",
+        found=f"attempt {message.attempt} over {', '.join(message.senders)}",
+        expected=f"attempt {before.attempt} over {', '.join(before.senders)}, or fewer later",
+    )
+
+
+def _under_way(turn: Turn, job: Contribute) -> Contributing | None:
+    """The part that the job was to make, if it is still wanted."""
+    part = turn.memory.averaging.contributing.get((job.peer, job.round))
+    wanted = part is not None and part.gather.attempt == job.attempt
+    return part if wanted else None
+
+
+def _set(turn: Turn, name: str, part: Contributing) -> None:
+    averaging = turn.memory.averaging
+    contributing = {**averaging.contributing, (name, part.gather.round): part}
+    receiving.set_averaging(turn, replace(averaging, contributing=contributing))

@@ -1,0 +1,202 @@
+"""A whole run of participants that average models: rounds, and the records they leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from securefair.collaboration import DisclosureLimits
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import SecureFairError
+from securefair.gossip.agreement import GossipAgreement
+from securefair.gossip.participant import GossipParticipant
+from securefair.model.stacked import Stacked
+from securefair.model.training import Evaluation, OptimizerConfig
+from securefair.protocol.codec import kind_of
+from securefair.protocol.effects import RoundSummary
+from securefair.protocol.jobs import PrepareKeysAndFeatures
+from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
+from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
+from securefair.simulation.network import Link, Network
+
+
+@dataclass(eq=False)
+class GossipRun:
+    """One seed, between participants that exchange bytes only.
+
+    Iterate `rounds` to run it; the other attributes grow with every round.
+
+    Attributes:
+        kept_own: how often a participant kept its own model, having fewer than two senders.
+        lost: how often a sender that shared did not contribute in time.
+    """
+
+    algorithm: str
+    agreement: GossipAgreement
+    engine: Engine[GossipParticipant]
+    network: Network
+    exchanges: list[ExchangeRecord] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    finished: int = 0
+    kept_own: int = 0
+    lost: int = 0
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run up to so many rounds; one record each, as soon as it is over.
+
+        Raises:
+            SecureFairError: a participant's own step failed: its training diverged, or left the
+                range that sums are planned for.
+        """
+        for number in range(self.finished, count):
+            log = self.engine.round(number)
+            _check_own_work(number, log)
+            self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
+            self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+            self.kept_own += sum(not s.combined for s in log.summaries.values())
+            self.lost += sum(len(s.lost) for s in log.summaries.values())
+            self.exchanges += self._exchanges(number, log)
+            self.finished = number + 1
+            yield self._record(number, log)
+
+    @property
+    def ledger(self) -> list[LedgerRow]:
+        """What every participant has disclosed so far."""
+        return [
+            row
+            for name, participant in self.engine.participants.items()
+            for row in participant.machine.ledger.rows(algorithm=self.algorithm, teacher=name)
+        ]
+
+    @property
+    def traffic(self) -> list[TrafficRow]:
+        """Bytes by sender, receiver and message type so far."""
+        return self.network.traffic_rows(self.algorithm)
+
+    def _exchanges(self, number: int, log: RoundLog) -> Iterator[ExchangeRecord]:
+        participants = self.engine.participants
+        for receiver, summary in log.summaries.items():
+            for sender in dict.fromkeys((*summary.asked, *summary.offered)):
+                size = log.sizes.get((receiver, sender), ExchangeBytes())
+                notes, peers = (participants[one].rounds[number] for one in (receiver, sender))
+                yield ExchangeRecord(
+                    algorithm=self.algorithm,
+                    round=number,
+                    student=receiver,
+                    teacher=sender,
+                    answered=sender in summary.opened or sender in summary.combined,
+                    bytes_up=size.up,
+                    bytes_down=size.down,
+                    teacher_seconds=peers.answered_seconds.get(receiver, 0.0),
+                    student_seconds=notes.asked_seconds.get(sender, 0.0),
+                )
+
+    def _record(self, number: int, log: RoundLog) -> RoundRecord:
+        participants = list(self.engine.participants.values())
+        names, stacked = [p.name for p in participants], self.agreement.stacked
+        trained = [_evaluated(stacked, p.learners.vectors, p.data.train) for p in participants]
+        tested = [_evaluated(stacked, p.learners.vectors, p.data.test) for p in participants]
+        summaries = [log.summaries[name] for name in names]
+        beside = self.agreement.graph
+        weights: Matrix = [
+            [float(w) if beside[i, j] and i != j else None for j, w in enumerate(p.row.weights)]
+            for i, p in enumerate(participants)
+        ]
+        alignment: Matrix = [
+            [p.rounds[number].alignment.get(name) for name in names] for p in participants
+        ]
+        return RoundRecord(
+            algorithm=self.algorithm,
+            round=number,
+            forced=summaries[0].forced,
+            accuracy=[e.accuracy for e in tested],
+            cross_entropy=[e.cross_entropy for e in trained],
+            reputation=weights,
+            alignment=alignment,
+            distillation_loss=[[None] * len(names) for _ in names],
+            asked=[[name in s.offered for name in names] for s in summaries],
+            answered=[[name in s.combined for name in names] for s in summaries],
+            numbers_sent=self._sent(names, summaries),
+        )
+
+    def _sent(self, names: Sequence[str], summaries: Sequence[RoundSummary]) -> list[int]:
+        """By each participant: a model for every sum it is in, a number for every alignment."""
+        length = self.agreement.stacked.length
+        return [
+            sum(length * (name in s.combined) + (name in s.opened) for s in summaries)
+            for name in names
+        ]
+
+
+def start_gossip(
+    algorithm: str,
+    data: Sequence[ParticipantData],
+    agreement: GossipAgreement,
+    optimizer: OptimizerConfig,
+    *,
+    pretraining_epochs: int = 0,
+    seed: int,
+    backend: str,
+    disclosure: DisclosureLimits | None = None,
+    link: Link | None = None,
+    links: Mapping[tuple[str, str], Link] | None = None,
+) -> GossipRun:
+    """Participants with keys and one initial network, ready for round 0.
+
+    Args:
+        algorithm: the name that records carry.
+        data: one entry a participant, in the agreement's order.
+        agreement: what was agreed.
+        optimizer: of everyone's local steps.
+        pretraining_epochs: everyone alone, before round 0.
+        seed: of batches, coins and the network's faults.
+        backend: encryption engine of alignments.
+        disclosure: the same limits for everyone.
+        link: of the network between all pairs; instantaneous by default.
+        links: particular directions, by (sender, receiver).
+    """
+    participants = [
+        GossipParticipant(
+            own,
+            agreement,
+            optimizer,
+            pretraining_epochs=pretraining_epochs,
+            seed=seed,
+            backend=backend,
+            disclosure=disclosure,
+        )
+        for own in data
+    ]
+    for participant in participants:
+        participant.train_alone()
+    network = Network(
+        [p.name for p in participants],
+        classify=kind_of,
+        link=link,
+        links=links,
+        rng=np.random.default_rng(seed),
+    )
+    engine = Engine(participants, agreement, network, seed=seed)
+    return GossipRun(algorithm=algorithm, agreement=agreement, engine=engine, network=network)
+
+
+def _check_own_work(number: int, log: RoundLog) -> None:
+    """Stop where a participant failed by its own fault; peers' faults are only recorded."""
+    for name, failed in log.failures:
+        if isinstance(failed.job, PrepareKeysAndFeatures):
+            raise SecureFairError(failed.error, where=f"{name}, round {number}")
+    for name, summary in log.summaries.items():
+        if summary.step_error:
+            raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
+
+
+def _evaluated(stacked: Stacked, vectors: torch.Tensor, samples: Samples) -> Evaluation:
+    features = torch.from_numpy(samples.features).to(stacked.dtype)
+    labels = torch.tensor(samples.labels)
+    logits = stacked.logits(vectors, features, shared=True)[0]
+    hits = (logits.argmax(dim=1) == labels).double().mean()
+    return Evaluation(accuracy=float(hits), cross_entropy=float(cross_entropy(logits, labels)))
