@@ -292,3 +292,46 @@ def alignment(
         typer.echo(msgspec.json.encode(measured).decode())
     else:
         Console().print(alignment_table(measured))
+
+
+@app.command()
+def averaging(
+    parameters: Annotated[int, typer.Option(min=1, help="Of everyone's model.")] = 1_000_000,
+    averaging: Annotated[
+        str, typer.Option(help="How sums are formed: masked, ckks, crypten or clear.")
+    ] = "masked",
+    senders: Annotated[int, typer.Option(help="Peers whose models are summed.")] = 3,
+    bound: Annotated[float, typer.Option(help="Largest parameter in magnitude.")] = 16.0,
+    precision: Annotated[
+        float, typer.Option(help="Largest error of a parameter over the bound.")
+    ] = 2.0**-16,
+    flooding_bits: FloodingOption = 40,
+    threads: ThreadsOption = None,
+    repeats: RepeatsOption = 5,
+    json: JsonOption = False,
+) -> None:
+    """One private weighted sum of models: time and bytes for each sender, error, memory.
+
+    Example: securefair profile averaging --parameters 1000000 --averaging ckks --json
+    """
+    import msgspec
+    from rich.console import Console
+
+    from securefair.averaging import SumWish
+    from securefair.profiling.averaging import profile_averaging
+    from securefair.profiling.averaging_table import averaging_table
+    from securefair.threads import cores, set_threads
+
+    set_threads(threads or cores())
+    wish = SumWish(
+        parameters=parameters,
+        senders=senders,
+        bound=bound,
+        precision=precision,
+        flooding_bits=flooding_bits,
+    )
+    measured = profile_averaging(averaging, wish, repeats=repeats)
+    if json:
+        typer.echo(msgspec.json.encode(measured).decode())
+    else:
+        Console().print(averaging_table(measured))

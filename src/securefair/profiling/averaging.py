@@ -1,0 +1,177 @@
+"""What a private weighted sum costs here for each sender, next to sending models in the clear."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.averaging import (
+    Contributions,
+    Gathering,
+    SumKeys,
+    SumPlan,
+    SumWish,
+    WeightedSums,
+    contribute,
+    get_averaging,
+    open_sum,
+    plan_sum,
+    release,
+)
+from securefair.averaging.contributions import KEY_BYTES
+from securefair.averaging.gathering import SESSION_BYTES
+from securefair.ckks.backends import kernels
+from securefair.profiling.measure import Stopwatch, medians, peak_memory, reset_peak_memory
+
+RECEIVER = "receiver"
+SPREAD = 0.1
+"""Deviation of invented parameters: of the order of a network's."""
+
+
+class AveragingProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums as measured: medians of the times, the largest of the errors.
+
+    An edge is one sender's part of one sum: its request, its contribution and its key, and its
+    share of what the receiver does.
+
+    Attributes:
+        averaging: the implementation.
+        wish: what was asked for.
+        seconds_per_edge: asking, contributing and opening, over the senders; all of them take
+            turns in this process.
+        stages: the same by stage: ask, contribute, open.
+        bytes_per_edge: request, contribution and key.
+        clear_bytes_per_edge: the parameters as float32.
+        public_key_bytes: once per participant and collaboration.
+        max_abs_error: largest difference of a coordinate from the exact sum, over all repeats.
+        error_bound: what the plan promises for it.
+        peak_rss_mb: largest memory of this process and its children, all senders' messages and
+            the receiver together.
+        first_seconds: the whole of the first sum, which is not counted: it fills caches and may
+            start processes.
+    """
+
+    averaging: str
+    wish: SumWish
+    seconds_per_edge: float
+    stages: dict[str, float]
+    bytes_per_edge: int
+    clear_bytes_per_edge: int
+    public_key_bytes: int
+    max_abs_error: float
+    error_bound: float
+    peak_rss_mb: float
+    first_seconds: float
+    hides_weights: bool
+    hides_parameters: bool
+    threads: int
+    repeats: int
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """A receiver with its senders, who invent parameters and sum them.
+
+    Attributes:
+        sums, plan: the implementation and what it plans.
+        keys: everyone's, by name.
+        weights: a row of a mixing matrix without the receiver's own entry.
+    """
+
+    sums: WeightedSums[Any, Any]
+    plan: SumPlan
+    keys: dict[str, SumKeys]
+    weights: dict[str, float]
+
+    @classmethod
+    def of(cls, name: str, wish: SumWish) -> Rehearsal:
+        """Keys and weights for a wish.
+
+        Raises:
+            PlanError: the wish cannot be granted.
+            BackendUnavailableError: there is no such implementation here.
+        """
+        plan, sums = plan_sum(name, wish), get_averaging(name)
+        senders = [f"sender{i:04}" for i in range(wish.senders)]
+        row = np.random.default_rng(0).dirichlet(np.ones(wish.senders + 1)).tolist()
+        keys = {name: sums.generate_keys(plan) for name in (*senders, RECEIVER)}
+        return cls(sums, plan, keys, dict(zip(senders, row, strict=False)))
+
+    def vector(self, sender: int) -> NDArray[np.float32]:
+        """Invented parameters, the same every time, float32 (parameters,)."""
+        rng, bound = np.random.default_rng(sender), self.plan.wish.bound
+        drawn = rng.standard_normal(self.plan.wish.parameters, dtype=np.float32)
+        drawn *= SPREAD * min(1.0, bound)
+        return np.clip(drawn, -bound, bound, out=drawn)
+
+    def run(self, round: int, watch: Stopwatch) -> float:
+        """One sum; its largest error. One sender's parameters are in memory at a time."""
+        gathering = Gathering.of(bytes(SESSION_BYTES), round, RECEIVER, self.weights)
+        publics = {name: keys.public for name, keys in self.keys.items()}
+        receiver = self.keys[RECEIVER]
+        expected = np.zeros(self.plan.wish.parameters)
+        sealed, released = {}, {}
+        with watch.stage("ask"):
+            requests = self.sums.ask(self.plan, receiver, gathering, self.weights)
+        for index, (name, weight) in enumerate(self.weights.items()):
+            vector = self.vector(index)
+            expected += weight * vector.astype(np.float64)
+            with watch.stage("contribute"):
+                memory, sealed[name] = contribute(
+                    Contributions(),
+                    self.sums,
+                    self.plan,
+                    self.keys[name],
+                    publics,
+                    gathering,
+                    name,
+                    requests[name],
+                    vector,
+                )
+                _, released[name] = release(memory, gathering)
+            del vector, memory
+        with watch.stage("open"):
+            total = open_sum(self.sums, self.plan, receiver, gathering, sealed, released)
+        np.subtract(total, expected, out=total)
+        return float(np.abs(total, out=total).max())
+
+
+def profile_averaging(name: str, wish: SumWish, *, repeats: int = 5) -> AveragingProfile:
+    """Sum invented parameters, several times.
+
+    Raises:
+        PlanError: the wish cannot be granted.
+        BackendUnavailableError: there is no such implementation here.
+    """
+    rehearsal = Rehearsal.of(name, wish)
+    gc.collect()
+    reset_peak_memory()
+    runs, errors = [], []
+    for round in range(repeats + 1):
+        watch = Stopwatch()
+        errors.append(rehearsal.run(round, watch))
+        runs.append(watch.seconds | {"whole": sum(watch.seconds.values())})
+    seconds = {stage: value / wish.senders for stage, value in medians(runs[1:]).items()}
+    plan = rehearsal.plan
+    return AveragingProfile(
+        averaging=name,
+        wish=wish,
+        seconds_per_edge=seconds.pop("whole"),
+        stages=seconds,
+        bytes_per_edge=plan.request_bytes + plan.contribution_bytes + KEY_BYTES,
+        clear_bytes_per_edge=plan.clear_bytes,
+        public_key_bytes=plan.public_key_bytes,
+        max_abs_error=max(errors),
+        error_bound=plan.error_bound,
+        peak_rss_mb=peak_memory() / 1e6,
+        first_seconds=runs[0]["whole"],
+        hides_weights=rehearsal.sums.hides_weights,
+        hides_parameters=rehearsal.sums.hides_parameters,
+        threads=kernels.describe().threads,
+        repeats=repeats,
+    )
