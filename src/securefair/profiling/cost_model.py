@@ -6,7 +6,8 @@ errors, so that small exchanges count as much as large ones:
     keys      1, residues of a relinearisation key
     encrypt   1, residues of the encrypted features and basis
     query     1, residues of the encrypted predictions; for releases that send them, every round
-    receive   the same, residues beyond what the C library keeps for reuse
+    import    1, residues of a relinearisation key
+    receive   1, residues of the encrypted features and basis, of them beyond what C reuses
     prepare   entries of the kernel over the student's samples: formed, or else 1, approximated
     answer    1, multiply-adds, residues of encryptions of zero, bytes moved (`cost`)
     open      1, residues of the answer, samples
@@ -39,6 +40,7 @@ QUANTITIES = {
     "encrypt_seconds": 2,
     "query_seconds": 2,
     "prepare_seconds": 3,
+    "import_seconds": 2,
     "receive_seconds": 3,
     "answer_seconds": 4,
     "open_seconds": 3,
@@ -132,6 +134,7 @@ def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
         "encrypt_seconds": (1.0, upload),
         "query_seconds": (float(query > 0), query),
         "prepare_seconds": (exact, float(approximated > 0), approximated),
+        "import_seconds": (1.0, key),
         "receive_seconds": (1.0, upload, max(0, upload - REUSED_RESIDUES)),
         "answer_seconds": (1.0, work.multiply_adds, zeros, work.bytes),
         "open_seconds": (1.0, plan.answer_bytes / WORD, samples),

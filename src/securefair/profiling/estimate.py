@@ -83,7 +83,11 @@ def estimate(
         forced_every=forced_every,
         sharing=sharing,
         answers=answers,
-        teacher_hours=(peers * price["receive_seconds"] + answers * price["answer_seconds"]) / HOUR,
+        teacher_hours=(
+            peers * (price["import_seconds"] + price["receive_seconds"])
+            + answers * price["answer_seconds"]
+        )
+        / HOUR,
         student_hours=(
             price["key_seconds"]
             + price["encrypt_seconds"]

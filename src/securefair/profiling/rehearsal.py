@@ -29,8 +29,9 @@ from securefair.profiling.trace import stage_name
 
 Array = NDArray[np.float64]
 
-EPOCH, QUERY, RECEIVE, ANSWER = "epoch", "query", "receive", "answer"
-"""Totals: the student's upload and each of its queries, the teacher's two halves."""
+EPOCH, QUERY = "epoch", "query"
+IMPORT, RECEIVE, ANSWER = "import", "receive", "answer"
+"""Totals: the student's upload and each of its queries; the teacher's keys, upload and answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def rehearse(
             reconstructor = Reconstructor(material.samples, rows, plan.noise_std)
     factors = _encrypt_factors(material, rows, keys, stages, totals)
 
-    with stages.stage("load_keys"):
+    with totals.stage(IMPORT), stages.stage("load_keys"):
         evaluator = _timed(backend.evaluator(plan.params, keys.public), plan, stages)
     with totals.stage(RECEIVE):
         received = steps.receive(evaluator, plan.features, features, plan.blocks)

@@ -3,8 +3,8 @@
 Exchanges over a grid of samples and features give the model. One off the grid, which the fit
 never saw, says how far it can be trusted, and so do encrypted rounds among several participants.
 The grid is measured several times over, in turn, and the shortest times count: what else happens
-on the machine only ever adds to them. The teacher's are times of its processor on one thread: what
-the same work takes on a core of its own.
+on the machine only ever adds to them. They are times of the processor on one thread, where nothing
+is done by child processes: what the same work takes on a core of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from securefair.profiling.cost_model import CostModel, fit_model
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.head import describe_machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
-from securefair.profiling.rehearsal import ANSWER, RECEIVE, invent, rehearse
+from securefair.profiling.rehearsal import ANSWER, IMPORT, RECEIVE, invent, rehearse
 from securefair.profiling.watched import start_watched
 from securefair.threads import set_threads
 
@@ -37,6 +37,7 @@ HELD_OUT = (7000, 100)
 PARTICIPANTS = (2, 3, 4)
 ROUNDS = 3
 REPEATS = 3
+TEACHER = ("import_seconds", "receive_seconds", "answer_seconds")
 
 
 class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,13 +155,13 @@ def profile_scale(
 
 
 def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
-    material, engine, keys = invent(plan), get_backend(backend), Stopwatch()
+    material, engine, keys = invent(plan), get_backend(backend), Stopwatch(time.process_time)
     gc.collect()
     reset_peak_memory()
     with keys.stage("keys"):
         owned = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
     rehearse(material, engine, owned, Stopwatch(), Stopwatch())  # memory of this size is there now
-    stages, totals = Stopwatch(), Stopwatch(time.process_time)
+    stages, totals = Stopwatch(time.process_time), Stopwatch(time.process_time)
     rehearse(material, engine, owned, stages, totals)
     student, basis = stages.seconds, plan.wish.student_basis
     factors = student.get("encrypt_query", 0.0)
@@ -169,6 +170,7 @@ def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
         "encrypt_seconds": student["pack"] + student["encrypt"] + (factors if basis else 0.0),
         "query_seconds": 0.0 if basis else factors,
         "prepare_seconds": student.get("prepare", 0.0),
+        "import_seconds": totals.seconds[IMPORT],
         "receive_seconds": totals.seconds[RECEIVE],
         "answer_seconds": totals.seconds[ANSWER],
         "open_seconds": student["open"] + student.get("reconstruct", 0.0),
@@ -198,7 +200,7 @@ def _point(plan: ExchangePlan, measured: dict[str, float], model: CostModel) -> 
 
 
 def _teacher(seconds: dict[str, float]) -> float:
-    return seconds["receive_seconds"] + seconds["answer_seconds"]
+    return sum(seconds[name] for name in TEACHER)
 
 
 def _collaborate(

@@ -10,7 +10,7 @@ from rich.text import Text
 from securefair.circuit.wish import Wish
 from securefair.profiling.cost_model import CostModel
 from securefair.profiling.estimate import Estimate
-from securefair.profiling.scale import ScaleProfile
+from securefair.profiling.scale import TEACHER, ScaleProfile
 from securefair.report.wording import count, data_size, duration, percent
 
 MEGA, GIGA = 1e6, 1e9
@@ -40,7 +40,7 @@ def scale_table(profile: ScaleProfile) -> RenderableType:
             count(point.samples),
             count(point.features),
             f"{point.bytes / MEGA:.1f}",
-            *(f"{(d['receive_seconds'] + d['answer_seconds']) * 1e3:.1f}" for d in (was, said)),
+            *(f"{sum(d[name] for name in TEACHER) * 1e3:.1f}" for d in (was, said)),
             *(f"{d['encrypt_seconds']:.2f}" for d in (was, said)),
             *(f"{d['peak_bytes'] / MEGA:.0f}" for d in (was, said)),
         )
@@ -62,13 +62,11 @@ def scale_table(profile: ScaleProfile) -> RenderableType:
 
 def estimate_text(found: Estimate, model: CostModel, wish: Wish) -> RenderableType:
     """A hospital's whole collaboration in a few lines, and how far to trust them."""
-    grid = Table(
-        title=f"A hospital's cost: {found.participants} participants, {found.rounds} rounds, "
-        f"sharing {found.sharing:g}",
-        title_justify="left",
-        box=box.SIMPLE,
-        show_header=False,
+    title = (
+        f"A hospital's cost: {found.participants} participants, {found.rounds} rounds, "
+        f"sharing {found.sharing:g}"
     )
+    grid = Table(box=box.SIMPLE, show_header=False)
     grid.add_row("Answers given, and opened", f"{found.answers:,.0f}")
     grid.add_row("Computing as teacher", duration(found.teacher_hours * 3600))
     grid.add_row("Computing as student", duration(found.student_hours * 3600))
@@ -82,7 +80,7 @@ def estimate_text(found: Estimate, model: CostModel, wish: Wish) -> RenderableTy
             f"Extrapolated: measured were {count(b0)} to {count(b1)} samples of {count(d0)} to "
             f"{count(d1)} features."
         )
-    return Group(grid, Text("\n".join(lines)))
+    return Group(Text(title), grid, Text("\n".join(lines)))
 
 
 def _off(error: float) -> str:

@@ -120,7 +120,7 @@ def test_an_estimate_adds_up_by_hand(model: CostModel) -> None:
     answers = 3 * (2 + 0.25 * 8)  # rounds 0 and 5 are forced
     assert found.answers == answers
     assert found.teacher_hours * 3600 == pytest.approx(
-        3 * price["receive_seconds"] + answers * price["answer_seconds"]
+        3 * (price["import_seconds"] + price["receive_seconds"]) + answers * price["answer_seconds"]
     )
     assert found.hours == found.teacher_hours + found.student_hours
     assert found.gigabytes_up * 1e9 == 3 * (plan.key_bytes + plan.feature_bytes)
