@@ -1,7 +1,8 @@
 """Who holds which samples of a pooled data set: seeded partitioners behind one small interface.
 
 `interface` says what a partitioner promises, `sizes` makes participants unequal in how much they
-hold, `classes` in which classes, `natural` follows a column such as the hospital.
+hold, `classes` in which classes, `counts` in both as prescribed, `natural` follows a column such
+as the hospital, and `following` divides a test set like the training samples.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from securefair.data.partition.classes import (
     DirichletPartitioner,
     PathologicalPartitioner,
 )
+from securefair.data.partition.counts import CountsPartitioner
 from securefair.data.partition.interface import Partitioner
 from securefair.data.partition.natural import NaturalIdPartitioner
 from securefair.data.partition.sizes import (
@@ -37,6 +39,7 @@ PARTITIONERS: Mapping[str, type[Partitioner]] = MappingProxyType(
 __all__ = [
     "PARTITIONERS",
     "ClassLadderPartitioner",
+    "CountsPartitioner",
     "DirichletPartitioner",
     "IidPartitioner",
     "ImbalancedPartitioner",

@@ -16,13 +16,21 @@ class NaturalIdPartitioner:
 
     Args:
         ids: the identifier of each sample, in the order of the labels.
+        classes_each: of how many of its classes, drawn at random, each participant keeps its
+            samples; the others are left out (DPFL takes further classes from FEMNIST's writers,
+            which ones stands in a file that it does not print). None for all.
     """
 
     ids: tuple[str | int, ...]
+    classes_each: int | None = None
 
     def __post_init__(self) -> None:
         if not self.ids:
             raise ConfigError("no identifiers", where="ids")
+        if self.classes_each is not None and self.classes_each < 1:
+            raise ConfigError(
+                "out of range", where="classes_each", found=self.classes_each, expected=">= 1"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,4 +54,11 @@ class NaturalIdPartitioner:
         rows: dict[str | int, list[int]] = {}
         for row, name in enumerate(self.ids):
             rows.setdefault(name, []).append(row)
-        return [rng.permutation(np.array(own, dtype=np.int64)) for own in rows.values()]
+        parts = [rng.permutation(np.array(own, dtype=np.int64)) for own in rows.values()]
+        if self.classes_each is None:
+            return parts
+        return [part[np.isin(labels[part], self._kept(labels[part], rng))] for part in parts]
+
+    def _kept(self, own: Indices, rng: np.random.Generator) -> Indices:
+        """The classes that a participant with these labels keeps."""
+        return rng.permutation(np.unique(own))[: self.classes_each]
