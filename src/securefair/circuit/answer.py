@@ -16,12 +16,15 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.circuit.bands import BandedMap
 from securefair.circuit.head import head_logits
+from securefair.circuit.network import Chunk, network_logits
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.wish import Wish
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherTensor
+from securefair.errors import EncryptionError
 
 P = TypeVar("P")
 
@@ -34,13 +37,13 @@ class Inputs(Generic[P]):
     """What the student uploaded, block by block.
 
     Attributes:
-        features: d ciphertexts a block.
+        features: d ciphertexts a block; of a network also chunks to be loaded.
         factors: predictions (M) or basis rows (q) a block; empty where nothing is multiplied.
         signs: (blocks,) +1 or -1, under which blocks of a public projection are added.
         coefficients: (q,) released coefficients of a public projection.
     """
 
-    features: Sequence[CipherTensor[P]]
+    features: Sequence[CipherTensor[P] | Sequence[Chunk[P]]]
     factors: Sequence[CipherTensor[P]]
     signs: NDArray[np.int64]
     coefficients: NDArray[np.int64]
@@ -51,12 +54,25 @@ def answer(
     wish: Wish,
     schedule: Schedule,
     specs: Sequence[AffineSpec],
-    layers: Sequence[AffineLayer | None],
+    layers: Sequence[AffineLayer | BandedMap | None],
     inputs: Inputs[P],
 ) -> list[Released]:
     """One released tensor; for `logits` one a block."""
+    logits = [
+        block_logits(evaluator, wish, schedule, specs, layers, block) for block in inputs.features
+    ]
+    return release_of(evaluator, wish, schedule, logits, inputs)
+
+
+def release_of(
+    evaluator: Evaluator[P],
+    wish: Wish,
+    schedule: Schedule,
+    logits: Sequence[CipherTensor[P]],
+    inputs: Inputs[P],
+) -> list[Released]:
+    """What leaves of the logits of all blocks; the features among the inputs are not read."""
     flooding_bits = wish.flooding_bits
-    logits = [head_logits(evaluator, block, specs, layers) for block in inputs.features]
     if wish.release == "logits":
         return [release(evaluator, flooding_bits, schedule, block, None) for block in logits]
     if wish.multiplies:
@@ -68,6 +84,24 @@ def answer(
         return [release(evaluator, flooding_bits, schedule, total, CONSTANT)]
     total = signed_sum(evaluator, logits, inputs.signs)
     return [release(evaluator, flooding_bits, schedule, total, inputs.coefficients)]
+
+
+def block_logits(
+    evaluator: Evaluator[P],
+    wish: Wish,
+    schedule: Schedule,
+    specs: Sequence[AffineSpec],
+    layers: Sequence[AffineLayer | BandedMap | None],
+    features: CipherTensor[P] | Sequence[Chunk[P]],
+) -> CipherTensor[P]:
+    """Logits (M ciphertexts) of one block, by the head or the network that was wished for."""
+    if wish.network:
+        return network_logits(evaluator, features, specs, schedule.stages, wish.network, layers)
+    if not isinstance(features, CipherTensor):
+        raise EncryptionError("a head reads its features as a whole")
+    return head_logits(
+        evaluator, features, specs, [m for m in layers if not isinstance(m, BandedMap)]
+    )
 
 
 def multiply(

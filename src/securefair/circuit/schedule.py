@@ -9,6 +9,30 @@ from securefair.ckks.rules import fresh
 from securefair.ckks.tensor import CipherMeta
 
 
+class Settling(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens to values before a step of a network.
+
+    Attributes:
+        relinearize: bring products back to two polynomials.
+        limbs: then divide by the last primes until so many are left.
+    """
+
+    relinearize: bool
+    limbs: int
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """One map of a network.
+
+    Attributes:
+        linear: before the map.
+        square: before its values are squared; None where they are not.
+    """
+
+    linear: Settling
+    square: Settling | None
+
+
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """Scales and levels of one exchange.
 
@@ -21,6 +45,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         relinearize: bring answers back to two polynomials (needs a key from the student).
         flooding_limbs: limbs at which answers are flooded.
         answer_limbs: limbs that travel.
+        stages: of a network, one a map; none for a head, which is neither rescaled nor
+            relinearised inside.
     """
 
     ckks: CkksSpec
@@ -30,6 +56,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     relinearize: bool
     flooding_limbs: int
     answer_limbs: int
+    stages: tuple[Stage, ...] = ()
 
 
 def features_meta(

@@ -23,6 +23,9 @@ MAX_EXACT_BITS = 53 - 31
 MAX_SIZE = 1 << 20
 """Most samples, features, units, classes or numbers: planning takes time in proportion."""
 
+MAX_MAPS = 32
+MAX_LOG2_WEIGHT = 40
+
 MAX_BOUND = 2.0**20
 """Bounds beyond this or below its inverse cannot be meant."""
 
@@ -50,6 +53,35 @@ class HeadBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     logit: float = 32.0
 
 
+class MapPromise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Public promises about one map of a network, and the squares that follow it.
+
+    Attributes:
+        outputs: values that the map computes.
+        summed: how many of their squares make one value of the next map: 0 where they are not
+            squared, 1 for plain squares, 4 for squares under a 2x2 pool.
+        log2_scale: weights are integers, value = integer / 2^log2_scale.
+        max_integer: largest |integer weight|.
+        l1, l2: largest norms of a row of weights.
+        bound: largest |output|, before squares.
+        multiply_adds: products for one sample. It only tells the cost.
+    """
+
+    outputs: int
+    summed: int = 0
+    log2_scale: int
+    max_integer: int
+    l1: float
+    l2: float
+    bound: float
+    multiply_adds: int = 0
+
+    @property
+    def values(self) -> int:
+        """What the next map reads."""
+        return self.outputs // max(1, self.summed)
+
+
 class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An exchange in words a user knows; the planner turns it into parameters.
 
@@ -64,7 +96,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         flooding_bits: s, statistical hiding of all noise that depends on the teacher.
         precision: largest error of a logit over the range of logits.
         weight_bits: bits of the largest integer weight.
-        bounds: public promises about features and models.
+        bounds: public promises about features and models; of a network, features and logits.
+        network: the maps of a whole network instead of a head, `hidden` being 0.
     """
 
     features: int
@@ -78,6 +111,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     precision: float = 2.0**-10
     weight_bits: int = 12
     bounds: HeadBounds = HeadBounds()
+    network: tuple[MapPromise, ...] = ()
 
     @property
     def feature_norm(self) -> float:
@@ -131,6 +165,9 @@ def check_wish(wish: Wish) -> None:
             expected=f"fewer than the student's {wish.samples} samples",
             hint=f"Choose q = {max(1, wish.samples // 2)} or less, or release 'logits' knowingly",
         )
+    if wish.network:
+        _check_network(wish)
+        return
     widest = max(wish.features, wish.hidden)
     if widest.bit_length() + wish.weight_bits > MAX_EXACT_BITS:
         raise PlanError(
@@ -139,6 +176,35 @@ def check_wish(wish: Wish) -> None:
             found=f"{wish.weight_bits} bits for {widest} inputs",
             expected=f"at most {MAX_EXACT_BITS - widest.bit_length()} bits",
             hint="Lower weight_bits, or reduce the features",
+        )
+
+
+def _check_network(wish: Wish) -> None:
+    _within("hidden", wish.hidden, 0, 0)
+    _within("network", len(wish.network), 1, MAX_MAPS)
+    for index, promise in enumerate(wish.network):
+        at = f"network[{index}]"
+        _within(f"{at}.outputs", promise.outputs, 1, MAX_SIZE)
+        _within(f"{at}.summed", promise.summed, 0, promise.outputs)
+        _within(f"{at}.log2_scale", promise.log2_scale, 0, MAX_LOG2_WEIGHT)
+        _within(f"{at}.max_integer", promise.max_integer, 1, (1 << (MAX_WEIGHT_BITS + 1)) - 1)
+        _within(f"{at}.multiply_adds", promise.multiply_adds, 0, MAX_SIZE**2)
+        for field in ("l1", "l2", "bound"):
+            _within(f"{at}.{field}", getattr(promise, field), 1 / MAX_BOUND, MAX_BOUND)
+        if promise.outputs % max(1, promise.summed):
+            raise PlanError(
+                "squares do not divide into equal sums",
+                where=f"{at}.summed",
+                found=promise.summed,
+                expected=f"a divisor of {promise.outputs}",
+            )
+    last = wish.network[-1]
+    if (last.values, last.summed, last.bound) != (wish.classes, 0, wish.bounds.logit):
+        raise PlanError(
+            "a network ends with the logits, unsquared and within their bound",
+            where=f"network[{len(wish.network) - 1}]",
+            found=f"{last.values} values of sums of {last.summed} squares within {last.bound:g}",
+            expected=f"{wish.classes} values within {wish.bounds.logit:g}",
         )
 
 

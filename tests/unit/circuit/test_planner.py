@@ -237,7 +237,8 @@ VARIANTS = {
 
 
 def test_the_digest_changes_with_every_field_of_the_wish():
-    assert set(VARIANTS) == set(Wish.__struct_fields__)
+    # Networks take other values of other fields: test_network_planner.
+    assert set(VARIANTS) == set(Wish.__struct_fields__) - {"network"}
     others = [msgspec.structs.replace(BASE, **{name: value}) for name, value in VARIANTS.items()]
     others += [
         msgspec.structs.replace(BASE, bounds=msgspec.structs.replace(HeadBounds(), **{name: 1.25}))

@@ -1,0 +1,202 @@
+"""Encrypted inference of a whole network: affine maps with squares between them, in streams.
+
+    values -> map -> [relinearise, rescale] -> squares, summed -> [relinearise, rescale] -> ...
+
+Unlike a head, a network rescales between its squares and switches keys where the plan says so:
+best after a pool, when four squares have become one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from securefair.circuit.bands import Band, BandedMap
+from securefair.circuit.schedule import Settling, Stage
+from securefair.circuit.wish import MapPromise, Wish
+from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.patches import Indices
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherTensor
+from securefair.errors import EncryptionError
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk(Generic[P]):
+    """Some of a student's features, loaded when they are needed.
+
+    Attributes:
+        features: (n,) numbers of the features in it.
+        load: reads, checks and expands them.
+    """
+
+    features: Indices
+    load: Callable[[], CipherTensor[P]]
+
+
+def network_specs(wish: Wish) -> tuple[AffineSpec, ...]:
+    """The public side of every map."""
+    specs, inputs = [], wish.features
+    for promise in wish.network:
+        specs.append(
+            AffineSpec(
+                inputs=inputs,
+                outputs=promise.outputs,
+                log2_scale=promise.log2_scale,
+                max_integer=promise.max_integer,
+                l1=promise.l1,
+                l2=promise.l2,
+                bound=promise.bound,
+            )
+        )
+        inputs = promise.values
+    return tuple(specs)
+
+
+def network_logits(
+    evaluator: Evaluator[P],
+    features: CipherTensor[P] | Sequence[Chunk[P]],
+    specs: Sequence[AffineSpec],
+    stages: Sequence[Stage],
+    promises: Sequence[MapPromise],
+    maps: Sequence[object],
+) -> CipherTensor[P]:
+    """Features of one block (d ciphertexts, or chunks of them) -> logits (M ciphertexts).
+
+    Args:
+        evaluator: any backend's.
+        features: all at once, or to be loaded one chunk after the other.
+        specs, stages, promises: public facts, schedule and promises of each map.
+        maps: the maps in bands (`bands.BandedMap`); None for each only where nothing is computed.
+
+    Raises:
+        ModelError: weights exceed what their spec promises.
+        EncryptionError: there are no weights, or chunks do not cover the features.
+    """
+    banded = [each for each in maps if isinstance(each, BandedMap)]
+    if len(banded) == len(specs):
+        chunks = (
+            [Chunk(np.arange(features.meta.count), lambda: features)]
+            if isinstance(features, CipherTensor)
+            else features
+        )
+        return Stream(evaluator, chunks, specs, stages, banded).logits()
+    if banded or not isinstance(features, CipherTensor):
+        raise EncryptionError("a network needs all of its maps", found=len(banded))
+    value = features
+    for spec, stage, promise in zip(specs, stages, promises, strict=True):
+        value = evaluator.linear(settled(evaluator, value, stage.linear), spec, None)
+        if stage.square is not None:
+            value = settled(evaluator, value, stage.square)
+            # Nothing is computed here: any groups of the right size will do.
+            groups = np.zeros((promise.values, promise.summed), dtype=np.int64)
+            value = evaluator.square_sums(value, groups)
+    return value
+
+
+def settled(evaluator: Evaluator[P], value: CipherTensor[P], before: Settling) -> CipherTensor[P]:
+    """Key switch and rescaling as the schedule has them."""
+    if before.relinearize:
+        value = evaluator.relinearize(value)
+    return evaluator.rescale(value, before.limbs)
+
+
+class Stream(Generic[P]):
+    """Demand-driven evaluation: a band is computed when another one reads it, and dropped when
+    all that read it are done.
+
+    Level 0 are the chunks of features, level i the bands of map i, settled for what reads them.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator[P],
+        chunks: Sequence[Chunk[P]],
+        specs: Sequence[AffineSpec],
+        stages: Sequence[Stage],
+        maps: Sequence[BandedMap],
+    ) -> None:
+        self._evaluator = evaluator
+        self._chunks, self._specs, self._stages = chunks, specs, stages
+        self._maps = maps
+        written = [[c.features for c in chunks], *([b.writes for b in m.bands] for m in maps)]
+        counts = [maps[0].inputs, *(m.values for m in maps)]
+        self._places = [_places(units, count) for units, count in zip(written, counts, strict=True)]
+        self._readers = [
+            _readers(places, [band.reads for band in m.bands])
+            for places, m in zip(self._places, maps, strict=False)
+        ]
+        self._kept: dict[tuple[int, int], CipherTensor[P]] = {}
+
+    def logits(self) -> CipherTensor[P]:
+        """The values of the last map, in order."""
+        last = len(self._maps)
+        blocks = [self._unit(last, unit) for unit in range(len(self._maps[-1].bands))]
+        places = self._places[last]
+        if len(blocks) == 1 and np.array_equal(places[:, 1], np.arange(len(places))):
+            return blocks[0]
+        return self._evaluator.gather(blocks, places)
+
+    def _unit(self, level: int, unit: int) -> CipherTensor[P]:
+        if (level, unit) not in self._kept:
+            self._kept[level, unit] = self._computed(level, unit)
+        return self._kept[level, unit]
+
+    def _computed(self, level: int, unit: int) -> CipherTensor[P]:
+        value = (
+            self._chunks[unit].load()
+            if level == 0
+            else self._mapped(level, self._maps[level - 1].bands[unit])
+        )
+        if level == len(self._stages):
+            return value
+        return settled(self._evaluator, value, self._stages[level].linear)
+
+    def _mapped(self, level: int, band: Band) -> CipherTensor[P]:
+        evaluator, layer, groups = self._evaluator, band.layer, band.groups
+        where = self._places[level - 1][band.reads]
+        units, own = np.unique(where[:, 0], return_inverse=True)
+        blocks = [self._unit(level - 1, unit) for unit in units.tolist()]
+        rows = np.stack([own.reshape(-1), where[:, 1]], axis=1)
+        spec = replace(self._specs[level - 1], inputs=layer.inputs, outputs=layer.outputs)
+        square = self._stages[level - 1].square
+        if groups is None or square is None:
+            value = evaluator.linear_from(blocks, rows, spec, layer)
+        elif not square.relinearize and square.limbs == blocks[0].meta.limbs:
+            value = evaluator.square_sums_from(blocks, rows, spec, layer, groups)
+        else:
+            linear = evaluator.linear_from(blocks, rows, spec, layer)
+            value = evaluator.square_sums(settled(evaluator, linear, square), groups)
+        self._release(level - 1, units.tolist())
+        return value
+
+    def _release(self, level: int, units: Sequence[int]) -> None:
+        for unit in units:
+            self._readers[level][unit] -= 1
+            if self._readers[level][unit] == 0:
+                del self._kept[level, unit]
+
+
+def _places(units: Sequence[Indices], count: int) -> Indices:
+    """For each value the unit that makes it and its number there, (count, 2)."""
+    places = np.full((count, 2), -1)
+    for number, values in enumerate(units):
+        places[values] = np.stack([np.full(len(values), number), np.arange(len(values))], axis=1)
+    if (places < 0).any():
+        raise EncryptionError(
+            "some values are made by no band", found=int((places[:, 0] < 0).sum()), expected=0
+        )
+    return places
+
+
+def _readers(places: Indices, reads: Sequence[Indices]) -> list[int]:
+    """How many bands read each unit."""
+    counts = np.zeros(int(places[:, 0].max()) + 1, dtype=np.int64)
+    for values in reads:
+        counts[np.unique(places[values, 0])] += 1
+    return [int(count) for count in counts]

@@ -1,0 +1,188 @@
+"""From a folded network to what circuits evaluate: public promises, and private maps in bands.
+
+    FoldedNetwork -> segments -> promises (public, for the wish) and banded maps (the teacher's)
+
+A segment is one linear map with the squares that follow it and, where a pool sums whole windows of
+them, that pool: under encryption such sums cost less than the squares they are made of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.bands import MOST_VALUES, BandedMap, Window, convolution, dense, pooling
+from securefair.circuit.wish import MapPromise
+from securefair.errors import ModelError
+from securefair.model.folded_network import FoldedNetwork, Square, network_ranges
+from securefair.model.linear_maps import ConvMap, LinearMap, Pair, Shape, SumPool
+from securefair.model.quantized_network import (
+    QuantizedNetwork,
+    layer_norms,
+    quantize_network,
+    quantize_network_at,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A linear map and what is done with its values before the next one.
+
+    Attributes:
+        index: of the map among the network's layers.
+        map: the linear map.
+        shape: of what it reads.
+        pool: None where its values are not squared; else the window over which squares are
+            summed, (1, 1) for plain squares.
+    """
+
+    index: int
+    map: LinearMap
+    shape: Shape
+    pool: Pair | None
+
+    @property
+    def window(self) -> Window | None:
+        """How it moves over an image; None for a dense map."""
+        if not isinstance(self.map, ConvMap | SumPool):
+            return None
+        return Window(self.shape, self.map.kernel, self.map.stride, self.map.padding, self.pool)
+
+    @property
+    def values(self) -> int:
+        """How many values the next segment reads."""
+        channels = self.map.output_shape(self.shape)[0]
+        return channels if self.window is None else channels * math.prod(self.window.pooled)
+
+    @property
+    def outputs(self) -> int:
+        """How many values the map computes."""
+        return self.values * math.prod(self.pool or (1, 1))
+
+
+def segments(network: FoldedNetwork) -> tuple[Segment, ...]:
+    """The network as linear maps, each with its squares and the pool that sums them."""
+    found: list[Segment] = []
+    layers, shapes = network.layers, network.shapes
+    index = 0
+    while index < len(layers):
+        layer, shape = layers[index], shapes[index]
+        if isinstance(layer, Square):
+            raise ModelError("a square without a linear map before it", found=network.names)
+        first, pool = index, None
+        index += 1
+        if index < len(layers) and isinstance(layers[index], Square):
+            pool = (1, 1)
+            index += 1
+            after = layers[index] if index < len(layers) else None
+            if isinstance(after, SumPool) and _whole(after) and len(shapes[index]) == 3:
+                pool = after.kernel
+                index += 1
+        found.append(Segment(first, layer, shape, pool))
+    return tuple(found)
+
+
+def _whole(pool: SumPool) -> bool:
+    """Windows neither overlap nor reach beyond the image."""
+    return pool.kernel == pool.stride and pool.padding == (0, 0)
+
+
+def promises_for(
+    network: FoldedNetwork,
+    inputs: NDArray[np.float64],
+    *,
+    weight_bits: int,
+    head_room: float,
+) -> tuple[MapPromise, ...]:
+    """Promises that fit this network, with room for others like it and for other samples.
+
+    Args:
+        network: balanced, so that all channels use the range alike.
+        inputs: (B, *input_shape), whose values bounds are taken from.
+        weight_bits: of the largest integer weight.
+        head_room: factor between what is found and what is promised, at least 1.
+
+    Raises:
+        ModelError: `weight_bits` is out of range.
+    """
+    quantized = quantize_network(network, weight_bits)
+    largest = {r.stage: r.maximum for r in network_ranges(quantized.network, inputs)}
+    found = []
+    for segment in segments(quantized.network):
+        scale = quantized.log2_scales[segment.index]
+        l1, l2 = _norms(segment.map)
+        found.append(
+            MapPromise(
+                outputs=segment.outputs,
+                summed=math.prod(segment.pool) if segment.pool else 0,
+                log2_scale=scale or 0,
+                max_integer=1 if scale is None else 1 << weight_bits,
+                l1=l1 if scale is None else l1 * head_room,
+                l2=l2 if scale is None else l2 * head_room,
+                bound=largest[network.names[segment.index]] * head_room,
+                multiply_adds=_products(segment),
+            )
+        )
+    return tuple(found)
+
+
+def _norms(layer: LinearMap) -> tuple[float, float]:
+    if isinstance(layer, SumPool):
+        area = math.prod(layer.kernel)
+        return float(area), math.sqrt(area)
+    norms = layer_norms(layer)
+    return norms.row_l1, norms.row_l2
+
+
+def _products(segment: Segment) -> int:
+    if isinstance(segment.map, SumPool):
+        return segment.outputs * math.prod(segment.map.kernel)
+    return segment.map.multiply_adds(segment.shape)
+
+
+def compile_network(
+    network: FoldedNetwork, promises: Sequence[MapPromise], *, most: int = MOST_VALUES
+) -> tuple[BandedMap, ...]:
+    """Integer weights at the promised scales, in bands; whether they keep the other promises is
+    checked where they meet ciphertexts.
+
+    Args:
+        network: what is compiled.
+        promises: of the wish that was agreed on.
+        most: ciphertexts that a band may compute at a time.
+
+    Raises:
+        ModelError: another architecture than the promised one.
+    """
+    parts = segments(network)
+    found = [(s.outputs, math.prod(s.pool) if s.pool else 0) for s in parts]
+    expected = [(promise.outputs, promise.summed) for promise in promises]
+    if found != expected:
+        raise ModelError(
+            "another network was promised",
+            where="(values, summed squares) of each map",
+            found=found,
+            expected=expected,
+        )
+    scales = [
+        promise.log2_scale
+        for segment, promise in zip(parts, promises, strict=True)
+        if not isinstance(segment.map, SumPool)
+    ]
+    quantized = quantize_network_at(network, scales)
+    return tuple(_banded(segment, quantized, most) for segment in parts)
+
+
+def _banded(segment: Segment, quantized: QuantizedNetwork, most: int) -> BandedMap:
+    layer, weights = quantized.layers[segment.index], quantized.integers[segment.index]
+    window = segment.window
+    if window is None and weights is not None and not isinstance(layer, Square | SumPool):
+        return dense(weights, layer.bias, squared=segment.pool is not None, most=most)
+    assert window is not None
+    if isinstance(layer, ConvMap) and weights is not None:
+        return convolution(weights, layer.bias, window, groups=layer.groups, most=most)
+    return pooling(window, most=most)

@@ -1,0 +1,141 @@
+"""Networks under encryption: the right logits, within the planned error, in little memory."""
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.network import Chunk, Stream, network_logits
+from securefair.circuit.planner import plan_exchange
+from securefair.ckks.backends import get_backend
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.errors import EncryptionError, ModelError
+
+COEFFICIENTS = np.array([0, 3, 17, 40])
+
+
+def opened(plan, maps, features, backend):
+    """What a student sees of one answer, (M, n)."""
+    engine = get_backend(backend)
+    keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    evaluator = engine.evaluator(plan.params, keys.public)
+    slots = np.zeros((plan.wish.features, plan.params.slots))
+    slots[:, : len(features)] = features.T
+    tensor = evaluator.load(keys.encryptor.encrypt(slots, plan.features), plan.features)
+    inputs = Inputs([tensor], [], np.ones(1, dtype=np.int64), COEFFICIENTS)
+    released = answer(evaluator, plan.wish, plan.schedule, plan.specs, maps, inputs)
+    assert tuple(part.meta for part in released) == plan.released
+    return keys.decryptor.open(released[0])
+
+
+@pytest.mark.parametrize("squares", [1, 2, 3])
+def test_the_clear_backend_computes_the_network(make_network, squares):
+    network, features = make_network(squares=squares)
+    plan = plan_exchange(network.wish)
+    found = opened(plan, network.maps, features, "clear")
+    np.testing.assert_allclose(found[:, : len(features)].T, network.clear(features), atol=1e-9)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    squares=st.integers(1, 2),
+    channels=st.integers(1, 3),
+    pool=st.sampled_from([(1, 1), (2, 2)]),
+    most=st.sampled_from([4, 64]),
+)
+@settings(max_examples=4, deadline=None)
+def test_no_encrypted_network_errs_more_than_planned(
+    make_network, seed, squares, channels, pool, most
+):
+    network, features = make_network(seed, squares=squares, channels=channels, pool=pool, most=most)
+    plan = plan_exchange(network.wish)
+    found = opened(plan, network.maps, features, "rns")
+    error = np.abs(found[:, : len(features)].T - network.clear(features)).max()
+    assert plan.error_bound * 2.0**-16 < error <= plan.error_bound
+
+
+def test_seal_and_rns_agree_on_a_network(make_network):
+    """The same circuit by SEAL's own products, key switches and rescalings."""
+    network, features = make_network(channels=1, squares=2, most=4)
+    plan = plan_exchange(network.wish)
+    found = opened(plan, network.maps, features, "seal")
+    error = np.abs(found[:, : len(features)].T - network.clear(features)).max()
+    assert error <= plan.error_bound
+
+
+def test_projections_and_losses_of_networks(make_network):
+    network, features = make_network(release="projection")
+    plan = plan_exchange(network.wish)
+    expected = opened(plan, network.maps, features, "clear")
+    found = opened(plan, network.maps, features, "rns")
+    assert np.abs(found - expected).max() <= plan.error_bound
+
+
+def test_a_stream_keeps_only_what_is_still_read(make_network):
+    network, _ = make_network(most=4)
+    plan = plan_exchange(network.wish)
+    evaluator = PlanningEvaluator(plan.params)
+    stream = Stream(
+        evaluator,
+        [Chunk(np.arange(25), lambda: evaluator.load(b"", plan.features))],
+        plan.specs,
+        plan.schedule.stages,
+        network.maps,
+    )
+    assert len(network.maps[0].bands) > 2
+    assert stream.logits().meta.count == 2
+    assert list(stream._kept) == [(3, 0)]  # the answer alone
+
+
+def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
+    network, features = make_network(squares=1, most=4)
+    plan = plan_exchange(network.wish)
+    evaluator = get_backend("clear").evaluator(plan.params, None)
+    slots = np.zeros((25, plan.params.slots))
+    slots[:, : len(features)] = features.T
+    whole = evaluator.load(slots.astype("<f8").tobytes(), plan.features)
+    loaded = []
+
+    def chunk(rows):
+        def load():
+            loaded.append(rows[0])
+            return evaluator.gather([whole], np.stack([np.zeros_like(rows), rows], axis=1))
+
+        return Chunk(rows, load)
+
+    chunks = [chunk(np.arange(5 * i, 5 * i + 5)) for i in range(5)]
+    found = network_logits(
+        evaluator, chunks, plan.specs, plan.schedule.stages, plan.wish.network, network.maps
+    )
+    np.testing.assert_allclose(found.payload[:, : len(features)].T, network.clear(features))
+    # Each row of the image once, although its neighbours read it too; the last row and column
+    # are beyond the pool's last window.
+    assert sorted(loaded) == [0, 5, 10, 15, 20]
+
+
+def test_chunks_must_cover_the_features(make_network):
+    network, _ = make_network(squares=1)
+    plan = plan_exchange(network.wish)
+    evaluator = PlanningEvaluator(plan.params)
+    chunks = [Chunk(np.arange(24), lambda: evaluator.load(b"", plan.features))]
+    with pytest.raises(EncryptionError, match="no band"):
+        Stream(evaluator, chunks, plan.specs, plan.schedule.stages, network.maps)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_weights_beyond_the_promise_are_refused(make_network, norm):
+    network, features = make_network(squares=1)
+    first, *others = network.wish.network
+    smaller = msgspec.structs.replace(first, **{norm: getattr(first, norm) * 0.9})
+    wish = msgspec.structs.replace(network.wish, network=(smaller, *others))
+    with pytest.raises(ModelError, match=norm):
+        opened(plan_exchange(wish), network.maps, features, "clear")
+
+
+def test_a_network_without_its_maps_is_refused(make_network):
+    network, features = make_network(squares=1)
+    plan = plan_exchange(network.wish)
+    with pytest.raises(EncryptionError, match="all of its maps"):
+        opened(plan, (network.maps[0], None), features, "clear")

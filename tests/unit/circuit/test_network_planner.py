@@ -1,0 +1,195 @@
+import msgspec
+import numpy as np
+import pytest
+
+from securefair.circuit import network_planner
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import HeadBounds, MapPromise, Wish
+from securefair.ckks import rules
+from securefair.ckks.security import MAX_LOG_QP
+from securefair.errors import PlanError
+
+
+def promise(outputs, *, fan_in, summed=0, bound=2.0, **changes):
+    return MapPromise(
+        **{
+            "outputs": outputs,
+            "summed": summed,
+            "log2_scale": 8,
+            "max_integer": 256,
+            "l1": 2.0,
+            "l2": 0.5,
+            "bound": bound,
+            "multiply_adds": outputs * fan_in,
+            **changes,
+        }
+    )
+
+
+def wish_of(*maps, **changes):
+    return Wish(
+        **{
+            "features": 784,
+            "hidden": 0,
+            "classes": maps[-1].outputs,
+            "samples": 8192,
+            "release": "logits",
+            "precision": 2.0**-8,
+            "bounds": HeadBounds(feature=3.0, logit=maps[-1].bound),
+            "network": maps,
+            **changes,
+        }
+    )
+
+
+def digits(**changes):
+    """A network for digits: two squares, a pool after the first."""
+    return wish_of(
+        promise(1176, fan_in=25, summed=4),
+        promise(32, fan_in=294, summed=1),
+        promise(10, fan_in=32, bound=32.0),
+        **changes,
+    )
+
+
+def chain(squares, **changes):
+    """Dense maps with squares between them."""
+    maps = [promise(8, fan_in=8, summed=1, l1=8.0) for _ in range(squares)]
+    return wish_of(*maps, promise(4, fan_in=8, bound=8.0), features=8, samples=100, **changes)
+
+
+@pytest.mark.parametrize("release", ["logits", "projection", "loss", "class_sums"])
+def test_a_plan_grants_its_wish_at_full_security(release):
+    plan = plan_exchange(digits(release=release))
+    params, schedule = plan.params, plan.schedule
+    assert params.log_qp <= MAX_LOG_QP[params.ring_degree]
+    assert plan.relative_error <= plan.wish.precision
+    assert len(schedule.stages) == 3
+    assert plan.needs_relinearization
+    for meta in plan.released:
+        assert meta.limbs == schedule.answer_limbs
+        assert meta.bound * 2**meta.log2_scale + rules.TAIL * meta.noise < 2 ** (meta.log_q - 1)
+
+
+def test_limbs_fall_from_square_to_square():
+    schedule = plan_exchange(digits()).schedule
+    limbs = [s.limbs for stage in schedule.stages for s in (stage.linear, stage.square) if s]
+    assert limbs == sorted(limbs, reverse=True)
+    assert limbs[0] == len(schedule.ckks.limb_bits)
+    assert limbs[-1] < limbs[0]
+
+
+def test_keys_are_switched_once_a_square_and_where_it_is_cheaper():
+    """294 pooled values are read by 32 outputs: after the map there is less to switch."""
+    stages = plan_exchange(digits()).schedule.stages
+    assert not stages[1].linear.relinearize
+    assert stages[1].square.relinearize
+    # The same before a map that makes more than it reads, and is expensive on three polynomials.
+    wide = wish_of(
+        promise(1176, fan_in=25, summed=4),
+        promise(2048, fan_in=294, summed=4),
+        promise(10, fan_in=512, bound=32.0),
+    )
+    stages = plan_exchange(wide).schedule.stages
+    assert stages[1].linear.relinearize
+    assert not stages[1].square.relinearize
+
+
+def test_one_square_and_a_projection_need_no_evaluation_key():
+    plan = plan_exchange(chain(1, release="projection", q=8))
+    assert not plan.needs_relinearization
+    assert plan.evaluation_key_bytes == 0
+
+
+def test_the_deeper_the_longer():
+    sizes = [plan_exchange(chain(squares)).params.log_qp for squares in (1, 2, 3)]
+    assert sizes == sorted(set(sizes))
+
+
+@pytest.mark.parametrize("precision", [2.0**-6, 2.0**-8, 2.0**-12])
+def test_the_planner_keeps_the_precision(precision):
+    plan = plan_exchange(chain(2, precision=precision))
+    assert plan.relative_error <= precision
+
+
+def test_more_flooding_costs_modulus():
+    weak, strong = (plan_exchange(chain(2, flooding_bits=bits)) for bits in (30, 45))
+    assert weak.params.log_qp < strong.params.log_qp
+
+
+def test_no_smaller_ring_would_do(monkeypatch):
+    chosen = plan_exchange(digits()).params.ring_degree
+    smaller = {n: cap for n, cap in MAX_LOG_QP.items() if n < chosen}
+    assert smaller
+    monkeypatch.setattr(network_planner, "MAX_LOG_QP", smaller)
+    with pytest.raises(PlanError):
+        plan_exchange.__wrapped__(digits())
+
+
+def test_a_network_that_is_too_deep_is_refused_with_the_reason():
+    with pytest.raises(PlanError, match="20 squares") as caught:
+        plan_exchange(chain(20))
+    assert "fewer squares" in str(caught.value)
+
+
+def test_a_refusal_names_the_nearest_precision_and_it_is_granted(monkeypatch):
+    rings = {n: cap for n, cap in MAX_LOG_QP.items() if n <= 8192}
+    monkeypatch.setattr(network_planner, "MAX_LOG_QP", rings)
+    wish = chain(1, precision=2.0**-39)
+    with pytest.raises(PlanError, match="precision") as caught:
+        plan_exchange.__wrapped__(wish)
+    nearest = float(caught.value.expected.removeprefix("at least "))
+    assert nearest > wish.precision
+    granted = msgspec.structs.replace(wish, precision=min(0.5, nearest * 1.01))
+    assert plan_exchange.__wrapped__(granted).relative_error <= granted.precision
+
+
+def test_the_digest_changes_with_every_promise():
+    base = chain(1)
+    first, last = base.network
+    changed = {"log2_scale": 9, "max_integer": 255, "l1": 7.0, "l2": 0.6, "bound": 1.5}
+    wishes = [base]
+    for name, value in changed.items():
+        other = msgspec.structs.replace(first, **{name: value})
+        wishes.append(msgspec.structs.replace(base, network=(other, last)))
+    digests = [plan_exchange(wish).digest for wish in wishes]
+    assert len(set(digests)) == len(digests)
+
+
+BAD = {
+    "hidden": (lambda w: msgspec.structs.replace(w, hidden=4), "hidden"),
+    "logits": (lambda w: msgspec.structs.replace(w, classes=3), "ends with the logits"),
+    "bound": (
+        lambda w: msgspec.structs.replace(w, bounds=HeadBounds(logit=9.0)),
+        "ends with the logits",
+    ),
+    "squared": (
+        lambda w: msgspec.structs.replace(w, network=w.network[:1], classes=8),
+        "ends with the logits",
+    ),
+    "sums": (lambda w: _first(w, summed=3), "equal sums"),
+    "scale": (lambda w: _first(w, log2_scale=-1), "log2_scale"),
+    "weights": (lambda w: _first(w, max_integer=1 << 16), "max_integer"),
+    "norm": (lambda w: _first(w, l2=float("nan")), "l2"),
+    "outputs": (lambda w: _first(w, outputs=0), "outputs"),
+}
+
+
+def _first(wish, **changes):
+    first, *others = wish.network
+    return msgspec.structs.replace(
+        wish, network=(msgspec.structs.replace(first, **changes), *others)
+    )
+
+
+@pytest.mark.parametrize(("change", "problem"), BAD.values(), ids=BAD)
+def test_networks_that_cannot_be_are_refused(change, problem):
+    with pytest.raises(PlanError, match=problem):
+        plan_exchange(change(chain(1)))
+
+
+def test_both_sides_plan_alike():
+    first, second = plan_exchange.__wrapped__(chain(2)), plan_exchange.__wrapped__(chain(2))
+    assert first.schedule == second.schedule
+    assert first.digest == second.digest
+    assert np.isfinite(first.error_bound)

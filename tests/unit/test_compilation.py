@@ -1,0 +1,127 @@
+import math
+
+import numpy as np
+import pytest
+
+from securefair.circuit.wish import MapPromise
+from securefair.ckks.evaluator import check_layer
+from securefair.ckks.rules import AffineSpec
+from securefair.compilation import compile_network, promises_for, segments
+from securefair.errors import ModelError
+from securefair.model.folded_network import FoldedNetwork, Square
+from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
+from securefair.model.networks import balanced_network
+from securefair.model.quantized_network import quantize_network_at
+
+SHAPE = (2, 7, 6)
+
+
+def network(seed=0):
+    """Everything there is: a pool first, an incomplete pool, an overlapping one, groups."""
+    rng = np.random.default_rng(seed)
+
+    def conv(outputs, inputs, kernel, **options):
+        weights = rng.normal(size=(outputs, inputs, kernel, kernel)) / (kernel * math.sqrt(inputs))
+        return ConvMap(weights, rng.normal(size=outputs) / 4, **options)
+
+    layers = (
+        SumPool((1, 2), (1, 1)),  # 2 x 7 x 5
+        conv(4, 1, 3, padding=(1, 1), groups=2),
+        Square(),
+        SumPool((2, 2), (2, 2)),  # 4 x 3 x 2
+        conv(3, 4, 2, padding=(1, 1)),  # 3 x 4 x 3
+        Square(),
+        SumPool((2, 2), (1, 1)),  # 3 x 3 x 2, overlapping
+        DenseMap(rng.normal(size=(5, 18)) / 4, rng.normal(size=5)),
+        Square(),
+        DenseMap(rng.normal(size=(2, 5)), rng.normal(size=2)),
+    )
+    return FoldedNetwork(SHAPE, layers)
+
+
+@pytest.fixture
+def inputs():
+    return np.random.default_rng(1).uniform(-1, 1, (40, *SHAPE))
+
+
+def test_squares_and_whole_pools_belong_to_the_map_before_them():
+    found = segments(network())
+    assert [type(s.map).__name__ for s in found] == [
+        "SumPool",
+        "ConvMap",
+        "ConvMap",
+        "SumPool",
+        "DenseMap",
+        "DenseMap",
+    ]
+    assert [s.pool for s in found] == [None, (2, 2), (1, 1), None, (1, 1), None]
+    # An incomplete window is left out, and so are the values that only it would read.
+    assert (found[1].values, found[1].outputs) == (24, 96)
+    assert [s.values for s in found] == [70, 24, 36, 18, 5, 2]
+
+
+@pytest.mark.parametrize("most", [1, 10, 1000])
+def test_compiled_maps_compute_the_rounded_network(inputs, most):
+    folded = balanced_network(network(), inputs)
+    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.5)
+    maps = compile_network(folded, promises, most=most)
+    values = inputs.reshape(len(inputs), -1).T
+    for promise, banded in zip(promises, maps, strict=True):
+        assert (banded.outputs, banded.values) == (promise.outputs, promise.values)
+        result = np.full((banded.values, len(inputs)), np.nan)
+        for band in banded.bands:
+            out = band.layer.apply(values[band.reads], promise.log2_scale)
+            assert np.abs(out).max() <= promise.bound
+            if band.groups is not None:
+                out = (out**2)[band.groups].sum(axis=1)
+            result[band.writes] = out
+        values = result
+    scales = [
+        p.log2_scale
+        for p, s in zip(promises, segments(folded), strict=True)
+        if not isinstance(s.map, SumPool)
+    ]
+    expected = quantize_network_at(folded, scales).clear(inputs)
+    np.testing.assert_allclose(values.T, expected, atol=1e-9)
+
+
+def test_promises_hold_for_the_network_they_are_made_for(inputs):
+    folded = balanced_network(network(), inputs)
+    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.25)
+    for promise, banded in zip(promises, compile_network(folded, promises), strict=True):
+        for band in banded.bands:
+            check_layer(
+                AffineSpec(
+                    inputs=band.layer.inputs,
+                    outputs=band.layer.outputs,
+                    log2_scale=promise.log2_scale,
+                    max_integer=promise.max_integer,
+                    l1=promise.l1,
+                    l2=promise.l2,
+                    bound=promise.bound,
+                ),
+                band.layer,
+            )
+    before_squares = [p.bound for p in promises if p.summed]
+    assert before_squares == pytest.approx([1.25] * 3, rel=0.02)  # balanced to 1
+
+
+def test_products_are_counted_as_the_network_counts_them(inputs):
+    folded = network()
+    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.0)
+    counted = sum(
+        p.multiply_adds
+        for p, s in zip(promises, segments(folded), strict=True)
+        if not isinstance(s.map, SumPool)
+    )
+    assert counted == folded.multiply_adds
+
+
+def test_another_network_than_the_promised_one_is_refused(inputs):
+    folded = network()
+    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.5)
+    with pytest.raises(ModelError, match="another network"):
+        compile_network(folded, promises[:-1])
+    wider = MapPromise(outputs=3, log2_scale=5, max_integer=256, l1=1.0, l2=1.0, bound=1.0)
+    with pytest.raises(ModelError, match="another network"):
+        compile_network(folded, (*promises[:-1], wider))
