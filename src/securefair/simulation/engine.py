@@ -80,7 +80,7 @@ class Agreed(Protocol):
         ...
 
 
-H = TypeVar("H", bound=Hosted)
+H_co = TypeVar("H_co", bound=Hosted, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class RoundLog:
     failures: list[tuple[str, Failed]] = field(default_factory=list)
 
 
-class Engine(Generic[H]):
+class Engine(Generic[H_co]):
     """Hosts the machines of all participants.
 
     Args:
@@ -113,7 +113,7 @@ class Engine(Generic[H]):
 
     def __init__(
         self,
-        participants: Sequence[H],
+        participants: Sequence[H_co],
         collaboration: Agreed,
         network: Network,
         *,
@@ -127,7 +127,7 @@ class Engine(Generic[H]):
         self._log = RoundLog()
 
     @property
-    def participants(self) -> Mapping[str, H]:
+    def participants(self) -> Mapping[str, H_co]:
         """By name."""
         return self._participants
 
