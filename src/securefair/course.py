@@ -7,8 +7,9 @@ from typing import Generic, Protocol, TypeVar
 
 from securefair.algorithms.algorithm import Algorithm
 from securefair.errors import DataError
-from securefair.outcome import RunFacts, facts_of
+from securefair.outcome import RunFacts, facts_of, gossip_facts_of
 from securefair.records import ExchangeRecord, RoundRecord
+from securefair.simulation.gossip import GossipRun
 from securefair.simulation.run import EncryptedRun
 from securefair.snapshot import NotStorableError, decode_state, encode_state
 
@@ -115,3 +116,36 @@ class EncryptedCourse:
     def facts(self) -> RunFacts | None:
         """See `Course`."""
         return facts_of(self._run)
+
+
+class GossipCourse:
+    """Participants that average models. It is not stored: an interrupted one starts again."""
+
+    def __init__(self, run: GossipRun, *, private: bool) -> None:
+        self._run, self._private = run, private
+
+    @property
+    def exchanges(self) -> Sequence[ExchangeRecord]:
+        """See `Course`."""
+        return self._run.exchanges
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """See `Course`."""
+        return self._run.rounds(count)
+
+    def snapshot(self) -> bytes | None:
+        """Nothing."""
+        return None
+
+    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+        """See `Course`.
+
+        Raises:
+            DataError: always, since no snapshot was ever made.
+        """
+        del snapshot, exchanges
+        raise DataError("averaging takes no snapshots", found=f"round {finished}")
+
+    def facts(self) -> RunFacts | None:
+        """See `Course`."""
+        return gossip_facts_of(self._run, private=self._private)

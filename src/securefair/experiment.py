@@ -8,14 +8,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from securefair.algorithms import EarlyStopping, Population, Standalone
+from securefair.algorithms.network_population import NetworkPopulation
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.wish import Wish
 from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.config import RunConfig
-from securefair.course import Course, EncryptedCourse, ReferenceCourse
+from securefair.config.sections import GOSSIP
+from securefair.course import Course, EncryptedCourse, GossipCourse, ReferenceCourse
 from securefair.data import PARTITIONERS, ParticipantData, Samples, load_population
 from securefair.errors import PlanError, SecureFairError
 from securefair.fairness import ReputationRule
+from securefair.gossip.agreement import GossipAgreement
 from securefair.journal import FOLDER as UNFINISHED
 from securefair.journal import Entry, Journal, State, is_unfinished
 from securefair.model.training import OptimizerConfig
@@ -25,6 +28,7 @@ from securefair.participant import ModelConfig
 from securefair.records import CONTROLS
 from securefair.report import Progress
 from securefair.run_folder import write_run
+from securefair.simulation.gossip import start_gossip
 from securefair.simulation.run import start_run
 
 PRINTED_PACKAGES = ("securefair", "torch", "numpy", "tenseal", "msgspec", "scikit-learn")
@@ -113,6 +117,44 @@ def collaboration_of(
     )
 
 
+def agreement_of(
+    config: RunConfig, data: Sequence[ParticipantData], *, seed: int
+) -> GossipAgreement:
+    """What participants that average models agree on.
+
+    Raises:
+        ConfigError: too few participants, or an impossible graph or network.
+    """
+    gossip, training = config.gossip, config.training
+    return GossipAgreement(
+        participants=tuple(own.name for own in data),
+        shape=tuple(data[0].train.features.shape[1:]),
+        classes=data[0].train.classes,
+        network=_network(config),
+        averaging=gossip.averaging,
+        topology=gossip.edges or gossip.topology,
+        weighting=gossip.weighting,
+        beta=gossip.beta,
+        alpha=config.fairness.alpha,
+        forced_every=config.fairness.forced_every,
+        relative=gossip.relative,
+        local_epochs=training.local_steps,
+        bound=gossip.bound,
+        precision=gossip.precision,
+        sketch=gossip.sketch or None,
+        flooding_bits=config.encryption.flooding_bits,
+        seed=seed,
+    )
+
+
+def _network(config: RunConfig) -> str:
+    """The name of the network that everyone averages."""
+    if config.gossip.network is not None:
+        return config.gossip.network
+    hidden = config.model.hidden
+    return f"quadratic-head-{hidden}" if config.model.kind == "quadratic" else "linear-head"
+
+
 def _wish(config: RunConfig, student: Samples) -> Wish:
     """The exchange that a configuration asks for, with a student of these samples."""
     distillation = config.distillation
@@ -136,7 +178,10 @@ def check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
     Raises:
         PlanError: names the participant with the fewest samples that it is impossible for.
     """
-    if not config.run.collaborative:
+    if GOSSIP in config.run.algorithms:
+        agreement = agreement_of(config, data, seed=config.run.seeds[0])
+        _ = agreement.alignment, agreement.sum_plan  # raise if impossible
+    if not set(config.run.collaborative) - {GOSSIP}:
         return
     for own in sorted(data, key=lambda own: len(own.train)):
         try:
@@ -258,6 +303,38 @@ def _course(
         weight_decay=training.weight_decay,
         clip_norm=training.clip_norm,
     )
+    limits = DisclosureLimits(
+        fraction=disclosure.fraction,
+        student_total=disclosure.student_total,
+        teacher_total=disclosure.teacher_total,
+    )
+    if algorithm == GOSSIP:
+        run = start_gossip(
+            algorithm,
+            data,
+            agreement_of(config, data, seed=seed),
+            optimizer,
+            pretraining_epochs=training.local_epochs,
+            seed=seed,
+            backend=config.encryption.backend,
+            disclosure=limits,
+        )
+        private = "clear" not in (config.gossip.averaging, config.encryption.backend)
+        return GossipCourse(run, private=private)
+    if algorithm in CONTROLS and config.run.collaborative == (GOSSIP,):
+        cohort = NetworkPopulation(
+            participants=tuple(data),
+            network=_network(config),
+            optimizer=optimizer,
+            batch_size=None,
+            double=True,
+            pretraining_epochs=training.local_epochs,
+            local_epochs=training.local_steps,
+            common_start=True,  # gains are owed to the peers, not to another initialisation
+        )
+        if algorithm == "standalone":
+            return ReferenceCourse(Standalone(), cohort, seed)
+        return ReferenceCourse(EarlyStopping(rounds=training.rounds), cohort, seed)
     if algorithm in CONTROLS:
         population = Population(
             participants=tuple(data),
@@ -284,11 +361,7 @@ def _course(
             [model] * len(data),
             seed=seed,
             backend=config.encryption.backend,
-            disclosure=DisclosureLimits(
-                fraction=disclosure.fraction,
-                student_total=disclosure.student_total,
-                teacher_total=disclosure.teacher_total,
-            ),
+            disclosure=limits,
             trained=trained,
         )
     )

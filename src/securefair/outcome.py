@@ -15,6 +15,7 @@ from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.model.quantize import QuantizationReport
+from securefair.protocol.ledger import Release
 from securefair.records import (
     AlgorithmResult,
     EncryptionResult,
@@ -26,25 +27,52 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
+from securefair.simulation.gossip import GossipRun
 from securefair.simulation.run import EncryptedRun
 
 RESULT_FORMAT = 1
-FROM_STUDENT = ("keys", "features", "query")
-FROM_TEACHER = ("answer", "decline")
+FROM_STUDENT = ("keys", "features", "query", "gather", "unseal")
+FROM_TEACHER = ("answer", "decline", "offer", "contribution", "withhold", "sealkey")
+
+
+class SumFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was encrypted in a run that averages models.
+
+    Attributes:
+        averaging: how sums were formed.
+        private: neither gradients nor models were in the open.
+        ring_degree, log_qp, security_bits, flooding_bits: of alignments.
+        error_bound: of a cosine.
+        sum_error_bound: of a coordinate of a sum.
+        kept_own: how often a participant kept its own model for want of two senders.
+        lost: senders that shared and did not contribute in time.
+    """
+
+    averaging: str
+    private: bool
+    ring_degree: int
+    log_qp: float
+    security_bits: int
+    flooding_bits: int
+    error_bound: float
+    sum_error_bound: float
+    kept_own: int
+    lost: int
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a finished encrypted run leaves behind besides its rounds and exchanges.
 
     Attributes:
-        wish: the agreed exchange.
+        wish: the agreed exchange; None where models are averaged.
         quantization: of every participant's last model.
         max_abs_error, error_over_range: of released values; None without an audit.
         ledger, traffic, problems: see `EncryptedRun`.
         repeated: bytes sent once more because the run was interrupted, not in `traffic`.
+        sums: of a run that averages models.
     """
 
-    wish: Wish
+    wish: Wish | None
     quantization: list[QuantizationReport]
     max_abs_error: float | None
     error_over_range: float | None
@@ -52,6 +80,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     traffic: list[TrafficRow]
     problems: list[str]
     repeated: int = 0
+    sums: SumFacts | None = None
 
 
 def facts_of(run: EncryptedRun) -> RunFacts:
@@ -66,6 +95,33 @@ def facts_of(run: EncryptedRun) -> RunFacts:
         traffic=run.traffic,
         problems=run.problems,
         repeated=run.repeated_bytes,
+    )
+
+
+def gossip_facts_of(run: GossipRun, *, private: bool) -> RunFacts:
+    """What a run of averages that has finished its rounds leaves behind."""
+    agreement = run.agreement
+    inner = agreement.alignment.inner
+    return RunFacts(
+        wish=None,
+        quantization=[],
+        max_abs_error=None,
+        error_over_range=None,
+        ledger=run.ledger,
+        traffic=run.traffic,
+        problems=run.problems,
+        sums=SumFacts(
+            averaging=agreement.averaging,
+            private=private,
+            ring_degree=inner.params.ring_degree,
+            log_qp=inner.params.log_qp,
+            security_bits=inner.security_bits,
+            flooding_bits=inner.wish.flooding_bits,
+            error_bound=agreement.alignment.error_bound,
+            sum_error_bound=agreement.sum_plan.error_bound,
+            kept_own=run.kept_own,
+            lost=run.lost,
+        ),
     )
 
 
@@ -205,17 +261,17 @@ def _encryption_result(
     runs = [rep.runs[algorithm] for rep in repetitions if algorithm in rep.runs]
     if not runs:
         return None
-    plan = plan_exchange(runs[0].wish)
+    params = _parameters(config, runs[0])
     traffic = [row for run in runs for row in run.traffic]
     asked = [one for rep in repetitions for one in rep.exchanges.get(algorithm, ())]
     answers = sum(exchange.answered for exchange in asked)
     return EncryptionResult(
-        backend=config.encryption.backend,
-        ring_degree=plan.params.ring_degree,
-        log_qp=plan.params.log_qp,
-        security_bits=plan.security_bits,
-        release=plan.wish.release,
-        flooding_bits=plan.wish.flooding_bits,
+        backend=params.backend,
+        ring_degree=params.ring_degree,
+        log_qp=params.log_qp,
+        security_bits=params.security_bits,
+        release=params.release,
+        flooding_bits=params.flooding_bits,
         max_abs_error=max(run.max_abs_error or 0.0 for run in runs),
         error_over_range=max(run.error_over_range or 0.0 for run in runs),
         bytes_up=sum(row.bytes for row in traffic if row.message in FROM_STUDENT),
@@ -223,6 +279,43 @@ def _encryption_result(
         answers=answers,
         declines=len(asked) - answers,
         seconds=sum(rep.seconds[algorithm] for rep in repetitions),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parameters:
+    """What a run was encrypted with."""
+
+    backend: str
+    ring_degree: int
+    log_qp: float
+    security_bits: int
+    release: str
+    flooding_bits: int
+
+
+def _parameters(config: RunConfig, run: RunFacts) -> _Parameters:
+    """Of the exchange or of the alignments; "clear" where anything was in the open."""
+    sums = run.sums
+    if sums is not None:
+        return _Parameters(
+            backend=config.encryption.backend if sums.private else "clear",
+            ring_degree=sums.ring_degree,
+            log_qp=sums.log_qp,
+            security_bits=sums.security_bits,
+            release=Release.ALIGNMENT.value,
+            flooding_bits=sums.flooding_bits,
+        )
+    if run.wish is None:
+        raise LookupError("a run exchanges or averages")
+    plan = plan_exchange(run.wish)
+    return _Parameters(
+        backend=config.encryption.backend,
+        ring_degree=plan.params.ring_degree,
+        log_qp=plan.params.log_qp,
+        security_bits=plan.security_bits,
+        release=plan.wish.release,
+        flooding_bits=plan.wish.flooding_bits,
     )
 
 

@@ -16,7 +16,9 @@ from securefair.config.base import Ratio, Section, contradiction, refuse_repeats
 from securefair.config.own_data import FilePath, ParticipantSection, TableSection
 from securefair.config.partition import Partition
 
-AlgorithmName = Literal["standalone", "vpdl", "cycle"]
+AlgorithmName = Literal["standalone", "vpdl", "cycle", "cycle-gossip"]
+
+GOSSIP = "cycle-gossip"
 
 NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
 CODE_SOURCES = ("python", "flamby")  # data that a user's own code loads
@@ -242,6 +244,53 @@ class FairnessSection(Section):
         return self
 
 
+class GossipSection(Section):
+    """[gossip]: averaging models with aligned neighbours (CYCle on Gossip-SGD)."""
+
+    averaging: Literal["masked", "ckks", "crypten", "clear"] = Field(
+        default="masked",
+        description="How sums of models stay private; clear: they do NOT, for tests",
+    )
+    topology: Literal["complete", "ring", "exponential"] = Field(
+        default="complete", description="Who is beside whom, unless edges say it"
+    )
+    edges: Annotated[
+        tuple[Annotated[tuple[str, str], Field(strict=False)], ...], Field(strict=False)
+    ] = Field(
+        default=(),
+        description="Undirected edges between participants' names, instead of a topology",
+        json_schema_extra={"expected": 'pairs of names, such as [["a", "b"], ["b", "c"]]'},
+    )
+    weighting: Literal["uniform", "metropolis"] = Field(
+        default="uniform", description="Weights before gradients are first compared"
+    )
+    beta: float = Field(
+        default=15.0, ge=0, description="Sharpness with which aligned neighbours are preferred"
+    )
+    relative: bool = Field(
+        default=True,
+        description="Share as often as a weight relative to the best neighbour's says; false: as "
+        "the paper prints it, with a link about once in so many rounds as there are participants",
+    )
+    sketch: int = Field(
+        default=8192,
+        ge=0,
+        le=65_536,
+        description="Numbers that stand for a gradient, a power of two; 0: all of its own",
+    )
+    bound: float = Field(
+        default=16.0, gt=0, description="Largest parameter; a run stops where one exceeds it"
+    )
+    precision: Ratio = Field(
+        default=2**-16, gt=0, le=0.5, description="Largest error of an average over the bound"
+    )
+    network: str | None = Field(
+        default=None,
+        description='Another network than the head of [model], such as "mlp-32"; only where all '
+        "algorithms average",
+    )
+
+
 class EncryptionSection(Section):
     """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
 
@@ -296,6 +345,7 @@ class RunConfig(Section):
     training: TrainingSection = TrainingSection()
     distillation: DistillationSection = DistillationSection()
     fairness: FairnessSection = FairnessSection()
+    gossip: GossipSection = GossipSection()
     encryption: EncryptionSection = EncryptionSection()
     disclosure: DisclosureSection = DisclosureSection()
     report: ReportSection = ReportSection()
@@ -340,7 +390,15 @@ class RunConfig(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        release, learners = self.distillation.release, self.run.collaborative
+        release = self.distillation.release
+        learners = [name for name in self.run.collaborative if name != GOSSIP]
+        if self.gossip.network is not None and (learners or GOSSIP not in self.run.algorithms):
+            raise contradiction(
+                "gossip.network",
+                "encrypted inference evaluates the head of [model] only",
+                found=self.gossip.network,
+                expected='no such key, or algorithms = ["standalone", "cycle-gossip"]',
+            )
         if release not in TRAINING_RELEASES and learners:
             raise contradiction(
                 "distillation.release",
