@@ -29,52 +29,67 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from securefair.callbacks import Callback, MlflowLogger, TensorBoardLogger
     from securefair.circuit.planner import ExchangePlan, plan_exchange
     from securefair.circuit.wish import HeadBounds, Wish
     from securefair.collaboration import Collaboration
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.errors import SecureFairError
     from securefair.exchange import Opened, Student, Teacher
+    from securefair.library import Result, collaborate
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
+    from securefair.model.modules import Quadratic
     from securefair.participant import ModelConfig, Participant
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Callback",
     "Collaboration",
     "ExchangePlan",
     "HeadBounds",
     "LinearHead",
+    "MlflowLogger",
     "ModelConfig",
     "Opened",
     "Participant",
     "ParticipantData",
+    "Quadratic",
     "QuadraticHead",
+    "Result",
     "Samples",
     "SecureFairError",
     "Student",
     "Teacher",
+    "TensorBoardLogger",
     "Wish",
     "build_head",
+    "collaborate",
     "plan_exchange",
 ]
 
 _HOME = {
+    "Callback": "callbacks",
     "Collaboration": "collaboration",
     "ExchangePlan": "circuit.planner",
     "HeadBounds": "circuit.wish",
     "LinearHead": "model.heads",
+    "MlflowLogger": "callbacks",
     "ModelConfig": "participant",
     "Opened": "exchange",
     "Participant": "participant",
     "ParticipantData": "data.dataset",
+    "Quadratic": "model.modules",
     "QuadraticHead": "model.heads",
+    "Result": "library",
     "Samples": "data.dataset",
     "SecureFairError": "errors",
     "Student": "exchange",
     "Teacher": "exchange",
+    "TensorBoardLogger": "callbacks",
     "Wish": "circuit.wish",
     "build_head": "model.heads",
+    "collaborate": "library",
     "plan_exchange": "circuit.planner",
 }
 

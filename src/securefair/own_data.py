@@ -170,7 +170,7 @@ def _from_files(config: RunConfig, seed: int) -> list[ParticipantData]:
                 everyone.append(ParticipantData(one.name, samples, load(one.test_file)))
                 continue
         everyone.append(hold_out(one.name, samples, config.data.test_fraction, seed))
-    return _alike(everyone)
+    return alike(everyone)
 
 
 class _FileLoader:
@@ -223,7 +223,7 @@ def _from_function(config: RunConfig, seed: int) -> list[ParticipantData]:
             found=type(given).__name__ if not isinstance(given, Mapping) else f"{len(given)}",
             expected="a dict of name: (training data set, test data set), or name: data set",
         )
-    return _alike(
+    return alike(
         [
             participant_of(
                 str(name),
@@ -295,11 +295,15 @@ def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
                 feature_range=config.data.feature_range,
             )
         )
-    return _alike(everyone)
+    return alike(everyone)
 
 
-def _alike(everyone: list[ParticipantData]) -> list[ParticipantData]:
-    """The same participants with one number of classes; their features must be as many."""
+def alike(everyone: list[ParticipantData]) -> list[ParticipantData]:
+    """The same participants with one number of classes, the largest.
+
+    Raises:
+        DataError: their numbers of features differ, or there is one class only.
+    """
     parts = [(own.name, part) for own in everyone for part in (own.train, own.test)]
     width = everyone[0].train.features.shape[1]
     for name, part in parts:

@@ -4,7 +4,7 @@ Place in the flow: **a batch of samples** -> features -> packed slots. Nothing h
 a participant's data: ranges and levels are public and the same for everyone.
 """
 
-from securefair.data.arrays import IndexedDataset, read_npz, samples_of
+from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
 from securefair.data.inference import (
@@ -63,6 +63,7 @@ __all__ = [
     "Samples",
     "TableSpec",
     "Target",
+    "arrays_of",
     "encode",
     "hold_out",
     "infer_classes",

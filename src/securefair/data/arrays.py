@@ -56,7 +56,7 @@ def samples_of(
     if isinstance(data, Samples):
         classes = classes or data.classes
         data = (data.features, data.labels)
-    features, labels = _arrays(data, where)
+    features, labels = arrays_of(data, where=where)
     flat = _features(features, where)
     found = _labels(labels, where)
     if len(flat) != len(found):
@@ -108,7 +108,12 @@ def read_npz(path: Path) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         raise DataError("not a .npz file of numbers", where=str(path), found=str(error)) from error
 
 
-def _arrays(data: object, where: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """Features (B, ...) and labels of a pair or an indexed data set, as they are.
+
+    Raises:
+        DataError: it is neither, has no samples, or their shapes differ.
+    """
     if isinstance(data, tuple) and len(data) == 2:
         return np.asarray(data[0]), np.asarray(data[1])
     if isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
