@@ -8,11 +8,19 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from securefair.averaging.contributions import KEY_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.config import RunConfig
+from securefair.config.sections import GOSSIP
 from securefair.data import ParticipantData
-from securefair.experiment import check_plans, collaboration_of, load_participants
+from securefair.experiment import (
+    agreement_of,
+    check_plans,
+    collaboration_of,
+    load_participants,
+)
+from securefair.gossip.agreement import GossipAgreement
 from securefair.model.heads import build_head
 from securefair.own_data import resolve, table_spec
 from securefair.profiling.cost_model import load_model
@@ -65,6 +73,34 @@ class CheckedDisclosure(msgspec.Struct, frozen=True, kw_only=True):
     permitted: bool
 
 
+class CheckedSums(msgspec.Struct, frozen=True, kw_only=True):
+    """What is agreed on where models are averaged.
+
+    Attributes:
+        averaging, hides_weights, hides_parameters: of the implementation.
+        network, parameters: what everyone shares.
+        edges: pairs of neighbours.
+        min_senders: fewest models of a sum.
+        query_bytes, answer_bytes: of an alignment.
+        request_bytes, contribution_bytes: of a part of a sum.
+        sum_error, cosine_error: planned bounds.
+    """
+
+    averaging: str
+    hides_weights: bool
+    hides_parameters: bool
+    network: str
+    parameters: int
+    edges: int
+    min_senders: int
+    query_bytes: int
+    answer_bytes: int
+    request_bytes: int
+    contribution_bytes: int
+    sum_error: float
+    cosine_error: float
+
+
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can be known before a run.
 
@@ -81,6 +117,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         plan: of the participant with the most samples.
         estimate: cost of one participant, if a cost model was given.
         disclosure: for each student.
+        sums: of models; None where none are averaged.
         warnings: what may surprise.
     """
 
@@ -98,6 +135,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     plan: PlanReport | None
     estimate: Estimate | None
     disclosure: list[CheckedDisclosure]
+    sums: CheckedSums | None
     warnings: list[str]
 
 
@@ -120,7 +158,11 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     agreed = {
         name: collaboration_of(config, first, algorithm=name, seed=config.run.seeds[0])
         for name in config.run.collaborative
+        if name != GOSSIP
     }
+    averaging = None
+    if GOSSIP in config.run.collaborative:
+        averaging = agreement_of(config, first, seed=config.run.seeds[0])
     plan = plan_exchange(next(iter(agreed.values())).wish) if agreed else None
     cost = None
     if cost_model is not None and plan is not None:
@@ -149,12 +191,14 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
         inferred=resolved.inferred,
         unused=dict(resolved.unused),
         algorithms=[
-            _algorithm(config, name, one, first, disclosure) for name, one in agreed.items()
+            *(_algorithm(config, name, one, first, disclosure) for name, one in agreed.items()),
+            *([] if averaging is None else [_averaging_traffic(config, averaging)]),
         ],
         plan=None if plan is None else report_plan(plan),
         estimate=cost,
         disclosure=disclosure,
-        warnings=_warnings(config, first, disclosure),
+        sums=None if averaging is None else _sums(averaging),
+        warnings=[*_averaging_warnings(averaging), *_warnings(config, first, disclosure)],
     )
 
 
@@ -193,6 +237,64 @@ def _algorithm(
         least_bytes=bytes_of(forced),
         most_bytes=bytes_of(rounds),
     )
+
+
+def _averaging_traffic(config: RunConfig, agreed: GossipAgreement) -> CheckedAlgorithm:
+    """An answer is a cosine or a part of a sum; which parts there are is left to chance."""
+    rounds, people = config.training.rounds, len(agreed.participants)
+    edges = int(agreed.graph.sum()) - people  # in both directions
+    inner, sums = agreed.alignment.inner, agreed.sum_plan
+    cosines = edges * -(-rounds // agreed.forced_every)
+    once = people * (people - 1) * (inner.public_key_bytes + sums.public_key_bytes)
+    least = once + cosines * (inner.query_bytes + inner.answer_bytes)
+    part = sums.request_bytes + sums.contribution_bytes + KEY_BYTES
+    return CheckedAlgorithm(
+        name=GOSSIP,
+        least_answers=cosines,
+        most_answers=cosines + rounds * edges,
+        least_bytes=least,
+        most_bytes=least + rounds * edges * part,
+    )
+
+
+def _sums(agreed: GossipAgreement) -> CheckedSums:
+    inner, plan = agreed.alignment.inner, agreed.sum_plan
+    return CheckedSums(
+        averaging=agreed.averaging,
+        hides_weights=agreed.sums.hides_weights,
+        hides_parameters=agreed.sums.hides_parameters,
+        network=agreed.network,
+        parameters=agreed.stacked.length,
+        edges=(int(agreed.graph.sum()) - len(agreed.participants)) // 2,
+        min_senders=agreed.min_senders,
+        query_bytes=inner.query_bytes,
+        answer_bytes=inner.answer_bytes,
+        request_bytes=plan.request_bytes,
+        contribution_bytes=plan.contribution_bytes,
+        sum_error=plan.error_bound,
+        cosine_error=agreed.alignment.error_bound,
+    )
+
+
+def _averaging_warnings(agreed: GossipAgreement | None) -> list[str]:
+    if agreed is None:
+        return []
+    found = []
+    if not agreed.sums.hides_parameters:
+        found.append(
+            f"Averaging {agreed.averaging} hides no model from whoever averages it: to compare "
+            "with only (gossip.averaging)."
+        )
+    few = [
+        name
+        for name, beside in zip(agreed.participants, agreed.graph, strict=True)
+        if beside.sum() - 1 < agreed.min_senders
+    ]
+    if few:
+        found.append(
+            f"{', '.join(few)} will never average: fewer than {agreed.min_senders} neighbours."
+        )
+    return found
 
 
 def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int) -> int:

@@ -121,8 +121,8 @@ class EncryptedCourse:
 class GossipCourse:
     """Participants that average models. It is not stored: an interrupted one starts again."""
 
-    def __init__(self, run: GossipRun, *, private: bool) -> None:
-        self._run, self._private = run, private
+    def __init__(self, run: GossipRun, *, backend: str) -> None:
+        self._run, self._backend = run, backend
 
     @property
     def exchanges(self) -> Sequence[ExchangeRecord]:
@@ -148,4 +148,4 @@ class GossipCourse:
 
     def facts(self) -> RunFacts | None:
         """See `Course`."""
-        return gossip_facts_of(self._run, private=self._private)
+        return gossip_facts_of(self._run, backend=self._backend)

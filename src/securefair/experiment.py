@@ -141,6 +141,7 @@ def agreement_of(
         local_epochs=training.local_steps,
         bound=gossip.bound,
         precision=gossip.precision,
+        min_senders=gossip.min_senders,
         sketch=gossip.sketch or None,
         flooding_bits=config.encryption.flooding_bits,
         seed=seed,
@@ -319,8 +320,7 @@ def _course(
             backend=config.encryption.backend,
             disclosure=limits,
         )
-        private = "clear" not in (config.gossip.averaging, config.encryption.backend)
-        return GossipCourse(run, private=private)
+        return GossipCourse(run, backend=config.encryption.backend)
     if algorithm in CONTROLS and config.run.collaborative == (GOSSIP,):
         cohort = NetworkPopulation(
             participants=tuple(data),

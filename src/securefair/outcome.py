@@ -18,6 +18,7 @@ from securefair.model.quantize import QuantizationReport
 from securefair.protocol.ledger import Release
 from securefair.records import (
     AlgorithmResult,
+    AveragingResult,
     EncryptionResult,
     ExchangeRecord,
     LedgerRow,
@@ -31,6 +32,7 @@ from securefair.simulation.gossip import GossipRun
 from securefair.simulation.run import EncryptedRun
 
 RESULT_FORMAT = 1
+CLEAR = "clear"
 FROM_STUDENT = ("keys", "features", "query", "gather", "unseal")
 FROM_TEACHER = ("answer", "decline", "offer", "contribution", "withhold", "sealkey")
 
@@ -39,25 +41,17 @@ class SumFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What was encrypted in a run that averages models.
 
     Attributes:
-        averaging: how sums were formed.
-        private: neither gradients nor models were in the open.
+        backend: of the alignments; "clear" where gradients or models were in the open.
         ring_degree, log_qp, security_bits, flooding_bits: of alignments.
-        error_bound: of a cosine.
-        sum_error_bound: of a coordinate of a sum.
-        kept_own: how often a participant kept its own model for want of two senders.
-        lost: senders that shared and did not contribute in time.
+        result: of the sums.
     """
 
-    averaging: str
-    private: bool
+    backend: str
     ring_degree: int
     log_qp: float
     security_bits: int
     flooding_bits: int
-    error_bound: float
-    sum_error_bound: float
-    kept_own: int
-    lost: int
+    result: AveragingResult
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,29 +92,40 @@ def facts_of(run: EncryptedRun) -> RunFacts:
     )
 
 
-def gossip_facts_of(run: GossipRun, *, private: bool) -> RunFacts:
-    """What a run of averages that has finished its rounds leaves behind."""
+def gossip_facts_of(run: GossipRun, *, backend: str) -> RunFacts:
+    """What a run of averages that has finished its rounds leaves behind.
+
+    Args:
+        run: finished.
+        backend: of the alignments.
+    """
     agreement = run.agreement
-    inner = agreement.alignment.inner
+    inner, sums = agreement.alignment.inner, agreement.sums
     return RunFacts(
         wish=None,
         quantization=[],
-        max_abs_error=None,
-        error_over_range=None,
+        max_abs_error=run.max_sum_error,
+        error_over_range=run.max_sum_error / agreement.bound,
         ledger=run.ledger,
         traffic=run.traffic,
         problems=run.problems,
         sums=SumFacts(
-            averaging=agreement.averaging,
-            private=private,
+            backend=backend if sums.hides_parameters else CLEAR,
             ring_degree=inner.params.ring_degree,
             log_qp=inner.params.log_qp,
             security_bits=inner.security_bits,
             flooding_bits=inner.wish.flooding_bits,
-            error_bound=agreement.alignment.error_bound,
-            sum_error_bound=agreement.sum_plan.error_bound,
-            kept_own=run.kept_own,
-            lost=run.lost,
+            result=AveragingResult(
+                averaging=agreement.averaging,
+                hides_weights=sums.hides_weights,
+                hides_parameters=sums.hides_parameters,
+                parameters=agreement.stacked.length,
+                sum_error_bound=agreement.sum_plan.error_bound,
+                cosine_error_bound=agreement.alignment.error_bound,
+                min_senders=agreement.min_senders,
+                kept_own=run.kept_own,
+                lost=run.lost,
+            ),
         ),
     )
 
@@ -279,6 +284,19 @@ def _encryption_result(
         answers=answers,
         declines=len(asked) - answers,
         seconds=sum(rep.seconds[algorithm] for rep in repetitions),
+        averaging=_averaging_result(runs),
+    )
+
+
+def _averaging_result(runs: Sequence[RunFacts]) -> AveragingResult | None:
+    """The first seed's, with what happened on all of them."""
+    found = [run.sums.result for run in runs if run.sums is not None]
+    if not found:
+        return None
+    return msgspec.structs.replace(
+        found[0],
+        kept_own=sum(one.kept_own for one in found),
+        lost=sum(one.lost for one in found),
     )
 
 
@@ -299,7 +317,7 @@ def _parameters(config: RunConfig, run: RunFacts) -> _Parameters:
     sums = run.sums
     if sums is not None:
         return _Parameters(
-            backend=config.encryption.backend if sums.private else "clear",
+            backend=sums.backend,
             ring_degree=sums.ring_degree,
             log_qp=sums.log_qp,
             security_bits=sums.security_bits,

@@ -51,6 +51,11 @@ class ExchangeRecord(msgspec.Struct, frozen=True, kw_only=True):
     student_seconds: float
 
 
+WEIGHTED_SUM = "weighted_sum"
+"""Release of a ledger row that counts sums over several models. Their numbers say nothing of one
+model alone, unless the other senders' are known."""
+
+
 class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one teacher has let out to one student, against the two yardsticks."""
 
@@ -71,7 +76,7 @@ class TrafficRow(msgspec.Struct, frozen=True, kw_only=True):
     algorithm: str
     sender: str
     receiver: str
-    message: str  # hello, keys, features, query, answer, decline
+    message: str  # hello, keys, features, query, answer, decline; of gossip: `protocol.messages`
     count: int
     bytes: int
 
@@ -123,6 +128,25 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     mcg_over_early_stopping_spread: float
 
 
+class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How models were averaged over the whole run; `EncryptionResult` tells of the alignments.
+
+    `EncryptionResult.bytes_up`, `bytes_down` and `answers` count both: requests to senders, their
+    models' parts of sums, and that a neighbour's gradient or model came through in a round;
+    `max_abs_error` is that of a coordinate of an average, and its range the planned bound.
+    """
+
+    averaging: str  # masked, ckks, crypten or clear
+    hides_weights: bool  # from the senders
+    hides_parameters: bool  # from the receiver
+    parameters: int  # of the model that everyone shares
+    sum_error_bound: float  # planned, of a coordinate of a sum
+    cosine_error_bound: float  # planned; a sketch's is exceeded with a tiny probability
+    min_senders: int  # fewer make no sum
+    kept_own: int  # how often a participant averaged nothing, for want of senders
+    lost: int  # senders that shared and did not contribute in time
+
+
 class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What encryption was used and what it cost over the whole run."""
 
@@ -139,6 +163,7 @@ class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):
     answers: int
     declines: int
     seconds: float
+    averaging: AveragingResult | None = None  # where models are averaged
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

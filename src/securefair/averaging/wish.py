@@ -15,6 +15,7 @@ from securefair.errors import ModelError, PlanError
 
 MAX_PARAMETERS, MAX_SENDERS = 1 << 28, 1 << 12
 MAX_BOUND = 2.0**40
+MAX_FLOODING_BITS = 60
 
 CLEAR_BYTES = 4
 """What a parameter takes when a model is sent in the clear: float32."""
@@ -84,7 +85,7 @@ def check_wish(wish: SumWish) -> None:
         ("senders", wish.senders, MIN_SENDERS, MAX_SENDERS),
         ("bound", wish.bound, 1 / MAX_BOUND, MAX_BOUND),
         ("precision", wish.precision, 2.0**-48, 0.5),
-        ("flooding_bits", wish.flooding_bits, 0, 60),
+        ("flooding_bits", wish.flooding_bits, 0, MAX_FLOODING_BITS),
         ("max_share", 1.0 if wish.max_share is None else wish.max_share, 1 / wish.senders, 1),
     ):
         if not least <= value <= most:  # NaN is not within

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from securefair.checking import Checked, CheckedAlgorithm
+from securefair.checking import Checked, CheckedAlgorithm, CheckedSums
 from securefair.profiling.estimate import HOUR, Estimate
 from securefair.profiling.planned import PlanReport
 from securefair.profiling.tables import rows_table
@@ -33,7 +33,11 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
     yield from _columns(checked)
     if checked.plan is not None:
         yield _plan(checked.plan)
+    if checked.sums is not None:
+        yield _sums(checked.sums)
+    if checked.algorithms:
         yield _traffic(checked.algorithms)
+    if checked.plan is not None:
         yield _disclosure(checked)
     if checked.estimate is not None:
         yield _estimate(checked.estimate)
@@ -91,6 +95,20 @@ def _plan(plan: PlanReport) -> Table:
         ("An answer", data_size(sizes.answer)),
     ]
     return rows_table("Exchange with the participant with the most samples", rows)
+
+
+def _sums(sums: CheckedSums) -> Table:
+    hidden = "hidden from senders" if sums.hides_weights else "known to their senders"
+    models = "summed unseen" if sums.hides_parameters else "IN THE OPEN"
+    rows = [
+        ("Averaging", f"{sums.averaging}: models {models}, weights {hidden}"),
+        ("Model", f"{sums.network}, {plural(sums.parameters, 'parameter')}"),
+        ("Neighbours", f"{plural(sums.edges, 'pair')}; a sum has {sums.min_senders} or more"),
+        ("Comparing gradients", f"{data_size(sums.query_bytes)}, {data_size(sums.answer_bytes)}"),
+        ("A part of a sum", data_size(sums.request_bytes + sums.contribution_bytes)),
+        ("Largest error", f"{sums.sum_error:.2g} in a sum, {sums.cosine_error:.2g} in a cosine"),
+    ]
+    return rows_table("Averages of models", rows)
 
 
 def _traffic(algorithms: list[CheckedAlgorithm]) -> FittingTable:

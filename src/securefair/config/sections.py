@@ -249,7 +249,8 @@ class GossipSection(Section):
 
     averaging: Literal["masked", "ckks", "crypten", "clear"] = Field(
         default="masked",
-        description="How sums of models stay private; clear: they do NOT, for tests",
+        description="How sums of models stay private. For comparison only: crypten, between "
+        "processes of one machine; clear, where models are in the OPEN",
     )
     topology: Literal["complete", "ring", "exponential"] = Field(
         default="complete", description="Who is beside whom, unless edges say it"
@@ -283,6 +284,12 @@ class GossipSection(Section):
     )
     precision: Ratio = Field(
         default=2**-16, gt=0, le=0.5, description="Largest error of an average over the bound"
+    )
+    min_senders: int = Field(
+        default=2,
+        ge=2,
+        description="Fewest models in a sum: one less than so many others must side with a "
+        "receiver before it can take a model out; with fewer, the own model is kept",
     )
     network: str | None = Field(
         default=None,

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumWish, WeightedSums, get_averaging, plan_sum
+from securefair.averaging.wish import MAX_FLOODING_BITS
 from securefair.collaboration import DisclosureLimits
 from securefair.errors import ConfigError
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
@@ -45,15 +46,18 @@ class GossipAgreement:
         local_epochs, batch_size: own steps of a round; None: full batches.
         bound: largest |parameter|; beyond it training stops with an error.
         precision: largest error of a coordinate of a sum, over the bound.
+        min_senders: fewest models in a sum. A receiver needs one less on its side to take a
+            model out, so more protect better, and average less often.
         sketch: numbers that stand for a gradient in an alignment; None: all of them.
-        flooding_bits: of alignments, and of `ckks` sums.
+        flooding_bits: of alignments; `ckks` sums get log2(parameters) more, so that a whole
+            message and not only each of its coefficients keeps that distance.
         double: compute in float64 rather than float32.
         round_seconds, setup_seconds: deadline of every phase of a round; for keys, on top.
         seed: public; of the initial network, coins and sketches.
 
     Raises:
-        ConfigError: fewer than three participants or two of one name, an unknown graph or
-            weighting, or nobody who has two neighbours.
+        ConfigError: too few participants or two of one name, an unknown graph or
+            weighting, or nobody who has enough neighbours.
         PlanError: alignment or sums are impossible.
     """
 
@@ -72,6 +76,7 @@ class GossipAgreement:
     batch_size: int | None = None
     bound: float = 16.0
     precision: float = 2.0**-16
+    min_senders: int = MIN_SENDERS
     sketch: int | None = 8192
     flooding_bits: int = 30
     double: bool = True
@@ -84,24 +89,36 @@ class GossipAgreement:
             ("topology", self.topology, self._known_topology, ", ".join((*TOPOLOGIES, "edges"))),
             ("weighting", self.weighting, self.weighting in WEIGHTINGS, ", ".join(WEIGHTINGS)),
             ("local_epochs", self.local_epochs, self.local_epochs >= 1, "1 or more"),
+            (
+                "min_senders",
+                self.min_senders,
+                self.min_senders >= MIN_SENDERS,
+                f"{MIN_SENDERS} or more: a sum over one model is that model",
+            ),
             ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
             (
                 "participants",
                 self.participants,
-                len(set(self.participants)) == len(self.participants) > MIN_SENDERS,
-                "three or more, of different names: a sum of models needs two senders",
+                len(set(self.participants)) == len(self.participants) > self.min_senders,
+                f"more than {self.min_senders}, of different names: so many senders make a sum",
             ),
         ):
             if not holds:
                 raise ConfigError(
                     "cannot be agreed on", where=where, found=found, expected=expected
                 )
-        if (self.graph.sum(axis=1) - 1).max() < MIN_SENDERS:
+        if self._neighbours < self.min_senders:
             raise ConfigError(
-                "nobody has two neighbours, so that no model may ever be averaged",
+                "nobody has enough neighbours, so that no model may ever be averaged",
                 where="topology",
-                found=self.topology,
+                found=f"{self.topology}: {self._neighbours} at most",
+                expected=f"{self.min_senders} (min_senders)",
             )
+
+    @property
+    def _neighbours(self) -> int:
+        """Most of anybody."""
+        return int(self.graph.sum(axis=1).max()) - 1
 
     @property
     def _known_topology(self) -> bool:
@@ -150,10 +167,12 @@ class GossipAgreement:
             self.averaging,
             SumWish(
                 parameters=self.stacked.length,
-                senders=max(MIN_SENDERS, int(self.graph.sum(axis=1).max()) - 1),
+                senders=self._neighbours,
                 bound=self.bound,
                 precision=self.precision,
-                flooding_bits=self.flooding_bits,
+                flooding_bits=min(
+                    MAX_FLOODING_BITS, self.flooding_bits + self.stacked.length.bit_length()
+                ),
             ),
         )
 
@@ -209,6 +228,7 @@ class GossipAgreement:
                     for peer, beside in zip(self.participants, self.graph[own], strict=True)
                     if beside and peer != name
                 ),
+                min_senders=self.min_senders,
             ),
         )
 

@@ -130,7 +130,7 @@ class GossipParticipant:
     @property
     def vector(self) -> Array:
         """The model as it is now, float64 (V,)."""
-        return _numbers(self.learners)
+        return vector_of(self.learners)
 
     def train_alone(self) -> None:
         """Local epochs before round 0."""
@@ -218,7 +218,7 @@ class GossipParticipant:
         if self.machine.settings.forced(job.round):
             row = row.weighed(opinions)
         adapted = self._trained(notes.start, self.agreement.local_epochs, clock=job.round)
-        check_vector(self.agreement.sum_plan, _numbers(adapted))
+        check_vector(self.agreement.sum_plan, vector_of(adapted))
         self.row, self.learners, notes.adapted = row, adapted, adapted
         return Adapted(row.link_probabilities())
 
@@ -246,7 +246,7 @@ class GossipParticipant:
             self._gathering(job),
             self.name,
             job.request,
-            _numbers(notes.adapted),
+            vector_of(notes.adapted),
         )
         return Contributed(sealed)
 
@@ -260,7 +260,7 @@ class GossipParticipant:
         total = open_sum(
             agreement.sums, agreement.sum_plan, self._keys, gathering, job.sealed, job.keys
         )
-        mean = self.row.own_of(notes.mixed) * _numbers(notes.adapted) + total
+        mean = self.row.own_of(notes.mixed) * vector_of(notes.adapted) + total
         vectors = torch.from_numpy(mean)[None].to(agreement.stacked.dtype)
         self.learners = notes.adapted.moved(vectors)
         return Combined()
@@ -294,7 +294,8 @@ class GossipParticipant:
         return self.rounds[round]
 
 
-def _numbers(learners: Learners) -> Array:
+def vector_of(learners: Learners) -> Array:
+    """The model of one learner, float64 (V,)."""
     return np.asarray(learners.vectors[0].double().cpu().numpy(), dtype=np.float64)
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from securefair.fairness import mixing
 from securefair.gossip.agreement import GossipAgreement
-from securefair.protocol.settings import MIN_SENDERS
 
 Array = NDArray[np.float64]
 
@@ -72,7 +71,8 @@ class Row:
     def mixed(self, senders: Collection[str]) -> Array:
         """The row of W~ if these arrive; the own unit vector if they are too few."""
         received = np.array([name in senders for name in self.agreement.participants])
-        return mixing.mix_row(self.weights, received, self.own, min_senders=MIN_SENDERS)
+        least = self.agreement.min_senders
+        return mixing.mix_row(self.weights, received, self.own, min_senders=least)
 
     def of(self, row: Array, names: Collection[str]) -> dict[str, float]:
         """Some entries of a row, by name."""

@@ -36,11 +36,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from securefair.errors import ConfigError, LedgerError
-from securefair.records import LedgerRow
-
-WEIGHTED_SUM = "weighted_sum"
-"""In ledger rows: sums over several models. Their numbers say nothing of one model alone, unless
-the other senders' are known."""
+from securefair.records import WEIGHTED_SUM, LedgerRow
 
 
 class Release(enum.StrEnum):

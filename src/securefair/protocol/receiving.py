@@ -1,10 +1,10 @@
 """This participant as receiver: whose models it averages with its own, and how it gets the sum.
 
-    step done -> offers to and from all neighbours -> at least two share: ask each for its part ->
-    all parts: ask for the keys -> all keys: combine
+    step done -> offers to and from all neighbours -> at least `min_senders` share: ask each for its
+    part -> all parts: ask for the keys -> all keys: combine
 
 A part that is late costs its sender its place: the sum is asked for again without it, under fresh
-masks, as long as two are left and no key has been asked for. After that it is given up: senders
+masks, as long as enough are left and no key has been asked for. After that it is given up: senders
 that have given a key away contribute to no other sum of this round. Whoever cannot average keeps
 its own model, and the summary says so.
 """
@@ -25,7 +25,7 @@ from securefair.protocol.messages import (
     Withhold,
     name_of,
 )
-from securefair.protocol.settings import MIN_SENDERS, GossipSettings
+from securefair.protocol.settings import GossipSettings
 from securefair.protocol.states import (
     GATHERING,
     ROUND,
@@ -92,7 +92,7 @@ def link(turn: Turn, *, late: bool = False) -> None:
     if awaited and not late:
         return
     senders = tuple(sorted(name for name in neighbours if offers.get(name)))
-    if len(senders) < MIN_SENDERS:
+    if len(senders) < gossip_of(turn).min_senders:
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LINKED))
@@ -254,7 +254,7 @@ def _without_lost(turn: Turn, current: Sum) -> None:
     )
     # Whoever was asked for a key may have given it away, even if it never arrived.
     asked_for_keys = unsealing or len(current.sealed) == len(current.senders)
-    if asked_for_keys or len(left) < MIN_SENDERS:
+    if asked_for_keys or len(left) < gossip_of(turn).min_senders:
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LOST))

@@ -22,7 +22,6 @@ from securefair.protocol.messages import (
     Unseal,
     Withhold,
 )
-from securefair.protocol.settings import MIN_SENDERS
 from securefair.protocol.states import (
     CONTRIBUTING,
     ROUND,
@@ -151,10 +150,11 @@ def _check_due(turn: Turn, name: str, round_number: int) -> None:
 
 
 def _check_gather(turn: Turn, name: str, message: Gather) -> None:
-    own, senders = receiving.gossip_of(turn).name, message.senders
+    gossip, senders = receiving.gossip_of(turn), message.senders
+    own = gossip.name
     known = set(turn.memory.peers) | {own}
     if (
-        len(senders) < MIN_SENDERS
+        len(senders) < gossip.min_senders
         or list(senders) != sorted(set(senders))
         or own not in senders
         or name in senders
@@ -165,8 +165,8 @@ def _check_gather(turn: Turn, name: str, message: Gather) -> None:
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
             found=", ".join(senders),
-            expected=f"at least {MIN_SENDERS} participants in ascending order, {own} among them "
-            "and the receiver not",
+            expected=f"at least {gossip.min_senders} participants in ascending order, {own} among "
+            "them and the receiver not",
         )
 
 

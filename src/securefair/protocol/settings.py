@@ -21,15 +21,24 @@ class GossipSettings:
         name: of this participant, as it stands in lists of senders.
         neighbours: the peers that it compares gradients and exchanges models with; keys go to all
             peers, since senders of one sum need not be neighbours of each other.
+        min_senders: fewest senders of a sum that it asks for, or is a part of.
 
     Raises:
-        ConfigError: a neighbour is doubled, or is the participant itself.
+        ConfigError: a neighbour is doubled, or is the participant itself; or one sender suffices.
     """
 
     name: str
     neighbours: tuple[str, ...]
+    min_senders: int = MIN_SENDERS
 
     def __post_init__(self) -> None:
+        if self.min_senders < MIN_SENDERS:
+            raise ConfigError(
+                "out of range",
+                where="min_senders",
+                found=self.min_senders,
+                expected=f"{MIN_SENDERS} or more",
+            )
         if len({self.name, *self.neighbours}) != len(self.neighbours) + 1:
             raise ConfigError(
                 "neighbours must be different peers", where="neighbours", found=self.neighbours

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from securefair.records import (
     CONTROLS,
+    WEIGHTED_SUM,
     ExchangeRecord,
     LedgerRow,
     ParticipantResult,
@@ -56,6 +57,17 @@ class SharingSummary:
 
 
 @dataclass(frozen=True)
+class SenderDisclosure:
+    """What one participant let out where models are averaged, over all its neighbours."""
+
+    sender: str
+    receivers: int
+    cosines: int  # numbers about its gradients
+    sums: int  # that its model is a part of
+    parameters: int
+
+
+@dataclass(frozen=True)
 class TeacherDisclosure:
     """Everything one teacher let out, over all its students: the bound if they collude."""
 
@@ -90,7 +102,10 @@ def rounds_of(rounds: Sequence[RoundRecord], algorithm: str) -> list[RoundRecord
 
 def message_totals(traffic: Sequence[TrafficRow], algorithm: str) -> list[MessageTotal]:
     """Traffic of one algorithm by message type, in the order of a round's conversation."""
-    order = ("hello", "keys", "features", "query", "answer", "decline")
+    order = (
+        *("hello", "keys", "features", "query", "answer", "decline"),
+        *("offer", "gather", "contribution", "withhold", "unseal", "sealkey"),
+    )
     rows = [row for row in traffic if row.algorithm == algorithm]
     messages = sorted(
         {row.message for row in rows},
@@ -163,6 +178,25 @@ def teacher_disclosures(ledger: Sequence[LedgerRow], algorithm: str) -> list[Tea
         for teacher in {row.teacher for row in rows}
     ]
     return sorted(totals, key=lambda total: (-total.numbers, total.teacher))
+
+
+def sender_disclosures(ledger: Sequence[LedgerRow], algorithm: str) -> list[SenderDisclosure]:
+    """The ledger of one algorithm that averages, by participant, most sums first."""
+    rows = [row for row in ledger if row.algorithm == algorithm]
+    totals = []
+    for sender in dict.fromkeys(row.teacher for row in rows):
+        own = [row for row in rows if row.teacher == sender]
+        sums = [row for row in own if row.release == WEIGHTED_SUM]
+        totals.append(
+            SenderDisclosure(
+                sender=sender,
+                receivers=len({row.student for row in sums}),
+                cosines=sum(row.numbers_total for row in own if row.release != WEIGHTED_SUM),
+                sums=sum(row.answers for row in sums),
+                parameters=own[0].teacher_parameters,
+            )
+        )
+    return sorted(totals, key=lambda total: (-total.sums, total.sender))
 
 
 def _median(values: Sequence[float]) -> float:

@@ -23,7 +23,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.report import charts, facts, sentences, wording
+from securefair.report import averages, charts, facts, sentences, wording
 from securefair.report.files import write_text
 
 FILE_NAME = "report.html"
@@ -97,6 +97,8 @@ def render(
     style = _source("style.css")
     script = _source("reputation.js")
     ledger_rows = facts.ledger_of(ledger, subject)
+    averaging = None if result.encryption is None else result.encryption.averaging
+    senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
     return environment.get_template("report.html.j2").render(
         title=config.report.title or result.name,
         nouns=nouns,
@@ -121,24 +123,30 @@ def render(
         panels=charts.panels(rounds, [one.key for one in contenders], names),
         rounds=own_rounds,
         heat=_heat(own_rounds) if forms_opinions else [],
-        opinions=sentences.opinions(own_rounds[-1], names) if forms_opinions else [],
+        opinions=_opinions(own_rounds[-1], names, averaged=averaging is not None)
+        if forms_opinions
+        else [],
         sharing=facts.sharing_summary(own_rounds),
         exchanges=facts.exchange_summary(exchanges, subject),
         messages=facts.message_totals(traffic, subject),
         partners=facts.partner_totals(traffic, subject, names),
         ledger=ledger_rows,
-        ledger_sentences=[
+        ledger_sentences=[averages.disclosure(one) for one in senders]
+        or [
             sentences.disclosure(rows)
             for name in names
             if (rows := [row for row in ledger_rows if row.teacher == name])
         ],
+        averaging=averaging,
         teachers=facts.teacher_disclosures(ledger, subject),
         encryption=result.encryption,
         rounding_cost=facts.rounding_cost(result.participants),
         encrypted=sentences.encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        not_protected=sentences.not_protected(config, nouns),
+        not_protected=sentences.not_protected(config, nouns)
+        if averaging is None
+        else averages.not_protected(averaging, nouns),
         configuration=to_toml(config),
         versions=versions,
         style=style,
@@ -146,6 +154,10 @@ def render(
         script=script,
         script_hash=_hash(script),
     )
+
+
+def _opinions(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> list[str]:
+    return averages.weights(last, names) if averaged else sentences.opinions(last, names)
 
 
 def _contenders(result: RunResult) -> list[_Contender]:

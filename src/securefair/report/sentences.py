@@ -12,6 +12,7 @@ from securefair.records import (
     RoundRecord,
     RunResult,
 )
+from securefair.report import averages
 from securefair.report.facts import gained
 from securefair.report.wording import (
     Nouns,
@@ -117,6 +118,8 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
     )
     if result.algorithm == "standalone":
         return [f"{alone} Then each went on alone for {plural(training.rounds, 'round')}."]
+    if result.encryption is not None and result.encryption.averaging is not None:
+        return averages.steps(config, result.encryption.averaging, nouns)
     came_back = f"What came back was {released(config, nouns)}."
     if encrypts(result.encryption):
         texts = [
@@ -214,6 +217,8 @@ def encryption(result: EncryptionResult | None) -> str:
             "Nothing in this run was encrypted: it is the reference computation, "
             "which shows what collaboration is worth, not how it is protected."
         )
+    if result.averaging is not None:
+        return averages.protection(result, result.averaging)
     if result.backend == CLEAR:
         return (
             "Nothing in this run was encrypted: the clear backend follows every step of the "
@@ -232,6 +237,8 @@ def cost(result: RunResult) -> str:
     if facts is None or not encrypts(facts):
         return ""
     seeds = len(result.seeds)
+    if facts.averaging is not None:
+        return averages.cost(facts, facts.averaging, seeds)
     times = "" if seeds == 1 else f" over all {seeds} repetitions"
     return (
         f"{algorithm_name(result.algorithm)} took {duration(facts.seconds)}{times}, on the "

@@ -53,7 +53,9 @@ def summary(
     if messages:
         parts.append(_traffic(messages))
     if facts.ledger_of(ledger, result.algorithm):
-        parts.append(_disclosure(ledger, result.algorithm))
+        averaged = result.encryption is not None and result.encryption.averaging is not None
+        disclosed = _averaged if averaged else _disclosure
+        parts.append(disclosed(ledger, result.algorithm))
     if facts.collaborative(result):
         secret = sentences.encrypts(result.encryption)
         parts.append(Text(sentences.encryption(result.encryption), style="" if secret else "bold"))
@@ -168,6 +170,20 @@ def _disclosure(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
                 [count(row.teacher_parameters) for row in rows],
                 dispensable=2,
             ),
+        ],
+    )
+
+
+def _averaged(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
+    totals = facts.sender_disclosures(ledger, algorithm)
+    return FittingTable(
+        "What was disclosed",
+        [
+            Column("Of", [one.sender for one in totals], numbers=False),
+            Column("Cosines\ntold", [count(one.cosines) for one in totals]),
+            Column("Sums with\nits model", [count(one.sums) for one in totals]),
+            Column("for so many\nreceivers", [count(one.receivers) for one in totals]),
+            Column("Model's\nparameters", [count(one.parameters) for one in totals], dispensable=1),
         ],
     )
 

@@ -13,12 +13,14 @@ _ALGORITHMS = {
     "early_stopping": "Stopped early",
     "vpdl": "VPDL",
     "cycle": "CYCle",
+    "cycle-gossip": "CYCle gossip",
 }
 _RULES = {
     "standalone": "no collaboration, trained as long as the others",
     "early_stopping": "no collaboration, trained until validation says stop",
     "vpdl": "everyone always answers everyone",
     "cycle": "answers depend on reputation",
+    "cycle-gossip": "models are averaged, with weights by alignment",
 }
 _MESSAGES = {
     "hello": "Agreement on parameters",
@@ -27,6 +29,12 @@ _MESSAGES = {
     "query": "Questions",
     "answer": "Answers",
     "decline": "Refusals to answer",
+    "offer": "Whether a model is shared",
+    "gather": "Requests for a sum",
+    "contribution": "Sealed parts of sums",
+    "withhold": "Refusals of a part",
+    "unseal": "Requests for keys of parts",
+    "sealkey": "Keys of parts",
 }
 
 

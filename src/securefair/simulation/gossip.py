@@ -13,7 +13,7 @@ from securefair.collaboration import DisclosureLimits
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
 from securefair.gossip.agreement import GossipAgreement
-from securefair.gossip.participant import GossipParticipant
+from securefair.gossip.participant import GossipParticipant, vector_of
 from securefair.model.stacked import Stacked
 from securefair.model.training import Evaluation, OptimizerConfig
 from securefair.protocol.codec import kind_of
@@ -33,6 +33,8 @@ class GossipRun:
     Attributes:
         kept_own: how often a participant kept its own model, having fewer than two senders.
         lost: how often a sender that shared did not contribute in time.
+        max_sum_error: largest |coordinate of an average - the same in float64 from all models|,
+            which only a simulation can know.
     """
 
     algorithm: str
@@ -44,6 +46,7 @@ class GossipRun:
     finished: int = 0
     kept_own: int = 0
     lost: int = 0
+    max_sum_error: float = 0.0
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
         """Run up to so many rounds; one record each, as soon as it is over.
@@ -60,6 +63,9 @@ class GossipRun:
             self.kept_own += sum(not s.combined for s in log.summaries.values())
             self.lost += sum(len(s.lost) for s in log.summaries.values())
             self.exchanges += self._exchanges(number, log)
+            for name, summary in log.summaries.items():
+                if summary.combined:
+                    self.max_sum_error = max(self.max_sum_error, self._error(number, name))
             self.finished = number + 1
             yield self._record(number, log)
 
@@ -94,6 +100,19 @@ class GossipRun:
                     teacher_seconds=peers.answered_seconds.get(receiver, 0.0),
                     student_seconds=notes.asked_seconds.get(sender, 0.0),
                 )
+
+    def _error(self, number: int, name: str) -> float:
+        """Of the average that a participant got in a round."""
+        people = self.engine.participants
+        mixed = people[name].rounds[number].mixed
+        if mixed is None:
+            raise LookupError("a sum that was combined was asked for")
+        difference = people[name].vector
+        for weight, peer in zip(mixed.tolist(), people.values(), strict=True):
+            adapted = peer.rounds[number].adapted
+            if weight and adapted is not None:
+                difference = difference - weight * vector_of(adapted)
+        return float(np.abs(difference).max())
 
     def _record(self, number: int, log: RoundLog) -> RoundRecord:
         participants = list(self.engine.participants.values())

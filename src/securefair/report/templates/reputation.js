@@ -12,6 +12,7 @@
   const slider = document.getElementById("reputation-round");
   const label = document.getElementById("reputation-label");
   const play = document.getElementById("reputation-play");
+  const words = document.getElementById("reputation").dataset;
   const cells = [...document.querySelectorAll("#reputation td[data-student]")];
   let timer = null;
 
@@ -23,9 +24,10 @@
       cell.className = value === null ? "none" : `s${Math.round(value * 10)}`;
       cell.querySelector(".value").textContent = value === null ? "\u2013" : value.toFixed(2);
       cell.querySelector(".mark").textContent =
-        now.answered[n][k] ? "answered" : now.asked[n][k] ? "declined" : "not asked";
+        now.answered[n][k] ? words.yes : now.asked[n][k] ? words.no
+          : value === null && words.absent ? words.absent : words.none;
     }
-    const text = `Round ${at + 1} of ${rounds.length}` + (now.forced ? ", everyone answers" : "");
+    const text = `Round ${at + 1} of ${rounds.length}` + (now.forced ? words.forced : "");
     label.textContent = text;
     slider.setAttribute("aria-valuetext", text);
   }

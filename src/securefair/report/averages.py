@@ -1,0 +1,178 @@
+"""What happened where models are averaged, in sentences; `sentences` has those of distillation.
+
+Models of others are only ever added up, so the words differ: there are senders and receivers of
+sums, and weights instead of reputations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from securefair.config import RunConfig
+from securefair.records import AveragingResult, EncryptionResult, RoundRecord
+from securefair.report.facts import SenderDisclosure
+from securefair.report.wording import (
+    Nouns,
+    count,
+    data_size,
+    duration,
+    plural,
+)
+
+CLEAR = "clear"
+CRYPTEN = "crypten"
+
+_MEANS = {
+    "masked": "hidden under masks that cancel in the sum",
+    "ckks": "computed on weights that are encrypted under the receiver's key, and masked",
+    CRYPTEN: "shared out among processes of the computer that ran this",
+    CLEAR: "in the open",
+}
+
+
+def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[str]:
+    """What was done, in the order in which it was done."""
+    training, gossip = config.training, config.gossip
+    every = config.fairness.forced_every
+    compared = "every round" if every == 1 else f"once in {every} rounds"
+    graph = "of the edges in the configuration" if gossip.edges else f"({gossip.topology} graph)"
+    return [
+        f"Every {nouns.participant} started from the same model of "
+        f"{plural(averaging.parameters, 'parameter')} and trained it on its own {nouns.samples} "
+        f"for {plural(training.local_epochs, 'epoch')}.",
+        f"In each of {plural(training.rounds, 'round')} everyone first took "
+        f"{plural(training.local_steps, 'step')} on its own {nouns.samples}.",
+        f"{compared.capitalize()} neighbours {graph} compared gradients: one sent a short random "
+        "projection of its gradient, encrypted under its own key, the other multiplied it by its "
+        "own without seeing it, and what came back opened to one number, the cosine. The better "
+        "the directions agreed, the more weight the other's model got.",
+        f"By that weight and chance everyone decided who may have its model. Who was offered at "
+        f"least {averaging.min_senders} asked for their weighted sum, whose parts were "
+        f"{_MEANS[averaging.averaging]}, and added its own model; the others kept theirs.",
+    ]
+
+
+def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
+    """Whether gradients and models were protected, in a few sentences."""
+    if not averaging.hides_parameters:
+        how = (
+            "CrypTen's processes ran on one computer, and each was handed a model in the open: a "
+            "baseline to compare with, not a protection."
+            if averaging.averaging == CRYPTEN
+            else "Models were sent in the open. Use it for tests only."
+        )
+        return f"The models in this run were not protected from the receivers of sums. {how}"
+    if result.backend == CLEAR:
+        return (
+            "Gradients were compared without encryption in this run: the clear backend follows "
+            "every step on readable numbers. Use it for tests only."
+        )
+    weights = (
+        "the weights stayed hidden from senders"
+        if averaging.hides_weights
+        else "a sender knew the weight that the receiver gave it"
+    )
+    return (
+        f"Gradients were compared under CKKS encryption with parameters for "
+        f"{result.security_bits}-bit security. A receiver saw sums of "
+        f"{averaging.min_senders} models or more and none alone, as long as it followed the "
+        f"protocol and sided with none of the senders; {weights}."
+    )
+
+
+def cost(result: EncryptionResult, averaging: AveragingResult, repetitions: int) -> str:
+    """Bytes, time and precision over all repetitions."""
+    times = "" if repetitions == 1 else f" over all {repetitions} repetitions"
+    skipped = ""
+    if averaging.kept_own:
+        skipped = (
+            f" {_times(averaging.kept_own)} a participant kept its own model, because fewer than "
+            f"{averaging.min_senders} shared theirs."
+        )
+    lost = ""
+    if averaging.lost:
+        lost = f" {_times(averaging.lost)} a sender was lost, and left out of the sum."
+    return (
+        f"It took {duration(result.seconds)}{times}, on the computer that ran this: "
+        f"{data_size(result.bytes_up)} of requests and encrypted gradients, "
+        f"{data_size(result.bytes_down)} of answers and parts of sums.{skipped}{lost} "
+        f"Coordinates of averages were off by up to {result.max_abs_error:.1e}; the plan allows "
+        f"{averaging.sum_error_bound:.1e}, and {averaging.cosine_error_bound:.1e} in a cosine."
+    )
+
+
+def weights(last: RoundRecord, names: Sequence[str]) -> list[str]:
+    """Whose model each participant gives most weight, in one round."""
+    texts = []
+    for name, row in zip(names, last.reputation, strict=True):
+        known = [(value, peer) for value, peer in zip(row, names, strict=True) if value is not None]
+        if not known:
+            texts.append(f"{name} has no neighbours.")
+            continue
+        (high, best), own = max(known), 1 - sum(value for value, _ in known)
+        texts.append(f"{name} gives {best} most weight ({high:.2f}), and itself {own:.2f}.")
+    return texts
+
+
+def disclosure(one: SenderDisclosure) -> str:
+    """What one participant let out, in words."""
+    if not one.sums and not one.cosines:
+        return f"{one.sender} let out nothing."
+    return (
+        f"{one.sender} told {plural(one.cosines, 'cosine')} of its gradients with a neighbour's. "
+        f"Its model of {count(one.parameters)} parameters was a part of "
+        f"{plural(one.sums, 'sum')} for {plural(one.receivers, 'receiver')}."
+    )
+
+
+def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, str]]:
+    """What this method does not protect: title and explanation (docs/threat-model.md)."""
+    least = averaging.min_senders
+    told = (
+        "Senders know the weight that a receiver gives them, which tells how well their "
+        "gradients agree."
+        if not averaging.hides_weights
+        else "Weights are hidden."
+    )
+    return [
+        (
+            "What sums imply",
+            "A sum is a mixture of models. When models hardly change any more, sums of several "
+            "rounds over different senders, or those of several receivers that work together, can "
+            "be solved for single models. Counting sums, as the ledger does, bounds that only "
+            "roughly.",
+        ),
+        (
+            "Receivers with a sender on their side",
+            f"A receiver and {least - 1} of the senders of a sum that work together know the model "
+            f"that is left when {least} were summed, and a dishonest receiver can see to it that "
+            "no more are. Set min_senders higher to ask for more of them.",
+        ),
+        (
+            "Dishonest receivers",
+            "Weights are the receiver's choice. With all of the weight on one sender the sum is "
+            "that sender's model; nothing proves that the weights are those of the protocol.",
+        ),
+        (
+            "Dishonest senders",
+            "Nothing proves that a part of a sum is the model that it should be, so a sender can "
+            "spoil the average of a round; only sums beyond the planned range are noticed. "
+            "Who cheats when gradients are compared chooses another number than the cosine.",
+        ),
+        (
+            f"The {nouns.samples} a model learned from",
+            "Averages and cosines are computed from models that learned from them. Formal "
+            "protection needs differentially private training (DP-SGD).",
+        ),
+        (
+            "Decisions, sizes and times",
+            "Everyone sees whether a neighbour shares with it, which follows the weights, and "
+            f"senders of a sum learn who the others are. {told} Whoever watches the network sees "
+            "who talks to whom, when and how much, and more if the channels are not encrypted and "
+            "authenticated, which is not done here.",
+        ),
+    ]
+
+
+def _times(number: int) -> str:
+    return "Once" if number == 1 else f"{count(number)} times"
