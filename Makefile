@@ -9,7 +9,7 @@ OPENFHE_PYTHON  ?= python3.10
 OPENFHE_VERSION ?= 1.6.1.0.22.4
 OPENFHE_VENV    := .venv-openfhe
 
-.PHONY: setup test lint demo bench openfhe clean
+.PHONY: setup test lint demo docs bench openfhe clean
 
 setup: $(STAMP)
 
@@ -18,7 +18,9 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml $(wildcard native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet "torch>=2.4,<2.14"
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,docs]" || { \
+	  echo "Without the site's tools: its test is skipped."; \
+	  $(BIN)/python -m pip install --quiet --editable ".[dev]"; }
 	touch $(STAMP)
 
 test: setup
@@ -32,6 +34,10 @@ lint: setup
 
 demo: setup
 	$(BIN)/securefair demo
+
+# Strict: a broken link or a page that is missing ends it. Nothing is fetched, and no page fetches.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # One table an operation, so that its rows compare backends. Every run is kept in .benchmarks:
 # `pytest-benchmark compare` puts two side by side.
