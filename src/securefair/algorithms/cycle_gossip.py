@@ -63,6 +63,8 @@ class CycleGossip:
         relative: links as often as W_ij / max over j != i of W_ij says. Rows of W sum to 1, so as
             printed a link exists about 1/N of the time.
         topology, weighting: the graph, and W before the first comparison; see `GossipSgd`.
+        min_senders: with fewer models of others than this a participant keeps its own, as private
+            sums make it; 0 as in the paper.
         local_epochs, pretraining_epochs, common_start, schedule: as in `GossipSgd`.
 
     Raises:
@@ -75,6 +77,7 @@ class CycleGossip:
     relative: bool = False
     topology: Literal["complete", "ring", "exponential"] | Edges = "complete"
     weighting: Literal["uniform", "metropolis"] = "uniform"
+    min_senders: int = 0
     local_epochs: int = 1
     pretraining_epochs: int = 0
     common_start: bool = True
@@ -95,6 +98,7 @@ class CycleGossip:
             alpha=(0 <= self.alpha < 1, "in [0, 1)"),
             forced_every=(self.forced_every >= 1, "1 or more rounds"),
             weighting=(self.weighting in WEIGHTINGS, ", ".join(WEIGHTINGS)),
+            min_senders=(self.min_senders >= 0, "0 or more"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
         )
@@ -125,7 +129,7 @@ class CycleGossip:
             weights = smooth(weights, preferred, alpha=self.alpha)
         # Line 12: S ~ Bernoulli(W). Line 13: W~ = W * S^T with rows normalised.
         shared = links(weights, link_coins(state.seed, t, population.names), relative=self.relative)
-        effective = mix(weights, shared)
+        effective = mix(weights, shared, min_senders=self.min_senders)
         # Lines 9 and 14: x <- W~ (x - eta g)
         learners = gossip(
             population, state, effective, epochs=self.local_epochs, schedule=self.schedule

@@ -19,7 +19,7 @@ from securefair.averaging import Contributions, Gathering, SumKeys, contribute, 
 from securefair.averaging.wish import check_vector
 from securefair.collaboration import DisclosureLimits
 from securefair.data.dataset import ParticipantData
-from securefair.errors import LocalProtocolError
+from securefair.errors import DataError, LocalProtocolError
 from securefair.gossip.agreement import GossipAgreement
 from securefair.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.gossip.weighing import Row
@@ -107,6 +107,7 @@ class GossipParticipant:
         backend: str = "rns",
         disclosure: DisclosureLimits | None = None,
     ) -> None:
+        check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
         self.machine = ParticipantMachine(
             data.name,
@@ -297,6 +298,22 @@ class GossipParticipant:
 def vector_of(learners: Learners) -> Array:
     """The model of one learner, float64 (V,)."""
     return np.asarray(learners.vectors[0].double().cpu().numpy(), dtype=np.float64)
+
+
+def check_data(agreement: GossipAgreement, data: ParticipantData) -> None:
+    """Refuse samples that the agreed network was not made for.
+
+    Raises:
+        DataError: another shape or number of classes; names the participant.
+    """
+    found = (*data.train.features.shape[1:], data.train.classes)
+    if found != (*agreement.shape, agreement.classes):
+        raise DataError(
+            "its samples differ from those that the network was agreed for",
+            where=data.name,
+            found=f"{found[:-1]}, {found[-1]} classes",
+            expected=f"{agreement.shape}, {agreement.classes} classes",
+        )
 
 
 @contextmanager
