@@ -8,7 +8,7 @@ Everything else in the package is either called from here or hosts these calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy, softmax
 
 from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Decryptor, Encryptor
-from securefair.ckks.rules import coefficient_error
+from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, ModelError
@@ -38,6 +39,13 @@ from securefair.model.training import Learner, TeacherAnswer, distil_steps
 
 Array = NDArray[np.float64]
 P = TypeVar("P")
+B = TypeVar("B", bytes, memoryview)
+
+ENCRYPTED_AT_ONCE = 128
+"""Ciphertexts: enough work to share between processes, some hundred MB at most."""
+
+LOADED_AT_ONCE = 8
+"""Features of a network that are expanded together: neighbours in a row of an image."""
 
 
 @dataclass(frozen=True)
@@ -99,17 +107,69 @@ def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
 
 def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
     """Slots (blocks, count, N/2) -> upload."""
-    return b"".join(encryptor.encrypt(block, meta) for block in slots)
+    return b"".join(part for block in slots for part in encrypted_parts(encryptor, meta, block))
+
+
+def encrypted_parts(encryptor: Encryptor, meta: CipherMeta, block: Array) -> Iterator[bytes]:
+    """Slots (count, N/2) of one block -> its upload, some ciphertexts at a time.
+
+    Uploads are joined and split at will, so only the part in hand need be in memory.
+    """
+    for start in range(0, len(block), ENCRYPTED_AT_ONCE):
+        part = block[start : start + ENCRYPTED_AT_ONCE]
+        yield encryptor.encrypt(part, with_count(meta, len(part)))
 
 
 def receive(
     evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
 ) -> list[CipherTensor[P]]:
     """Upload -> one tensor a block, validated against the plan."""
-    size, rest = divmod(len(upload), blocks)
+    return [evaluator.load(block, meta) for block in _split(upload, blocks)]
+
+
+def receive_in_chunks(
+    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
+) -> list[list[Chunk[P]]]:
+    """Upload -> for each block its features in chunks, which are validated when they are loaded.
+
+    A network reads them one after the other, so they are never expanded all at once.
+    """
+
+    def read(block: memoryview) -> Callable[[int, int], bytes]:
+        return lambda start, stop: bytes(block[start:stop])
+
+    return [
+        feature_chunks(evaluator, meta, len(block), read(block))
+        for block in _split(memoryview(upload), blocks)
+    ]
+
+
+def feature_chunks(
+    evaluator: Evaluator[P], meta: CipherMeta, size: int, read: Callable[[int, int], bytes]
+) -> list[Chunk[P]]:
+    """One block's features in chunks.
+
+    Args:
+        evaluator: expands them.
+        meta: public facts of the block.
+        size: its bytes.
+        read: gives the bytes from start to stop, from wherever the block is kept.
+
+    Raises:
+        DataError: the block does not divide into its ciphertexts.
+    """
+    each, rest = divmod(size, meta.count)
     if rest:
-        raise DataError("an upload does not divide into blocks", found=len(upload))
-    return [evaluator.load(upload[i * size : (i + 1) * size], meta) for i in range(blocks)]
+        raise DataError("an upload does not divide into ciphertexts", found=size)
+
+    def chunk(start: int, stop: int) -> Chunk[P]:
+        facts = with_count(meta, stop - start)
+        return Chunk(
+            np.arange(start, stop), lambda: evaluator.load(read(start * each, stop * each), facts)
+        )
+
+    starts = range(0, meta.count, LOADED_AT_ONCE)
+    return [chunk(start, min(start + LOADED_AT_ONCE, meta.count)) for start in starts]
 
 
 def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:
@@ -226,6 +286,13 @@ def _plausible(values: Array, part: Released) -> Array:
             "a released value exceeds the agreed bound on logits", expected=f"at most {limit:.4g}"
         )
     return values
+
+
+def _split(upload: B, blocks: int) -> list[B]:
+    size, rest = divmod(len(upload), blocks)
+    if rest:
+        raise DataError("an upload does not divide into blocks", found=len(upload))
+    return [upload[i * size : (i + 1) * size] for i in range(blocks)]
 
 
 def _blocks(plan: ExchangePlan, rows: Array) -> Array:

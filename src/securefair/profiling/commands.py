@@ -335,3 +335,50 @@ def averaging(
         typer.echo(msgspec.json.encode(measured).decode())
     else:
         Console().print(averaging_table(measured))
+
+
+@app.command()
+def cnn(
+    network: Annotated[str, typer.Option(help="Reference network: mnist, cifar or derma.")],
+    samples: Annotated[
+        int | None, typer.Option(help="Images in the batch (default: a ciphertext's places).")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of data sets (default: SECUREFAIR_DATA).")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder for decoded images.")] = None,
+    weights: Annotated[
+        Path | None, typer.Option(help="Weights of examples/train_network.py, not the packaged.")
+    ] = None,
+    backend: EngineOption = "rns",
+    threads: ThreadsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """A whole network on a batch of encrypted test images: time, bytes, memory, accuracy.
+
+    Example: securefair profile cnn --network mnist --data DATA --json
+    """
+    from typing import cast
+
+    import msgspec
+    from rich.console import Console
+
+    from securefair.model.networks import ReferenceName
+    from securefair.profiling.cnn import profile_cnn
+    from securefair.profiling.cnn_table import cnn_table
+    from securefair.profiling.cnn_task import cnn_task
+    from securefair.threads import cores, set_threads
+
+    set_threads(threads or cores())
+    task = cnn_task(
+        cast(ReferenceName, network),  # checked there
+        folder=data,
+        cache=cache,
+        weights=weights,
+        samples=samples,
+    )
+    measured = profile_cnn(task, backend=backend, threads=threads)
+    if json:
+        typer.echo(msgspec.json.encode(measured).decode())
+    else:
+        Console().print(cnn_table(measured))

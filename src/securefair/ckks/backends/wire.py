@@ -1,8 +1,8 @@
 """Uploads and answers as bytes of exactly the length that the plan foresees.
 
     key      b (limbs and special prime, N) as little-endian u32, seed of 64 bytes that gives a
-    upload   c0 residues (d, limbs, N) as little-endian u32, then d seeds of 64 bytes;
-             each seed expands to c1
+    upload   d records, each c0 residues (limbs, N) as little-endian u32 and a seed of 64 bytes
+             that expands to c1; so uploads can be joined and split at will
     answer   whole: residues (d, polys, limbs, N) as u32, NTT form
              coefficients: masks c1.. (d, polys - 1, limbs, N), NTT form, then the released
              coefficients of c0 (d, q, limbs), coefficient form
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.backends.seal_bytes import SEED_BYTES
+from securefair.ckks.backends.seal_bytes import SEED_BYTES, Seeds
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError
@@ -56,18 +56,28 @@ def read_public_key(data: bytes, params: CkksParameters) -> tuple[Words, bytes]:
 
 def write_upload(first: Words, seeds: list[bytes]) -> bytes:
     """First polynomials (d, limbs, N) and their seeds."""
-    return b"".join([np.ascontiguousarray(first, dtype="<u4").data.cast("B"), *seeds])
+    rows = np.ascontiguousarray(first, dtype="<u4")
+    return b"".join(
+        part for row, seed in zip(rows, seeds, strict=True) for part in (row.data.cast("B"), seed)
+    )
+
+
+def split_upload(data: bytes, meta: CipherMeta) -> tuple[Words, Seeds]:
+    """First polynomials (d, limbs, N) and seeds (d, 64): views of an upload of the right length.
+
+    Residues are not compared with their primes (`kernels.receive` does, as it copies them).
+    """
+    check_length("an upload", data, upload_bytes(meta))
+    records = np.frombuffer(data, dtype=np.uint8).reshape(meta.count, -1)
+    shape = (meta.count, meta.limbs, meta.params.ring_degree)
+    return records[:, :-SEED_BYTES].view("<u4").reshape(shape), records[:, -SEED_BYTES:]
 
 
 def read_upload(data: bytes, meta: CipherMeta) -> tuple[Words, list[bytes]]:
     """The inverse of `write_upload`, checked."""
-    check_length("an upload", data, upload_bytes(meta))
-    shape = (meta.count, meta.limbs, meta.params.ring_degree)
-    split = len(data) - meta.count * SEED_BYTES
-    first = np.frombuffer(data[:split], dtype="<u4").reshape(shape)
+    first, seeds = split_upload(data, meta)
     check_residues("an upload", first, meta)
-    seeds = [data[i : i + SEED_BYTES] for i in range(split, len(data), SEED_BYTES)]
-    return first, seeds
+    return first, [seed.tobytes() for seed in seeds]
 
 
 def write_answer(masks: Words, values: Words) -> bytes:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -114,13 +116,22 @@ def test_random_bytes_of_the_right_length_are_read_or_refused(kind, seed):
 def test_one_residue_at_or_above_its_prime_is_refused(kind, limb, place, row, excess):
     data, read = READERS[kind]
     words = np.frombuffer(data[: len(data) // 4 * 4], dtype="<u4").copy()
-    polys = 2 if kind == "whole" else 1
-    index = row * polys * 2 * 4096 + limb * 4096 + place
+    index = row * (len(words) // 2) + limb * 4096 + place
     words[index] = min(int(PRIMES[limb]) + excess, 2**32 - 1)
     with pytest.raises(EncryptionError, match="below its prime"):
         read(words.tobytes() + data[len(words) * 4 :])
     words[index] = PRIMES[limb] - 1
     read(words.tobytes() + data[len(words) * 4 :])
+
+
+def test_uploads_are_joined_and_split_at_will():
+    first, seeds = residues(3), [bytes([k]) * SEED_BYTES for k in range(3)]
+    whole = wire.write_upload(first, seeds)
+    parts = [wire.write_upload(first[i : i + 1], seeds[i : i + 1]) for i in range(3)]
+    assert whole == b"".join(parts)
+    got, got_seeds = wire.read_upload(whole[len(whole) // 3 :], replace(meta(), count=2))
+    assert (got == first[1:]).all()
+    assert got_seeds == seeds[1:]
 
 
 @pytest.mark.parametrize("limb", [0, 1])

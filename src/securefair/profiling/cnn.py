@@ -1,0 +1,231 @@
+"""Measure a whole network on encrypted images: a batch from pixels to opened logits.
+
+One run, since a batch takes minutes and its parts are long enough to be steady. What is uploaded
+lies in a temporary file, as it would at a teacher that serves large batches; student and teacher
+share the process and its memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair import steps
+from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.network import Chunk
+from securefair.circuit.planner import ExchangePlan
+from securefair.ckks.backends import get_backend
+from securefair.ckks.evaluator import Evaluator, Released
+from securefair.ckks.keys import StudentKeys
+from securefair.compilation import compile_network, segments
+from securefair.metrics import accuracy
+from securefair.model.linear_maps import SumPool
+from securefair.model.quantized_network import quantize_network_at
+from securefair.profiling.cnn_task import CnnTask
+from securefair.profiling.head import Machine, describe_machine
+from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
+from securefair.threads import cores, set_threads
+
+KEYS, ENCRYPT, COMPILE, ANSWER, OPEN = "keys", "encrypt", "compile", "answer", "open"
+
+Logits = NDArray[np.float64]
+
+
+class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch of encrypted images.
+
+    Attributes:
+        network: its name.
+        backend, threads, machine: what it was measured on.
+        batch: images that wait together; ciphertexts have `slots` places and cost the same
+            whether they are filled or not.
+        ms_per_image: the teacher's time for the batch, from uploaded bytes to the answer's
+            bytes, over the batch.
+        encrypt_ms_per_image, open_us_per_image: the student's times over the batch.
+        latency_seconds: from the first pixel to the last logit, the transfer left out; what
+            every single image waits.
+        stages: seconds of each part; keys are made once.
+        bytes_up_per_image, bytes_down_per_image: upload and answer over the batch.
+        key_bytes: once per key epoch.
+        peak_rss_mb: largest memory of the process and its children, both sides together.
+        test_images: of the batch, which the next three are taken over.
+        accuracy_clear, accuracy_encrypted: of the network in float64 and as opened.
+        agreement: share of equal predictions.
+        max_abs_error: largest difference of an opened logit from the rounded network in the
+            clear, over the whole batch; error_bound: what the plan promises for it where all
+            values keep their promised bounds.
+        beyond_bounds: share of images with a value beyond its promised bound.
+        multiply_adds, squares: of one image.
+    """
+
+    network: str
+    backend: str
+    threads: int
+    machine: Machine
+    batch: int
+    slots: int
+    ms_per_image: float
+    encrypt_ms_per_image: float
+    open_us_per_image: float
+    latency_seconds: float
+    stages: dict[str, float]
+    bytes_up_per_image: float
+    bytes_down_per_image: float
+    key_bytes: int
+    peak_rss_mb: float
+    test_images: int
+    accuracy_clear: float
+    accuracy_encrypted: float
+    agreement: float
+    max_abs_error: float
+    error_bound: float
+    beyond_bounds: float
+    multiply_adds: int
+    squares: int
+    ring_degree: int
+    limbs: int
+    log_qp: float
+    flooding_bits: int
+
+
+def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = None) -> CnnProfile:
+    """Encrypt a batch, evaluate the network on it, open the logits.
+
+    Args:
+        task: network, images and plan (`cnn_task`).
+        backend: "rns", "seal" or "clear".
+        threads: for all pools together (`threads.set_threads`); None for one a core.
+
+    Raises:
+        ConfigError: more threads than cores.
+        BackendUnavailableError: there is no such backend here.
+        OSError: the upload does not fit the folder of temporary files.
+    """
+    plan, engine = task.plan, get_backend(backend)
+    threads = threads or cores()
+    set_threads(threads)
+    gc.collect()
+    reset_peak_memory()
+    watch = Stopwatch()
+    with watch.stage(KEYS):
+        keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    with _encrypted(task, keys, watch) as upload:
+        size = upload.seek(0, os.SEEK_END)
+        with watch.stage(COMPILE):
+            evaluator = engine.evaluator(plan.params, keys.public)
+            maps = compile_network(task.network, plan.wish.network)
+        with watch.stage(ANSWER):
+            released = _answered(evaluator, plan, upload, size, maps)
+    with watch.stage(OPEN):
+        found = _opened(plan, keys, released)
+    peak = peak_memory()
+    del evaluator, maps
+    seconds, count = watch.seconds, len(task.images)
+    return CnnProfile(
+        network=task.name,
+        backend=backend,
+        threads=threads,
+        machine=describe_machine(),
+        batch=count,
+        slots=plan.params.slots,
+        ms_per_image=(seconds[COMPILE] + seconds[ANSWER]) / count * 1e3,
+        encrypt_ms_per_image=seconds[ENCRYPT] / count * 1e3,
+        open_us_per_image=seconds[OPEN] / count * 1e6,
+        latency_seconds=sum(seconds[stage] for stage in (ENCRYPT, COMPILE, ANSWER, OPEN)),
+        stages=seconds,
+        bytes_up_per_image=size / count,
+        bytes_down_per_image=len(released.data) / count,
+        key_bytes=len(keys.public.encryption) + len(keys.public.relinearization),
+        peak_rss_mb=peak / 1e6,
+        **_quality(task, found),
+        multiply_adds=task.network.multiply_adds,
+        squares=task.network.squares,
+        ring_degree=plan.params.ring_degree,
+        limbs=plan.params.limbs,
+        log_qp=plan.params.log_qp,
+        flooding_bits=plan.wish.flooding_bits,
+    )
+
+
+@contextmanager
+def _encrypted(task: CnnTask, keys: StudentKeys, watch: Stopwatch) -> Iterator[BinaryIO]:
+    """The upload in a file that is gone afterwards."""
+    meta = task.plan.features
+    with tempfile.TemporaryFile(prefix="securefair-upload-") as file:
+        with watch.stage(ENCRYPT):
+            for start in range(0, meta.count, steps.ENCRYPTED_AT_ONCE):
+                stop = min(start + steps.ENCRYPTED_AT_ONCE, meta.count)
+                rows = task.features(start, stop)
+                for part in steps.encrypted_parts(keys.encryptor, meta, rows):
+                    file.write(part)
+            file.flush()
+        yield file
+
+
+def _answered(
+    evaluator: Evaluator[Any], plan: ExchangePlan, upload: BinaryIO, size: int, maps: Any
+) -> Released:
+    def read(start: int, stop: int) -> bytes:
+        return os.pread(upload.fileno(), stop - start, start)
+
+    chunks: list[Chunk[Any]] = steps.feature_chunks(evaluator, plan.features, size, read)
+    nothing = np.zeros(0, dtype=np.int64)
+    inputs = Inputs([chunks], [], np.ones(1, dtype=np.int64), nothing)
+    (released,) = answer(evaluator, plan.wish, plan.schedule, plan.specs, maps, inputs)
+    return released
+
+
+def _opened(plan: ExchangePlan, keys: StudentKeys, released: Released) -> Logits:
+    basis = steps.PublicBasis(np.zeros(0, dtype=np.int64), np.ones(1, dtype=np.int64))
+    return steps.open_answer(keys.decryptor, plan, basis, released.data)
+
+
+def _quality(task: CnnTask, found: Logits) -> dict[str, Any]:
+    """How good the opened logits are, against labels and against both clear networks."""
+    plan, network, tested = task.plan, task.network, task.tested
+    images = task.images.astype(np.float64)
+    scales = [
+        promise.log2_scale
+        for segment, promise in zip(segments(network), plan.wish.network, strict=True)
+        if not isinstance(segment.map, SumPool)
+    ]
+    rounded = quantize_network_at(network, scales).clear(images)
+    clear = network.clear(images[:tested]).argmax(axis=1)
+    opened = found[:tested].argmax(axis=1)
+    return {
+        "test_images": tested,
+        "accuracy_clear": accuracy(clear, task.labels),
+        "accuracy_encrypted": accuracy(opened, task.labels),
+        "agreement": float(np.mean(clear == opened)),
+        "max_abs_error": float(np.abs(found - rounded).max()),
+        "error_bound": plan.error_bound,
+        "beyond_bounds": _beyond(task, images),
+    }
+
+
+def _beyond(task: CnnTask, images: Logits) -> float:
+    """Share of images that exceed a promised bound anywhere."""
+    layers, parts = task.network.layers, segments(task.network)
+    bounds = {
+        segment.index: promise.bound
+        for segment, promise in zip(parts, task.plan.wish.network, strict=True)
+    }
+    beyond = 0
+    for start in range(0, len(images), 128):
+        values = images[start : start + 128]
+        outside = np.zeros(len(values), dtype=bool)
+        for index, layer in enumerate(layers):
+            values = layer.apply(values)
+            if index in bounds:
+                sizes = np.abs(values).reshape(len(values), -1).max(axis=1)
+                outside |= sizes > bounds[index]
+        beyond += int(outside.sum())
+    return beyond / len(images)

@@ -1,0 +1,161 @@
+"""Which images a profile of a reference network takes, and what both sides agree on for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.wish import HeadBounds, Wish
+from securefair.compilation import promises_for
+from securefair.data.folder import data_folder
+from securefair.data.images import ImageSet, load_cifar10, load_ham10000, load_mnist
+from securefair.errors import ConfigError
+from securefair.model.folded_network import FoldedNetwork
+from securefair.model.networks import balanced_network, fold, reference, trained_network
+from securefair.model.networks.reference import ReferenceName
+
+CALIBRATION_IMAGES = 2000
+"""Training images that ranges are taken from; never test images."""
+
+HEAD_ROOM = 2.0
+"""Promised over found on those images: others go up to 1.3 times as far in most maps."""
+
+WEIGHT_BITS = 11
+"""Of the largest integer weight of each map: fewer change more than one prediction in 200."""
+
+FLOODING_BITS = 30
+PRECISION = 2.0**-7
+"""Worst case over the range of logits; typical errors are some twenty times smaller."""
+
+Images = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CnnTask:
+    """A trained network, images to classify, and the exchange that is planned for them.
+
+    Attributes:
+        name: of the network.
+        network: folded and balanced, as its owner holds it.
+        plan: of the exchange.
+        images: (B, *input_shape): test images first, training images where they do not fill B.
+        labels: (tested,) of the test images among them.
+    """
+
+    name: ReferenceName
+    network: FoldedNetwork
+    plan: ExchangePlan
+    images: NDArray[np.float32]
+    labels: NDArray[np.int64]
+
+    @property
+    def tested(self) -> int:
+        """Test images in the batch."""
+        return len(self.labels)
+
+    def features(self, start: int, stop: int) -> Images:
+        """Rows of slots of some features, (stop - start, N/2); positions beyond B repeat."""
+        columns = np.resize(np.arange(len(self.images)), self.plan.params.slots)
+        flat = self.images.reshape(len(self.images), -1)
+        rows: Images = flat[:, start:stop].astype(np.float64).T[:, columns]
+        return rows
+
+
+def cnn_task(
+    name: ReferenceName,
+    *,
+    folder: Path | None = None,
+    cache: Path | None = None,
+    weights: Path | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+) -> CnnTask:
+    """Everything that is measured, ready in memory.
+
+    Args:
+        name: of the reference network.
+        folder: of data sets; None for the environment's.
+        cache: folder for decoded images; None decodes each time.
+        weights: file of the network's weights; None for those that ship.
+        samples: images in the batch; None fills the slots of a ciphertext.
+        seed: of the order of images.
+
+    Raises:
+        ConfigError: no such network, no folder, or too few or too many samples for one block.
+        DataError: a file is missing or damaged; says what to put where.
+        PlanError: no parameters grant it.
+    """
+    chosen = reference(name)
+    # The folder first: what is wrong with it is known before anything is computed.
+    images = _LOADERS[name](data_folder(folder), cache)
+    rng = np.random.default_rng(seed)
+    train, test = images.train_samples(), images.test_samples()
+    assert test is not None
+    order = rng.permutation(len(train))
+    calibration = train.features[order[:CALIBRATION_IMAGES]].astype(np.float64)
+    network = balanced_network(fold(trained_network(name, weights)), calibration)
+    largest = max(float(np.abs(part.features).max()) for part in (train, test))
+    wish = network_wish(network, calibration, classes=chosen.classes, largest=largest)
+    plan = plan_exchange(wish)
+    slots = plan.params.slots
+    count = slots if samples is None else samples
+    if not 2 <= count <= slots:
+        raise ConfigError(
+            "images travel in one block of ciphertexts",
+            where="samples",
+            found=count,
+            expected=f"2 to {slots}",
+        )
+    rows = rng.permutation(len(test))[:count]
+    extra = train.features[order[: count - len(rows)]]
+    return CnnTask(
+        name=name,
+        network=network,
+        plan=plan_exchange(msgspec.structs.replace(wish, samples=count)),
+        images=np.concatenate([test.features[rows], extra]).astype(np.float32),
+        labels=test.labels[rows],
+    )
+
+
+def network_wish(
+    network: FoldedNetwork, calibration: Images, *, classes: int, largest: float
+) -> Wish:
+    """Logits of a network whose ranges are promised from its owner's images.
+
+    Args:
+        network: balanced.
+        calibration: (B, *input_shape) images of the owner.
+        classes: M.
+        largest: |pixel| after normalisation, which is public.
+    """
+    promises = promises_for(network, calibration, weight_bits=WEIGHT_BITS, head_room=HEAD_ROOM)
+    return Wish(
+        features=int(np.prod(network.input_shape)),
+        hidden=0,
+        classes=classes,
+        samples=2,
+        release="logits",
+        flooding_bits=FLOODING_BITS,
+        precision=PRECISION,
+        weight_bits=WEIGHT_BITS,
+        bounds=HeadBounds(feature=largest, logit=promises[-1].bound),
+        network=promises,
+    )
+
+
+def _derma(folder: Path, cache: Path | None) -> ImageSet:
+    # Lesions, not images, are divided: two images of one lesion are nearly the same.
+    return load_ham10000(folder, cache=cache, target="diagnosis", split="lesion")
+
+
+_LOADERS: dict[str, Callable[[Path, Path | None], ImageSet]] = {
+    "mnist": lambda folder, _: load_mnist(folder),
+    "cifar": lambda folder, cache: load_cifar10(folder, cache=cache),
+    "derma": _derma,
+}
