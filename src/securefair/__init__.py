@@ -81,7 +81,7 @@ _HOME = {
     "ParticipantData": "data.dataset",
     "Quadratic": "model.modules",
     "QuadraticHead": "model.heads",
-    "Result": "library",
+    "Result": "library.result",
     "Samples": "data.dataset",
     "SecureFairError": "errors",
     "Student": "exchange",
@@ -89,7 +89,7 @@ _HOME = {
     "TensorBoardLogger": "callbacks",
     "Wish": "circuit.wish",
     "build_head": "model.heads",
-    "collaborate": "library",
+    "collaborate": "library.call",
     "plan_exchange": "circuit.planner",
 }
 

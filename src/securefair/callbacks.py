@@ -18,7 +18,7 @@ from securefair.records import RoundRecord
 class Callback(Protocol):
     """Hears of every round, in order, from the thread that runs them.
 
-    What it raises ends the run: a callback that wants to stop early raises KeyboardInterrupt.
+    What it raises ends the run and reaches the caller of `collaborate`.
     """
 
     def on_round(self, record: RoundRecord) -> None:
@@ -28,14 +28,27 @@ class Callback(Protocol):
 def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[str, float]]:
     """The numbers of a round with their tags, such as ("cycle/accuracy/North", 0.8).
 
+    No tag is the beginning of another: loggers keep them as files in folders.
+
     Args:
         record: of the round.
         names: of the participants, in the record's order; numbers from 1 otherwise.
+
+    Raises:
+        ConfigError: there are more or fewer names than participants.
     """
+    names = [name.replace("/", "_") for name in names]
     names = names or [str(n) for n in range(1, len(record.accuracy) + 1)]
+    if len(names) != len(record.accuracy):
+        raise ConfigError(
+            "a logger needs the names of all participants",
+            where="names",
+            found=", ".join(names),
+            expected=f"{len(record.accuracy)} names",
+        )
     for what in ("accuracy", "cross_entropy"):
         values = getattr(record, what)
-        yield f"{record.algorithm}/{what}", sum(values) / len(values)
+        yield f"{record.algorithm}/mean {what}", sum(values) / len(values)
         for name, value in zip(names, values, strict=True):
             yield f"{record.algorithm}/{what}/{name}", value
     for student, row in zip(names, record.reputation, strict=True):
@@ -66,7 +79,7 @@ class _Logger:
 
 
 class TensorBoardLogger(_Logger):
-    """Writes event files for TensorBoard.
+    """Writes event files for TensorBoard (extra: `securefair[tensorboard]`).
 
     Args:
         folder: that `tensorboard --logdir` is given.
@@ -95,7 +108,10 @@ class TensorBoardLogger(_Logger):
 
 
 class MlflowLogger(_Logger):
-    """Logs metrics to the active MLflow run, or to one of its own.
+    """Logs metrics to the active MLflow run, or to one of its own (extra: `securefair[mlflow]`).
+
+    The extra is MLflow's small client, which logs to a server; files and databases on this machine
+    need the whole package `mlflow`.
 
     Args:
         names: of the participants, in the order of the hospitals.

@@ -298,8 +298,12 @@ def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
     return alike(everyone)
 
 
-def alike(everyone: list[ParticipantData]) -> list[ParticipantData]:
+def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[ParticipantData]:
     """The same participants with one number of classes, the largest.
+
+    Args:
+        everyone: at least one.
+        at_least: classes that are known of besides the labels.
 
     Raises:
         DataError: their numbers of features differ, or there is one class only.
@@ -313,8 +317,9 @@ def alike(everyone: list[ParticipantData]) -> list[ParticipantData]:
                 where=name,
                 found=part.features.shape[1],
                 expected=width,
+                hint="Everyone needs the same features in the same order",
             )
-    classes = max(part.classes for _, part in parts)
+    classes = max(at_least, *(part.classes for _, part in parts))
     if classes < 2:
         raise DataError("there is one class only: nothing to tell apart", found=classes)
     return [

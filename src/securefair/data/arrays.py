@@ -79,7 +79,7 @@ def samples_of(
             "a label is no class",
             where=f"{where}, sample {at}",
             found=int(found[at]),
-            expected=f"0 to {known - 1}",
+            expected="0 or more" if classes is None else f"0 to {known - 1}",
         )
     return Samples(scaled, found, known)
 
@@ -115,7 +115,7 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
         DataError: it is neither, has no samples, or their shapes differ.
     """
     if isinstance(data, tuple) and len(data) == 2:
-        return np.asarray(data[0]), np.asarray(data[1])
+        return _array(data[0]), _array(data[1])
     if isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
         raise DataError(
             "this is no data set",
@@ -125,15 +125,17 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
         )
     features, labels = [], []
     for at in range(len(data)):
-        match data[at]:
+        match _sample(data, at, where):
             case (x, y):
-                features.append(np.asarray(x))
-                labels.append(np.asarray(y).reshape(-1))
+                features.append(_array(x))
+                labels.append(_array(y).reshape(-1))
             case other:
+                count = f" of {len(other)}" if isinstance(other, tuple | list) else ""
                 raise DataError(
                     "a sample is no pair of features and label",
                     where=f"{where}, sample {at}",
-                    found=type(other).__name__,
+                    found=f"{type(other).__name__}{count}",
+                    expected="(features, label)",
                 )
     if not features:
         raise DataError("there are no samples", where=where)
@@ -141,6 +143,23 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
         return np.stack(features), np.stack(labels)
     except ValueError as error:
         raise DataError("samples differ in shape", where=where, found=str(error)) from error
+
+
+def _sample(data: IndexedDataset, at: int, where: str) -> object:
+    """One entry of somebody's own data set."""
+    try:
+        return data[at]
+    except Exception as error:  # whatever foreign code raises is its own fault
+        raise DataError(
+            f"the data set failed with {type(error).__name__}: {error}",
+            where=f"{where}, sample {at}",
+        ) from error
+
+
+def _array(values: object) -> NDArray[np.generic]:
+    """Numbers that may be a tensor with a gradient, or on another device."""
+    detach = getattr(values, "detach", None)
+    return np.asarray(values if detach is None else detach().cpu())
 
 
 def _features(features: NDArray[np.generic], where: str) -> NDArray[np.float64]:
@@ -164,6 +183,7 @@ def _labels(labels: NDArray[np.generic], where: str) -> NDArray[np.int64]:
             where=where,
             found=f"{labels.dtype} {labels.shape}",
             expected="whole numbers from 0, (B,)",
+            hint="Number the classes from 0; of one-hot rows take the argmax",
         )
     return labels.reshape(-1).astype(np.int64)
 

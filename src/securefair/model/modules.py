@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
 
 from securefair.errors import ModelError
 from securefair.model.heads import (
@@ -57,19 +56,24 @@ class Quadratic(nn.Module):
 def head_of(module: nn.Module) -> Head:
     """A head with the parameters of a module, in float64; the module is left as it is.
 
-    `nn.Flatten` in front and nested `nn.Sequential` are allowed, features being vectors anyway.
+    Its layers may be attributes of a class of one's own. Flattening and `nn.Identity` are allowed,
+    features being vectors anyway.
 
     Raises:
-        ModelError: the module is of no shape that encryption evaluates; names the layer.
+        ModelError: the module is of no shape that encryption evaluates, or a parameter is frozen or
+            not finite; names the layer or parameter.
     """
     if isinstance(module, Head):
         return copy.deepcopy(module)
-    match _layers(module):
+    layers = _layers(module)
+    _check_known(layers)
+    _check_parameters(module)
+    match layers:
         case [nn.Linear() as output]:
             return _linear_head(output)
         case [nn.Linear() as first, Quadratic() as activation, nn.Linear() as output]:
             return _quadratic_head(first, activation, output)
-        case layers:
+        case _:
             raise _refusal(layers)
 
 
@@ -99,17 +103,57 @@ def module_of(head: Head, like: nn.Module) -> nn.Module:
     return module
 
 
+class _Chain(fx.Tracer):
+    """Follows a module's own forward pass down to the layers of torch, and to `Quadratic`."""
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        """Whether to look inside."""
+        return isinstance(m, Quadratic) or super().is_leaf_module(m, module_qualified_name)
+
+
 def _layers(module: nn.Module) -> list[nn.Module]:
-    """The layers that compute something, in order."""
-    return [layer for layer in _unfolded(module) if not isinstance(layer, nn.Flatten)]
+    """The layers that compute something, in the order in which forward calls them.
+
+    Raises:
+        ModelError: they are no chain: forward branches, calls functions, or cannot be followed.
+    """
+    if type(module) in (nn.Linear, Quadratic):
+        return [module]
+    try:
+        nodes = list(_Chain().trace(module).nodes)
+    except Exception as error:  # somebody's own forward pass, with arguments it does not expect
+        raise ModelError(
+            "this module's forward pass cannot be followed",
+            where=type(module).__name__,
+            found=str(error).splitlines()[0] if str(error) else type(error).__name__,
+            hint=HINT,
+        ) from error
+    layers = []
+    for node, before in zip(nodes[1:], nodes, strict=False):
+        if node.all_input_nodes != [before] or node.op not in ("call_module", "output"):
+            if _flattens(node, before):
+                continue
+            raise ModelError(
+                "encryption cannot evaluate this step of a module",
+                where=type(module).__name__,
+                found=node.name,
+                hint=HINT,
+            )
+        if node.op == "call_module":
+            layers.append(module.get_submodule(str(node.target)))
+    if len(set(map(id, layers))) < len(layers):
+        raise ModelError(
+            "a layer is used twice", where=type(module).__name__, hint="Give each place its own"
+        )
+    return [one for one in layers if not isinstance(one, nn.Flatten | nn.Identity)]
 
 
-def _unfolded(module: nn.Module) -> Iterator[nn.Module]:
-    if isinstance(module, nn.Sequential):
-        for part in module:
-            yield from _unfolded(part)
-    else:
-        yield module
+def _flattens(node: fx.Node, before: fx.Node) -> bool:
+    """Whether it only makes vectors of samples, which features are anyway."""
+    return node.all_input_nodes == [before] and (
+        (node.op == "call_function" and node.target is torch.flatten)
+        or (node.op == "call_method" and node.target == "flatten")
+    )
 
 
 def _linear_head(output: nn.Linear) -> LinearHead:
@@ -159,12 +203,28 @@ def _fill(layer: nn.Linear, weights: Tensor, bias: Tensor) -> None:
     layer.bias.copy_(bias)
 
 
+def _check_known(layers: list[nn.Module]) -> None:
+    """Refuse what only derives from a known layer, too: it may compute something else."""
+    for layer in layers:
+        if type(layer) not in (nn.Linear, Quadratic):
+            raise ModelError(
+                "encryption cannot evaluate this layer", found=type(layer).__name__, hint=HINT
+            )
+
+
+def _check_parameters(module: nn.Module) -> None:
+    for name, parameter in module.named_parameters():
+        if not parameter.requires_grad:
+            raise ModelError(
+                "a frozen parameter would be trained",
+                where=name,
+                found="requires_grad=False",
+                hint="Give frozen layers as extractor",
+            )
+        if not torch.isfinite(parameter).all():
+            raise ModelError("a parameter is NaN or infinite", where=name)
+
+
 def _refusal(layers: list[nn.Module]) -> ModelError:
-    known = (nn.Linear, Quadratic)
-    strange = next((layer for layer in layers if not isinstance(layer, known)), None)
-    if strange is None:
-        shape = " - ".join(type(layer).__name__ for layer in layers) or "no layer"
-        return ModelError("encryption cannot evaluate this model", found=shape, hint=HINT)
-    return ModelError(
-        "encryption cannot evaluate this layer", found=type(strange).__name__, hint=HINT
-    )
+    shape = " - ".join(type(layer).__name__ for layer in layers) or "no layer"
+    return ModelError("encryption cannot evaluate this model", found=shape, hint=HINT)

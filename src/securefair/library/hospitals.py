@@ -1,0 +1,115 @@
+"""Data sets by hospital -> participants, through a public extractor where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import nn
+
+from securefair.config import RunConfig
+from securefair.data import ParticipantData, Samples, arrays_of
+from securefair.errors import ConfigError, DataError
+from securefair.own_data import participant_of
+
+EXTRACTED_AT_ONCE = 256
+"""Samples that go through an extractor together."""
+
+
+def participants(
+    hospitals: Mapping[str, object], extractor: nn.Module | None, config: RunConfig
+) -> list[ParticipantData]:
+    """Everyone's samples as features in [-1, 1] and labels.
+
+    Args:
+        hospitals: data sets by name, as `collaborate` takes them.
+        extractor: see `collaborate`.
+        config: checked.
+
+    Raises:
+        ConfigError: fewer than two hospitals, a name is no text, or there is no extractor in the
+            extractor's place.
+        DataError: data cannot be used; names the hospital, and the sample where there is one.
+    """
+    _check(hospitals, extractor)
+    everyone = []
+    for name, given in hospitals.items():
+        own = given if extractor is None else _extracted(given, extractor, name)
+        one = participant_of(
+            name,
+            own,
+            test_fraction=config.data.test_fraction,
+            seed=config.run.seeds[0],
+            feature_range=config.data.feature_range,
+        )
+        if len(one.train) < 2:
+            raise DataError(
+                "too few samples to train on",
+                where=name,
+                found=len(one.train),
+                expected="at least 2 that are not held out",
+            )
+        everyone.append(one)
+    return everyone
+
+
+def _check(hospitals: Mapping[str, object], extractor: object) -> None:
+    if not isinstance(hospitals, Mapping):
+        raise ConfigError(
+            "hospitals come by name",
+            where="hospitals",
+            found=type(hospitals).__name__,
+            expected="a dict of name: (training data set, test data set), or name: data set",
+        )
+    for name in hospitals:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(
+                "the name of a hospital is a text", where="hospitals", found=repr(name)
+            )
+    if len(hospitals) < 2:
+        raise ConfigError(
+            "a collaboration needs at least two hospitals",
+            where="hospitals",
+            found=", ".join(hospitals) or "nobody",
+            hint="Divide the data, or train alone with torch",
+        )
+    if extractor is not None and not isinstance(extractor, nn.Module):
+        raise ConfigError(
+            "an extractor is a torch module",
+            where="extractor",
+            found=type(extractor).__name__,
+            expected="torch.nn.Module",
+        )
+
+
+def _extracted(given: object, extractor: nn.Module, name: str) -> object:
+    """The same data sets with the extractor's features in the place of samples."""
+    if isinstance(given, ParticipantData):
+        given = (given.train, given.test)
+    if isinstance(given, tuple) and len(given) == 2 and not hasattr(given[0], "dtype"):
+        return tuple(_features(part, extractor, name) for part in given)
+    return _features(given, extractor, name)
+
+
+def _features(given: object, extractor: nn.Module, name: str) -> object:
+    if isinstance(given, Samples):
+        given = (given.features, given.labels)
+    inputs, labels = arrays_of(given, where=name)
+    if inputs.dtype.kind not in "fiub":
+        raise DataError("features are not numbers", where=name, found=str(inputs.dtype))
+    tensor = torch.from_numpy(np.ascontiguousarray(inputs)).to(torch.float32)
+    training = extractor.training
+    extractor.eval()  # batch statistics and dropout belong to its own training
+    try:
+        with torch.no_grad():
+            parts = [extractor(batch) for batch in torch.split(tensor, EXTRACTED_AT_ONCE)]
+    except RuntimeError as error:
+        raise DataError(
+            "the extractor cannot take these samples",
+            where=name,
+            found=f"shape {tuple(tensor.shape)}: {str(error).splitlines()[0]}",
+        ) from error
+    finally:
+        extractor.train(training)
+    return torch.cat(parts).flatten(1).double().numpy(), labels

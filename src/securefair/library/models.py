@@ -1,0 +1,129 @@
+"""What everyone trains: modules and kinds of heads -> heads of one shape, before any training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import nn
+
+from securefair.data import ParticipantData
+from securefair.errors import ConfigError, ModelError
+from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
+from securefair.model.modules import head_of, module_of
+from securefair.model.seeds import derived_seed
+
+Model = HeadKind | nn.Module
+
+KINDS = ("quadratic", "linear")
+MOST_NUMBERS = 64
+"""Of a projection, a class and answer, if nothing else is said."""
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Everyone's model as it was given.
+
+    Attributes:
+        given: by hospital.
+    """
+
+    given: Mapping[str, Model]
+
+    @classmethod
+    def of(cls, model: Model | Mapping[str, Model], names: Sequence[str]) -> Models:
+        """One model for everyone, or one each.
+
+        Raises:
+            ConfigError: a hospital has no model, or a model no hospital.
+            ModelError: something is neither a module nor a kind of head.
+        """
+        given = model if isinstance(model, Mapping) else dict.fromkeys(names, model)
+        if set(given) != set(names):
+            raise ConfigError(
+                "models and hospitals do not go together",
+                where="model",
+                found=", ".join(map(str, given)) or "no model",
+                expected=", ".join(names),
+            )
+        for one in given.values():
+            if not isinstance(one, nn.Module) and one not in KINDS:
+                raise ModelError(
+                    "this is no model",
+                    where="model",
+                    found=str(one),
+                    expected="quadratic, linear, or a torch module (an object, not its class)",
+                )
+        return cls(given)
+
+    @property
+    def classes(self) -> int:
+        """Most classes that a module tells apart; 0 without modules."""
+        modules = [one for one in self.given.values() if isinstance(one, nn.Module)]
+        return max((head_of(module).classes for module in modules), default=0)
+
+    def heads(self, data: Sequence[ParticipantData], hidden: int, seed: int) -> dict[str, Head]:
+        """Everyone's head before any training.
+
+        Raises:
+            ModelError: encryption cannot evaluate a module, one does not fit the data, or shapes
+                differ: one plan is for one shape.
+        """
+        heads = {own.name: _head(self.given[own.name], own, hidden, seed) for own in data}
+        units = {name: hidden_units(head) for name, head in heads.items()}
+        if len(set(units.values())) > 1:
+            raise ModelError(
+                "everyone's model must have the same shape",
+                where="model",
+                found=", ".join(f"{name}: {_words(count)}" for name, count in units.items()),
+                hint="Give everyone the same layers; parameters may differ",
+            )
+        return heads
+
+    def trained(self, heads: Mapping[str, Head]) -> dict[str, nn.Module]:
+        """Trained heads as modules of the types that were given."""
+        modules: dict[str, nn.Module] = {}
+        for name, head in heads.items():
+            like = self.given[name]
+            modules[name] = module_of(head, like) if isinstance(like, nn.Module) else head
+        return modules
+
+
+def hidden_units(head: Head) -> int:
+    """Width of the hidden layer; 0 for a linear head.
+
+    Raises:
+        ModelError: it is a head of another kind.
+    """
+    match head:
+        case QuadraticHead():
+            return head.hidden
+        case LinearHead():
+            return 0
+    raise ModelError("unknown kind of head", where="model", found=type(head).__name__)
+
+
+def suitable_q(data: Sequence[ParticipantData], heads: Mapping[str, Head]) -> int:
+    """Numbers a class that leave samples and models undetermined, and so get answers at all."""
+    samples = min(len(own.train) for own in data)
+    parameters = min(head.parameter_count for head in heads.values())
+    return max(1, min(MOST_NUMBERS, samples // 2, parameters // data[0].train.classes))
+
+
+def _head(model: Model, own: ParticipantData, hidden: int, seed: int) -> Head:
+    features, classes = int(own.train.features.shape[1]), own.train.classes
+    if not isinstance(model, nn.Module):
+        return build_head(model, features, hidden, classes, derived_seed(seed, "head", own.name))
+    head = head_of(model)
+    if (head.features, head.classes) != (features, classes):
+        raise ModelError(
+            "the model does not fit the data",
+            where=own.name,
+            found=f"{head.features} features, {head.classes} classes",
+            expected=f"{features} features, {classes} classes",
+        )
+    return head
+
+
+def _words(hidden: int) -> str:
+    return f"{hidden} hidden units" if hidden else "linear"

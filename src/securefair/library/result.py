@@ -1,0 +1,124 @@
+"""What a collaboration came to: trained models, figures, records, and a report on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from msgspec import structs
+from torch import nn
+
+from securefair.circuit.planner import ExchangePlan
+from securefair.config import RunConfig, override
+from securefair.experiment import versions
+from securefair.outcome import Outcome
+from securefair.records import (
+    ExchangeRecord,
+    LedgerRow,
+    ParticipantResult,
+    RoundRecord,
+    TrafficRow,
+)
+from securefair.run_folder import write_run
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """What a collaboration came to; accuracies in [0, 1] on each hospital's test samples.
+
+    Attributes:
+        models: everyone's trained model: a module of the type that was given, or a head.
+        plan: of the exchange with the hospital that has the most samples.
+        config: the settings, as a configuration file would have them.
+        outcome: everything that was recorded.
+    """
+
+    models: Mapping[str, nn.Module]
+    plan: ExchangePlan
+    config: RunConfig
+    outcome: Outcome
+
+    @property
+    def accuracy(self) -> dict[str, float]:
+        """After the last round."""
+        return {one.name: one.accuracy for one in self._participants}
+
+    @property
+    def standalone(self) -> dict[str, float]:
+        """Of training alone for as long, from the same start."""
+        return {one.name: one.standalone_accuracy for one in self._participants}
+
+    @property
+    def gain(self) -> dict[str, float]:
+        """Accuracy minus accuracy without collaboration."""
+        return {one.name: one.gain for one in self._participants}
+
+    @property
+    def mcg(self) -> float:
+        """Mean collaboration gain."""
+        return self.outcome.result.algorithms[self.outcome.result.algorithm].mcg
+
+    @property
+    def cgs(self) -> float:
+        """Spread of the gains; 0 is even."""
+        return self.outcome.result.algorithms[self.outcome.result.algorithm].cgs
+
+    @property
+    def rounds(self) -> list[RoundRecord]:
+        """One record each, as callbacks heard them."""
+        algorithm = self.outcome.result.algorithm
+        return [record for record in self.outcome.rounds if record.algorithm == algorithm]
+
+    @property
+    def exchanges(self) -> list[ExchangeRecord]:
+        """What every question cost."""
+        return self.outcome.exchanges
+
+    @property
+    def ledger(self) -> list[LedgerRow]:
+        """What every teacher disclosed to whom."""
+        return self.outcome.ledger
+
+    @property
+    def traffic(self) -> list[TrafficRow]:
+        """Bytes by sender, receiver and type of message."""
+        return self.outcome.traffic
+
+    @property
+    def problems(self) -> list[str]:
+        """What hospitals blamed each other for, or what failed."""
+        return self.outcome.problems
+
+    def write(self, folder: Path | str, *, name: str = "collaboration") -> Path:
+        """Write report.html and all records, as a run from a configuration file does.
+
+        `securefair report` and `securefair compare` read the folder. Models are not in it, nor
+        can the run be repeated from it alone: it does not know the caller's code and data.
+
+        Args:
+            folder: made where there is none; files of an earlier run are replaced.
+            name: of the run, in the report.
+
+        Returns:
+            The path of the report.
+
+        Raises:
+            ConfigError: no such name is possible.
+            OSError: the folder cannot be written.
+        """
+        folder = Path(folder)
+        config = override(self.config, {"run.name": name})
+        named = replace(self.outcome, result=structs.replace(self.outcome.result, name=name))
+        folder.mkdir(parents=True, exist_ok=True)
+        write_run(named, config, folder, versions=versions())
+        return folder / "report.html"
+
+    def __repr__(self) -> str:
+        """One line with everyone's gain."""
+        gains = ", ".join(f"{name}: {gain:+.1%}" for name, gain in self.gain.items())
+        return f"Result({len(self.rounds)} rounds; gain {gains})"
+
+    @property
+    def _participants(self) -> list[ParticipantResult]:
+        return self.outcome.result.participants

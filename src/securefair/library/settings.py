@@ -1,0 +1,123 @@
+"""Arguments of a call -> the configuration that a file would have given, with the same checks."""
+
+from __future__ import annotations
+
+import sys
+from typing import TypeVar
+
+from securefair.collaboration import DisclosureLimits
+from securefair.config import RunConfig
+from securefair.config.loading import checked_settings
+from securefair.errors import ConfigError
+from securefair.fairness import ReputationRule
+from securefair.model.training import OptimizerConfig
+
+T = TypeVar("T")
+
+SOURCE = "collaborate"
+"""Where errors say that a setting stands."""
+
+ENTRY = "your_code:hospitals"
+"""Stands in the configuration of a written run for data that only the caller has."""
+
+ALGORITHMS = ("cycle", "vpdl")
+
+UNLIMITED = sys.float_info.max
+"""Stands for None where a file needs a number."""
+
+
+def settings(
+    *,
+    algorithm: str,
+    rounds: int,
+    local_epochs: int,
+    local_steps: int,
+    optimizer: OptimizerConfig | None,
+    hidden: int,
+    feature_range: tuple[float, float] | None,
+    test_fraction: float,
+    release: str,
+    basis: str,
+    q: int | None,
+    temperature: float,
+    lambda_0: float,
+    rule: ReputationRule | None,
+    forced_every: int,
+    backend: str,
+    flooding_bits: int,
+    precision: float,
+    disclosure: DisclosureLimits | None,
+    seed: int,
+) -> RunConfig:
+    """A checked configuration; arguments as of `collaborate`, and q as long as it is not known.
+
+    Raises:
+        ConfigError: an argument is out of range or of the wrong type; names its section and key.
+    """
+    if algorithm not in ALGORITHMS:
+        raise ConfigError(
+            "no such algorithm",
+            where="algorithm",
+            found=algorithm,
+            expected=", ".join(ALGORITHMS),
+        )
+    steps = _of(OptimizerConfig, "optimizer", optimizer)
+    opinions = _of(ReputationRule, "rule", rule)
+    limits = _of(DisclosureLimits, "disclosure", disclosure)
+    table: dict[str, object] = {
+        "run": {"name": "collaboration", "seeds": [seed], "algorithms": ["standalone", algorithm]},
+        "data": {
+            "source": "python",
+            "entry": ENTRY,
+            "test_fraction": test_fraction,
+            "feature_range": feature_range,
+        },
+        "model": {"hidden": hidden},
+        "training": {
+            "learning_rate": steps.learning_rate,
+            "momentum": steps.momentum,
+            "weight_decay": steps.weight_decay,
+            "clip_norm": UNLIMITED if steps.clip_norm is None else steps.clip_norm,
+            "local_epochs": local_epochs,
+            "rounds": rounds,
+            "local_steps": local_steps,
+        },
+        "distillation": {
+            "release": release,
+            "basis": basis,
+            "temperature": temperature,
+            "lambda_0": lambda_0,
+        }
+        | ({} if q is None else {"q": q}),
+        "fairness": {
+            "alpha": opinions.alpha,
+            "tau_opt": opinions.tau_opt,
+            "tau_max": opinions.tau_max,
+            "forced_every": forced_every,
+        },
+        "encryption": {
+            "backend": backend,
+            "flooding_bits": flooding_bits,
+            "precision": precision,
+        },
+        "disclosure": {
+            "fraction": UNLIMITED if limits.fraction is None else limits.fraction,
+            "student_total": limits.student_total,
+            "teacher_total": limits.teacher_total,
+        },
+    }
+    return checked_settings(table, source=SOURCE)
+
+
+def _of(kind: type[T], where: str, given: T | None) -> T:
+    """The argument, or its default; another type would only fail much later."""
+    if given is None:
+        return kind()
+    if not isinstance(given, kind):
+        raise ConfigError(
+            "this argument is of another type",
+            where=where,
+            found=type(given).__name__,
+            expected=f"{kind.__module__}.{kind.__name__}",
+        )
+    return given
