@@ -1,6 +1,10 @@
-"""What the README shows runs, prints what it says it prints, and points to files that exist."""
+"""What the README shows prints what it says it prints, and the citation is of this version.
+
+That its other blocks work and its links lead somewhere is tested with those of all pages (test_docs).
+"""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,9 +17,9 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-def test_the_python_blocks_run_one_after_the_other(capsys):
+def test_the_python_blocks_print_what_they_say(capsys):
     sources = blocks("python")
-    assert len(sources) == 3
+    assert len(sources) == 4
     names = {}
     for number, source in enumerate(sources, start=1):
         exec(compile(source, f"README.md, block {number}", "exec"), names)
@@ -32,11 +36,10 @@ def test_the_python_blocks_run_one_after_the_other(capsys):
     assert float(lines[3]) == pytest.approx(loss, abs=0.2)
 
 
-def test_every_link_to_a_file_leads_somewhere():
-    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", README)
-    assert len(targets) > 8
-    for target in targets:
-        assert (ROOT / target).is_file(), target
+def test_the_readme_leads_to_the_guides():
+    linked = set(re.findall(r"\]\((docs/[\w/-]+\.md)\)", README))
+    assert {"docs/quick-start.md", "docs/tutorial.md", "docs/threat-model.md"} < linked
+    assert len(linked) > 15
 
 
 def test_make_knows_the_commands():
@@ -45,3 +48,12 @@ def test_make_knows_the_commands():
     assert commands
     for target in commands:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_citation_is_of_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {project['version']}\n" in citation
+    assert f"\nlicense: {project['license']}\n" in citation
+    for title in re.findall(r'^    title: "(.*)"$', citation, re.MULTILINE):
+        assert title in re.sub(r"\s+", " ", README), title
