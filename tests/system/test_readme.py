@@ -1,6 +1,6 @@
 """What the README shows prints what it says it prints, and the citation is of this version.
 
-That its other blocks work and its links lead somewhere is tested with those of all pages (test_docs).
+That its other blocks work and its links lead somewhere is tested with all pages (test_docs).
 """
 
 import re
