@@ -1,0 +1,330 @@
+"""One call trains everyone's own modules together, and refuses what it cannot use."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+from torch import nn
+from torch.utils.data import Dataset
+
+import securefair as sf
+from securefair.collaboration import DisclosureLimits
+from securefair.errors import ConfigError, DataError, ModelError, PlanError
+from securefair.experiment import load_participants, run_experiment
+from securefair.fairness import ReputationRule
+from securefair.library.settings import ENTRY, settings
+from securefair.model.training import OptimizerConfig
+from securefair.report.progress import PlainProgress
+
+QUICK = {"rounds": 6, "local_epochs": 10, "backend": "clear"}
+
+
+class Classifier(nn.Module):
+    """As people write modules: layers as attributes, and a forward pass."""
+
+    def __init__(self, hidden=5, features=4):
+        super().__init__()
+        self.inner = nn.Linear(features, hidden)
+        self.activation = sf.Quadratic()
+        self.outer = nn.Linear(hidden, 2)
+
+    def forward(self, x):
+        return self.outer(self.activation(self.inner(x.flatten(1))))
+
+
+class Hears:
+    def __init__(self):
+        self.records = []
+
+    def on_round(self, record):
+        self.records.append(record)
+
+
+def own_modules(hospitals, **sizes):
+    torch.manual_seed(3)
+    return {name: Classifier(**sizes) for name in hospitals}
+
+
+class TestOwnModules:
+    def test_everyone_gets_its_own_type_back_trained(self, hospitals):
+        models = own_modules(hospitals)
+        before = {name: copy.deepcopy(model.state_dict()) for name, model in models.items()}
+        result = sf.collaborate(hospitals, models, **QUICK)
+        for name, (_, test) in hospitals.items():
+            trained = result.models[name]
+            assert type(trained) is Classifier
+            assert trained is not models[name]
+            x, y = test.tensors
+            hits = (trained(x).argmax(dim=1) == y).double().mean().item()
+            assert hits == pytest.approx(result.accuracy[name], abs=1 / len(y))
+            assert not torch.equal(trained.inner.weight, before[name]["inner.weight"])
+            for key, value in models[name].state_dict().items():
+                assert torch.equal(value, before[name][key])
+
+    def test_one_module_serves_as_everyones_start(self, hospitals):
+        result = sf.collaborate(hospitals, nn.Linear(4, 2), **QUICK)
+        weights = [model.weight for model in result.models.values()]
+        assert {type(model) for model in result.models.values()} == {nn.Linear}
+        assert not torch.equal(weights[0], weights[1])
+
+    def test_encryption_changes_next_to_nothing(self, hospitals):
+        few = {name: hospitals[name] for name in ("North", "South")}
+        models = own_modules(few)
+        clear, encrypted = (
+            sf.collaborate(few, models, **QUICK | {"rounds": 3, "backend": backend})
+            for backend in ("clear", "rns")
+        )
+        for name in few:
+            a, b = (result.models[name].inner.weight for result in (clear, encrypted))
+            assert (a - b).abs().max() < 0.02
+        assert clear.ledger == encrypted.ledger
+
+    def test_a_module_may_know_more_classes_than_the_labels(self, hospitals):
+        result = sf.collaborate(hospitals, nn.Linear(4, 3), **QUICK)
+        assert result.plan.wish.classes == 3
+
+    def test_a_public_extractor_comes_before_in_the_clear(self, hospitals):
+        torch.manual_seed(0)
+        extractor = nn.Sequential(nn.Linear(4, 7), nn.Tanh(), nn.Dropout(0.9)).train()
+        result = sf.collaborate(hospitals, "linear", extractor=extractor, **QUICK)
+        assert result.plan.wish.features == 7
+        assert extractor.training
+        again = sf.collaborate(hospitals, "linear", extractor=extractor, **QUICK)
+        assert again.accuracy == result.accuracy  # dropout is off
+
+
+class TestRun:
+    def test_callbacks_hear_every_round_in_order(self, hospitals):
+        one, other = Hears(), Hears()
+        result = sf.collaborate(hospitals, callbacks=[one, other], **QUICK)
+        assert [record.round for record in one.records] == list(range(6))
+        assert one.records == other.records == result.rounds
+        assert [record.forced for record in one.records] == [True, *[False] * 4, True]
+
+    def test_a_callback_ends_the_run_with_what_it_raises(self, hospitals):
+        class Impatient(Hears):
+            def on_round(self, record):
+                super().on_round(record)
+                if record.round == 1:
+                    raise KeyboardInterrupt
+
+        hears = Impatient()
+        with pytest.raises(KeyboardInterrupt):
+            sf.collaborate(hospitals, callbacks=[hears], **QUICK)
+        assert len(hears.records) == 2
+
+    def test_vpdl_answers_always(self, hospitals):
+        result = sf.collaborate(hospitals, algorithm="vpdl", **QUICK)
+        assert len(result.exchanges) == 6 * 3 * 2
+        assert {exchange.answered for exchange in result.exchanges} == {True}
+
+    def test_equal_seeds_repeat_and_others_do_not(self, hospitals):
+        one, same, other = (sf.collaborate(hospitals, seed=s, **QUICK) for s in (4, 4, 5))
+        assert one.outcome.result.participants == same.outcome.result.participants
+        assert one.rounds == same.rounds
+        assert one.rounds != other.rounds
+
+    def test_a_configuration_file_comes_to_the_same(self, make_arrays, tmp_path):
+        """The same settings and samples, once from code and once from a file."""
+        module = tmp_path / "own_call_data.py"
+        module.write_text(
+            "import numpy as np\n"
+            "def load():\n"
+            f"    with np.load({str(tmp_path / 'x.npz')!r}) as f:\n"
+            "        return {n: (f[n + 'x'], f[n + 'y']) for n in ('a', 'b')}\n"
+        )
+        own = {"a": make_arrays(30, 1), "b": make_arrays(60, 2)}
+        np.savez(
+            tmp_path / "x.npz", **{n + k: v for n in own for k, v in zip("xy", own[n], strict=True)}
+        )
+        result = sf.collaborate(own, release="logits", hidden=3, seed=7, **QUICK)
+        data = {"source": "python", "entry": "own_call_data:load", "module_folder": tmp_path}
+        config = result.config.model_copy(
+            update={"data": result.config.data.model_copy(update=data)}
+        )
+        assert len(load_participants(config, 7)[0].train) == 20
+        outcome = run_experiment(config, PlainProgress(Console(quiet=True)))
+        kept = [record for record in outcome.rounds if record.algorithm != "early_stopping"]
+        assert kept == result.outcome.rounds
+
+    def test_limits_of_disclosure_hold(self, hospitals):
+        result = sf.collaborate(
+            hospitals, disclosure=DisclosureLimits(student_total=13), q=5, **QUICK
+        )
+        assert max(row.numbers_total for row in result.ledger) == 10
+
+    def test_q_fits_the_hospital_with_the_fewest_samples(self, hospitals):
+        result = sf.collaborate(hospitals, **QUICK)
+        assert result.plan.wish.q == 6  # half of North's samples
+        assert all(exchange.answered for exchange in result.exchanges if exchange.round == 0)
+
+
+class TestRefusals:
+    """Every error is one of ours and says where."""
+
+    def refusal(self, kind, *args, **settings):
+        with pytest.raises(kind) as caught:
+            sf.collaborate(*args, **QUICK | settings)
+        return str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("layer", "word"),
+        [(nn.ReLU(), "'ReLU'"), (nn.Dropout(), "'Dropout'"), (nn.BatchNorm1d(5), "'BatchNorm1d'")],
+    )
+    def test_layers_that_encryption_does_not_know(self, hospitals, layer, word):
+        model = nn.Sequential(nn.Linear(4, 5), layer, nn.Linear(5, 2))
+        message = self.refusal(ModelError, hospitals, model)
+        assert word in message
+        assert "securefair.Quadratic()" in message
+
+    @pytest.mark.parametrize(
+        ("model", "words"),
+        [
+            ("resnet", ("no model", "'resnet'", "quadratic, linear")),
+            (Classifier, ("no model", "not its class")),
+            (None, ("no model",)),
+            ({"North": "linear"}, ("do not go together", "North, South, East")),
+            (nn.Linear(9, 2), ("North", "does not fit", "9 features", "4 features")),
+        ],
+    )
+    def test_what_is_no_model_for_these_data(self, hospitals, model, words):
+        message = self.refusal((ModelError, ConfigError), hospitals, model)
+        for word in words:
+            assert word in message
+
+    def test_models_of_different_shape(self, hospitals):
+        models = own_modules(hospitals) | {"South": Classifier(hidden=6)}
+        message = self.refusal(ModelError, hospitals, models)
+        assert "same shape" in message
+        assert "South: 6 hidden units" in message
+
+    @pytest.mark.parametrize("count", [0, 1])
+    def test_nobody_to_collaborate_with(self, hospitals, count):
+        message = self.refusal(ConfigError, dict(list(hospitals.items())[:count]))
+        assert message.startswith("hospitals: a collaboration needs at least two")
+
+    def test_hospitals_without_names(self, hospitals):
+        assert "come by name" in self.refusal(ConfigError, list(hospitals.values()))
+        assert "is a text" in self.refusal(ConfigError, dict(enumerate(hospitals.values())))
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            (lambda x, y: (x[:, :3], y), ("South: the number of features differs from North's",)),
+            (lambda x, y: (np.where(x > 0.9, np.nan, x), y), ("South, sample", "NaN or infinite")),
+            (lambda x, y: (np.where(x > 0.9, np.inf, x), y), ("South, sample", "NaN or infinite")),
+            (lambda x, y: (3 * x, y), ("South, sample", "[-1, 1]", "feature_range")),
+            (lambda x, y: (x, np.where(y, "ill", "well")), ("South", "class number", "from 0")),
+            (lambda x, y: (x, y + 0.5), ("South", "class number", "float64")),
+            (lambda x, y: (x, np.eye(2)[y]), ("South", "class number", "argmax")),
+            (lambda x, y: (x, y - 1), ("South, sample", "no class", "-1")),
+            (lambda x, y: (x, y[1:]), ("South", "disagree", "40 and 39")),
+            (lambda x, y: (x[:1], y[:1]), ("South", "too few samples")),
+            (lambda x, y: (x[:2], y[:2] * 0), ("South", "too few samples to train on")),
+            (lambda x, _: {"x": x}, ("South", "no data set", "dict")),
+            (lambda *_: "south.csv", ("South", "no pair", "str")),
+        ],
+    )
+    def test_data_that_cannot_be_used(self, make_arrays, change, words):
+        data = {"North": make_arrays(30, 1), "South": change(*make_arrays(40, 2))}
+        message = self.refusal(DataError, data)
+        for word in words:
+            assert word in message
+
+    def test_a_data_set_that_fails_is_named(self, make_arrays):
+        class Broken(Dataset):
+            def __len__(self):
+                return 3
+
+            def __getitem__(self, at):
+                raise OSError("the disk is gone")
+
+        message = self.refusal(DataError, {"North": make_arrays(30), "South": Broken()})
+        assert message == "South, sample 0: the data set failed with OSError: the disk is gone"
+
+    def test_data_of_one_class(self, make_arrays):
+        data = {name: (x, y * 0) for name, (x, y) in zip("ab", [make_arrays(9)] * 2, strict=True)}
+        assert "one class only" in self.refusal(DataError, data)
+
+    @pytest.mark.parametrize(
+        ("settings", "words"),
+        [
+            ({"algorithm": "fedavg"}, ("algorithm", "cycle, vpdl")),
+            ({"rounds": 0}, ("training.rounds", "at least 1")),
+            ({"rounds": 2.5}, ("training.rounds", "whole number")),
+            ({"local_epochs": -1}, ("training.local_epochs", "at least 0")),
+            ({"local_steps": 0}, ("training.local_steps",)),
+            ({"temperature": 0}, ("distillation.temperature", "above 0")),
+            ({"lambda_0": -1}, ("distillation.lambda_0",)),
+            ({"hidden": 0}, ("model.hidden",)),
+            ({"test_fraction": 1.5}, ("data.test_fraction", "below 1")),
+            ({"feature_range": (1, -1)}, ("data.feature_range", "the smaller first")),
+            ({"release": "loss"}, ("distillation.release", "only monitors")),
+            ({"q": 0}, ("distillation.q",)),
+            ({"forced_every": 0}, ("fairness.forced_every",)),
+            ({"backend": "gpu"}, ("encryption.backend", '"rns"')),
+            ({"flooding_bits": 10}, ("encryption.flooding_bits", "at least 30")),
+            ({"seed": -1}, ("run.seeds",)),
+            ({"optimizer": torch.optim.SGD}, ("optimizer", "OptimizerConfig")),
+            ({"rule": "strict"}, ("rule", "ReputationRule")),
+            ({"disclosure": 100}, ("disclosure", "DisclosureLimits")),
+            ({"callbacks": [3]}, ("callbacks", "on_round")),
+            ({"callbacks": print}, ("callbacks", "as a list")),
+            ({"extractor": np.tanh}, ("extractor", "torch.nn.Module")),
+        ],
+    )
+    def test_settings_out_of_range(self, hospitals, settings, words):
+        message = self.refusal(ConfigError, hospitals, **settings)
+        for word in words:
+            assert word in message
+
+    def test_more_numbers_than_samples(self, hospitals):
+        message = self.refusal(PlanError, hospitals, q=40)
+        assert message.startswith("North, q: so many numbers")
+
+    def test_an_extractor_for_other_samples(self, hospitals):
+        message = self.refusal(DataError, hospitals, extractor=nn.Linear(6, 2))
+        assert message.startswith("North: the extractor cannot take these samples")
+        assert "(12, 4)" in message
+
+    def test_training_that_diverges(self, hospitals):
+        steep = OptimizerConfig(learning_rate=1e6, clip_norm=None)
+        message = self.refusal(ModelError, hospitals, optimizer=steep, local_epochs=100)
+        assert message.startswith("North, step")
+        assert "Lower the learning rate" in message
+
+
+def test_what_a_caller_gives_stands_in_the_configuration(hospitals):
+    config = sf.collaborate(
+        hospitals,
+        own_modules(hospitals),
+        optimizer=OptimizerConfig(learning_rate=0.01, clip_norm=None),
+        rule=ReputationRule(tau_opt=0.1),
+        **QUICK,
+    ).config
+    assert (config.model.kind, config.model.hidden) == ("quadratic", 5)
+    assert config.training.learning_rate == 0.01
+    assert config.training.clip_norm > 1e300
+    assert config.fairness.tau_opt == 0.1
+    assert config.data.entry == ENTRY
+
+
+def test_defaults_of_a_call_are_those_of_a_file_but_for_lambda():
+    """Two places must not drift apart."""
+    import inspect
+
+    from securefair.config import checked_settings
+
+    own = {
+        name: parameter.default
+        for name, parameter in inspect.signature(sf.collaborate).parameters.items()
+        if name in inspect.signature(settings).parameters
+    }
+    given = settings(**own)
+    table = {"run": given.run.model_dump(), "data": given.data.model_dump(exclude_none=True)}
+    default = checked_settings(table, source="t")
+    assert given.distillation.lambda_0 == 10.0
+    distillation = given.distillation.model_copy(update={"lambda_0": 50.0})
+    assert given.model_copy(update={"distillation": distillation}) == default

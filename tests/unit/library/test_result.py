@@ -1,0 +1,47 @@
+"""What a call comes to, in figures and as files."""
+
+import pytest
+
+import securefair as sf
+from securefair.errors import ConfigError
+from securefair.run_folder import read_run
+
+
+@pytest.fixture
+def result(hospitals):
+    return sf.collaborate(hospitals, rounds=6, local_epochs=10, backend="clear", lambda_0=5.0)
+
+
+def test_figures_agree_with_each_other(result):
+    assert list(result.gain) == ["North", "South", "East"]
+    for name, gain in result.gain.items():
+        assert gain == pytest.approx(result.accuracy[name] - result.standalone[name])
+    mean = sum(result.gain.values()) / 3
+    assert result.mcg == pytest.approx(mean)
+    squares = sum((gain - mean) ** 2 for gain in result.gain.values())
+    assert result.cgs == pytest.approx((squares / 3) ** 0.5)
+    assert result.rounds[-1].accuracy == list(result.accuracy.values())
+    assert sum(row.answers for row in result.ledger) == sum(e.answered for e in result.exchanges)
+    assert {row.sender for row in result.traffic} == set(result.gain)
+    assert result.problems == []
+    assert repr(result).startswith("Result(6 rounds; gain North: ")
+
+
+def test_a_written_run_reads_back(result, tmp_path):
+    page = result.write(tmp_path / "new" / "folder", name="three-hospitals")
+    assert page.name == "report.html"
+    html = page.read_text(encoding="utf-8")
+    assert "three-hospitals" in html
+    assert "South" in html
+    run = read_run(page.parent)
+    assert run.config.run.name == run.outcome.result.name == "three-hospitals"
+    assert run.outcome.rounds == result.outcome.rounds
+    assert run.outcome.ledger == result.ledger
+    assert run.outcome.result.participants == result.outcome.result.participants
+    assert result.outcome.result.name == "collaboration"
+
+
+def test_a_name_that_cannot_be_a_folder_is_refused(result, tmp_path):
+    with pytest.raises(ConfigError, match=r"run\.name"):
+        result.write(tmp_path, name="../up")
+    assert list(tmp_path.iterdir()) == []
