@@ -8,11 +8,30 @@ from types import MappingProxyType
 
 from securefair.errors import ConfigError
 from securefair.reproduction.cffl_tables import CFFL_TABLES
+from securefair.reproduction.cycle_hospitals import CYCLE_HOSPITALS
+from securefair.reproduction.cycle_misbehaviour import CYCLE_MISBEHAVIOUR
+from securefair.reproduction.cycle_tables import CYCLE_FIGURES, CYCLE_TABLES
+from securefair.reproduction.dpfl_figures import DPFL_FIGURES
+from securefair.reproduction.dpfl_tables import DPFL_TABLES
 from securefair.reproduction.experiment import Experiment
 from securefair.reproduction.fairsl_tables import FAIRSL_TABLES
+from securefair.reproduction.mean_estimation import MEAN_ESTIMATION
 
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
-    {experiment.name: experiment for experiment in (*CFFL_TABLES, *FAIRSL_TABLES)}
+    {
+        experiment.name: experiment
+        for experiment in (
+            *CYCLE_TABLES,
+            *CYCLE_FIGURES,
+            *CYCLE_MISBEHAVIOUR,
+            *CYCLE_HOSPITALS,
+            *MEAN_ESTIMATION,
+            *DPFL_TABLES,
+            *DPFL_FIGURES,
+            *CFFL_TABLES,
+            *FAIRSL_TABLES,
+        )
+    }
 )
 
 

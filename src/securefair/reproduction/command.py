@@ -25,6 +25,10 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder of the papers' tables as JSON (default: SECUREFAIR_PAPERS)."),
     ] = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option(help="Share finished runs between experiments of one paper (default: none)."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what --out already holds.")
     ] = False,
@@ -41,9 +45,14 @@ def reproduce(
     from securefair.errors import ConfigError
     from securefair.report import show_progress
     from securefair.reproduction.catalogue import experiment_named
-    from securefair.reproduction.comparison import compare, comparison_table, write_comparison
+    from securefair.reproduction.comparison import (
+        compare,
+        comparison_table,
+        write_comparison,
+        write_figure,
+    )
     from securefair.reproduction.reference import papers_folder
-    from securefair.reproduction.running import run_experiment
+    from securefair.reproduction.running import compared_rows, finished_runs
 
     if list_all or name is None:
         _list(json)
@@ -54,20 +63,29 @@ def reproduce(
             "there is no such size",
             where="--size",
             found=size,
-            expected=", ".join(experiment.sizes),
+            expected=", ".join(experiment.sizes) or "nothing: this is an illustration",
         )
     folder = out or Path("runs") / f"{experiment.name}-{size}"
+    source = data_folder(data) if size != "smoke" and experiment.needs else None
     with show_progress(Console(stderr=True)) as progress:
         try:
-            rows = run_experiment(
+            finished = finished_runs(
                 experiment,
                 size,
                 seeds=seeds,
-                data=None if size == "smoke" else data_folder(data),
-                papers=papers_folder(papers),
+                data=source,
                 out=folder,
                 resume=resume,
                 progress=progress,
+                runs=runs,
+            )
+            rows = compared_rows(
+                experiment,
+                size,
+                finished,
+                seeds=seeds,
+                data=source,
+                papers=papers_folder(papers),
             )
         except KeyboardInterrupt:
             typer.echo(
@@ -76,6 +94,8 @@ def reproduce(
             raise typer.Exit(130) from None
     comparison = compare(experiment, size, seeds, rows)
     files = write_comparison(comparison, folder)
+    if experiment.draw is not None:
+        files.append(write_figure(experiment.draw(finished, rows), folder / "figure.png"))
     if json:
         typer.echo((folder / "comparison.json").read_text(encoding="utf-8"), nl=False)
         return
@@ -107,6 +127,7 @@ def _list(json: bool) -> None:
                 "shows": e.shows,
                 "needs": list(e.needs),
                 "sizes": list(e.sizes),
+                "differs": e.differs,
             }
             for e in EXPERIMENTS.values()
         ]

@@ -67,7 +67,7 @@ def compare(experiment: Experiment, size: Size, seeds: int, rows: Sequence[Row])
         size=size,
         seeds=seeds,
         unit=experiment.unit,
-        note=NOTES[size],
+        note=" ".join(part for part in (NOTES[size], experiment.differs) if part),
         numbers=[
             ComparedNumber(
                 fields=dict(row.fields),
@@ -100,8 +100,13 @@ def write_comparison(comparison: Comparison, out: Path) -> list[Path]:
         write_text(out / "comparison.csv", text.getvalue()),
     ]
     figure = out / "comparison.png"
-    _bars(comparison).savefig(figure, dpi=150)
-    return [*files, figure]
+    return [*files, write_figure(_bars(comparison), figure)]
+
+
+def write_figure(figure: Figure, path: Path) -> Path:
+    """Write a picture; returns its path."""
+    figure.savefig(path, dpi=150, metadata={"Software": None})
+    return path
 
 
 def comparison_table(comparison: Comparison) -> Table:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from securefair.algorithms import Algorithm
 from securefair.records import RoundRecord
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Size = Literal["smoke", "cpu", "paper"]
 Fields = Mapping[str, str | int | float | bool | None]
@@ -27,6 +30,9 @@ class Contender:
         rounds: how many of them.
         control: whether the gains of its setting are over this one; it fills no row of its own
             unless the paper has one.
+        apart: what else separates its setting from others of the same data, such as the network.
+        compared: fields of the paper's row, where they are not `fields`: a substitute for data that
+            are not to be had is named as what it is.
     """
 
     fields: Fields
@@ -34,11 +40,18 @@ class Contender:
     algorithm: Algorithm[Any, Any]
     rounds: int
     control: bool = False
+    apart: str = ""
+    compared: Fields | None = None
 
     @property
     def setting(self) -> tuple[object, ...]:
         """What all contenders that are compared with each other have in common."""
-        return tuple(self.fields.get(key) for key in ("dataset", "split", "n"))
+        return (*(self.fields.get(key) for key in ("dataset", "split", "n")), self.apart)
+
+    @property
+    def printed_as(self) -> Fields:
+        """The fields of the paper's row."""
+        return self.fields if self.compared is None else self.compared
 
     @property
     def label(self) -> str:
@@ -63,6 +76,10 @@ class Finished:
 
 Metrics = Callable[[Finished], Mapping[str, float]]
 """A run's figures, in the paper's units and under the paper's names."""
+
+
+Contenders = Callable[[Size, Path | None], Sequence[Contender]]
+"""For a size and the data folder (None for "smoke")."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +107,21 @@ class Row:
     ]  # empty where the paper's tables are not at hand, or have no such row
 
 
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What one seed gives in one row, where nothing is trained in rounds."""
+
+    fields: Fields
+    metrics: Mapping[str, float]
+
+
+Measure = Callable[[Size, Path | None, int], Sequence[Measured]]
+"""(size, data folder, seed) -> all rows; the same fields in the same order for every seed."""
+
+Draw = Callable[[Sequence[Finished], Sequence[Row]], "Figure"]
+"""The paper's figure, of our runs of all contenders and seeds and of the means."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Experiment:
     """A table or a figure of a paper.
@@ -106,6 +138,10 @@ class Experiment:
         contenders: for a size and the data folder (None for "smoke").
         metrics: of a run.
         claims: checked on the means over seeds.
+        measure: instead of contenders, for what takes no rounds: simulations, divisions of data.
+        draw: the figure; None for bars of ours beside the paper's alone.
+        differs: from the paper, at every size; one or two sentences.
+        sizes: available ones; none for an illustration, in which there is nothing to measure.
     """
 
     name: str
@@ -115,7 +151,10 @@ class Experiment:
     needs: tuple[str, ...]
     unit: str
     reference: str | None
-    contenders: Callable[[Size, Path | None], Sequence[Contender]]
+    contenders: Contenders
     metrics: Metrics
     claims: tuple[Claim, ...] = ()
+    measure: Measure | None = None
+    draw: Draw | None = None
+    differs: str = ""
     sizes: tuple[Size, ...] = ("smoke", "cpu", "paper")

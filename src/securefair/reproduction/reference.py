@@ -57,12 +57,16 @@ def printed_rows(experiment: Experiment, folder: Path | None) -> list[Mapping[st
 
 
 def printed(rows: Sequence[Mapping[str, Any]], fields: Fields) -> dict[str, float]:
-    """The numbers of the row that agrees with all fields; empty if none or several do."""
+    """The numbers of the row that agrees with all fields; empty if none or several do.
+
+    Accuracies of single participants are called P1, P2, ...
+    """
     found = [row for row in rows if all(row.get(key) == value for key, value in fields.items())]
     if len(found) != 1:
         return {}
+    each = {f"P{n}": value for n, value in enumerate(found[0].get("per_participant", ()), start=1)}
     return {
         name: float(value)
-        for name, value in found[0]["metrics"].items()
+        for name, value in {**each, **found[0]["metrics"]}.items()
         if isinstance(value, int | float)
     }

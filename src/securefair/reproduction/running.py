@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,14 @@ from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 from securefair.report import Progress, read_json, read_json_lines, write_json, write_json_lines
 from securefair.reproduction.checkpoint import load_state, save_state
-from securefair.reproduction.experiment import Contender, Experiment, Finished, Row, Size
+from securefair.reproduction.experiment import (
+    Contender,
+    Experiment,
+    Fields,
+    Finished,
+    Row,
+    Size,
+)
 from securefair.reproduction.reference import printed, printed_rows
 
 
@@ -34,11 +41,46 @@ def run_experiment(
     out: Path,
     resume: bool,
     progress: Progress,
+    runs: Path | None = None,
 ) -> list[Row]:
-    """All rows of the comparison, in the order of the contenders.
+    """All rows of the comparison; see `finished_runs` and `compared_rows`.
 
-    Every round leaves a checkpoint under `out`/runs; with `resume` a run goes on from there, to the
-    same result as without the interruption.
+    Raises:
+        ConfigError: the folder holds another experiment, or runs although `resume` is off.
+        DataError: data are missing, or a checkpoint is damaged.
+    """
+    finished = finished_runs(
+        experiment,
+        size,
+        seeds=seeds,
+        data=data,
+        out=out,
+        resume=resume,
+        progress=progress,
+        runs=runs,
+    )
+    return compared_rows(experiment, size, finished, seeds=seeds, data=data, papers=papers)
+
+
+def finished_runs(
+    experiment: Experiment,
+    size: Size,
+    *,
+    seeds: int,
+    data: Path | None,
+    out: Path,
+    resume: bool,
+    progress: Progress,
+    runs: Path | None = None,
+) -> list[Finished]:
+    """Every contender with every seed, seeds of one contender next to each other.
+
+    Every round leaves a checkpoint; with `resume` a run goes on from there, to the same result as
+    without the interruption.
+
+    Args:
+        runs: a folder of finished runs that experiments of one paper and size share: what is there
+            is not run again, what is not is put there. None: `out`/runs.
 
     Raises:
         ConfigError: the folder holds another experiment, or runs although `resume` is off.
@@ -46,35 +88,69 @@ def run_experiment(
     """
     contenders = experiment.contenders(size, data)
     _claim_folder(out, Fingerprint(experiment=experiment.name, size=size, seeds=seeds), resume)
-    reference = printed_rows(experiment, papers)
+    folder = out / "runs" if runs is None else runs / f"{experiment.paper}-{size}"
+    # One count for everything, so that the remaining time is that of the experiment.
+    progress.start(experiment.name, seeds * sum(contender.rounds for contender in contenders))
     found: dict[tuple[int, int], list[RoundRecord]] = {}
     for index, contender in enumerate(contenders):
         for seed in range(seeds):
-            found[index, seed] = _run(contender, seed, out / "runs", progress)
-    rows = []
-    for index, contender in enumerate(contenders):
-        control = next(
+            found[index, seed] = _run(contender, seed, folder, progress)
+    progress.finish()
+    controls = [
+        next(
             (i for i, c in enumerate(contenders) if c.control and c.setting == contender.setting),
             index,
         )
-        each = [
-            experiment.metrics(Finished(contender, seed, found[index, seed], found[control, seed]))
-            for seed in range(seeds)
-        ]
-        if not each[0]:
-            continue  # a control without a row of its own
-        rows.append(
-            Row(
-                fields=contender.fields,
-                metrics={k: float(np.mean([m[k] for m in each])) for k in each[0]},
-                spread={
-                    k: float(np.std([m[k] for m in each], ddof=1)) if seeds > 1 else 0.0
-                    for k in each[0]
-                },
-                paper=printed(reference, contender.fields),
-            )
-        )
+        for index, contender in enumerate(contenders)
+    ]
+    return [
+        Finished(contender, seed, found[index, seed], found[controls[index], seed])
+        for index, contender in enumerate(contenders)
+        for seed in range(seeds)
+    ]
+
+
+def compared_rows(
+    experiment: Experiment,
+    size: Size,
+    finished: Sequence[Finished],
+    *,
+    seeds: int,
+    data: Path | None,
+    papers: Path | None,
+) -> list[Row]:
+    """Means and spreads over seeds beside the paper's numbers, in the order of the contenders.
+
+    Contenders whose metrics are empty, such as controls that the paper does not print, have none.
+
+    Raises:
+        DataError: the paper's tables are not what they should be, or data are missing.
+    """
+    reference = printed_rows(experiment, papers)
+    rows = []
+    for start in range(0, len(finished), seeds):
+        each = [experiment.metrics(run) for run in finished[start : start + seeds]]
+        contender = finished[start].contender
+        if each[0]:
+            rows.append(_row(contender.fields, each, printed(reference, contender.printed_as)))
+    if experiment.measure is not None:
+        measured = [experiment.measure(size, data, seed) for seed in range(seeds)]
+        for same in zip(*measured, strict=True):
+            fields = same[0].fields
+            rows.append(_row(fields, [m.metrics for m in same], printed(reference, fields)))
     return rows
+
+
+def _row(fields: Fields, each: Sequence[Mapping[str, float]], paper: Mapping[str, float]) -> Row:
+    return Row(
+        fields=fields,
+        metrics={k: float(np.mean([m[k] for m in each])) for k in each[0]},
+        spread={
+            k: float(np.std([m[k] for m in each], ddof=1)) if len(each) > 1 else 0.0
+            for k in each[0]
+        },
+        paper=paper,
+    )
 
 
 def _claim_folder(out: Path, mine: Fingerprint, resume: bool) -> None:
@@ -101,17 +177,19 @@ def _claim_folder(out: Path, mine: Fingerprint, resume: bool) -> None:
 def _run(contender: Contender, seed: int, folder: Path, progress: Progress) -> list[RoundRecord]:
     finished = folder / f"{contender.label}-s{seed}.jsonl"
     if finished.exists():
-        return read_json_lines(finished, RoundRecord)
+        records = read_json_lines(finished, RoundRecord)
+        for done in records:
+            progress.advance(done)
+        return records
     state_file = finished.with_suffix(".state.npz")
     partial = finished.with_suffix(".partial.jsonl")
     members = contender.members(seed)
-    records: list[RoundRecord] = []
+    records = []
     if state_file.exists():
         state = load_state(state_file)
         records = read_json_lines(partial, RoundRecord)[: state.round]
     else:
         state = contender.algorithm.init(members, seed)
-    progress.start(contender.algorithm.name, contender.rounds, seed)
     for done in records:
         progress.advance(done)
     while len(records) < contender.rounds:
@@ -122,7 +200,6 @@ def _run(contender: Contender, seed: int, folder: Path, progress: Progress) -> l
             write_json_lines(partial, records)
             save_state(state_file, state)
         progress.advance(record)
-    progress.finish()
     write_json_lines(finished, records)
     for file in (state_file, partial):
         file.unlink(missing_ok=True)

@@ -1,0 +1,234 @@
+"""CYCle on Gossip-SGD between medical centres: Tables 4 and 7 and the figures of Fed-ISIC2019.
+
+Also the graphs of Gossip-SGD (Figure 11), and its principle (Figure 10), which shows no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from securefair.data.division import divide
+from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS
+from securefair.reproduction import figures, measures
+from securefair.reproduction.cycle_settings import (
+    CENTRES,
+    FED_ISIC,
+    GOSSIP_ALONE,
+    ISIC_DIFFERS,
+    UNSTATED,
+    Method,
+    Setting,
+    contenders,
+    cycle_experiment,
+    cycle_gossip,
+    gossip,
+    partitioner,
+    source,
+)
+from securefair.reproduction.experiment import (
+    Claim,
+    Contender,
+    Contenders,
+    Experiment,
+    Finished,
+    Measured,
+    Row,
+    Size,
+)
+
+PLAIN = gossip(extra={"topology": "complete"})
+GRAPHS = tuple(gossip(name, extra={"topology": name}) for name in ("ring", "exponential"))
+DRIVEN = {"topology": "complete, reputation-driven"}
+MINE = cycle_gossip(extra=DRIVEN)
+BETAS = (5.0, 15.0, 35.0, 50.0, 100.0)
+
+
+def _hospitals(*methods: Method) -> Contenders:
+    def block(size: Size, data: Path | None) -> list[Contender]:
+        setting = Setting(
+            size=size,
+            data=data,
+            dataset=FED_ISIC,
+            split="natural",
+            n=6,
+            model=UNSTATED,
+            common_start=True,
+        )
+        return contenders([setting], [GOSSIP_ALONE, *methods])
+
+    return block
+
+
+def _betas() -> tuple[Method, ...]:
+    return tuple(cycle_gossip(beta, extra=DRIVEN, unprinted={"beta": beta}) for beta in BETAS)
+
+
+def _samples(size: Size, data: Path | None, seed: int) -> list[Measured]:
+    """How many training images of each class every centre holds."""
+    natural = size != "smoke"
+    participants = divide(
+        source(FED_ISIC, size, data),
+        None if natural else partitioner("natural", 6),
+        seed=seed,
+        test="published" if natural else "shared",
+    )
+    participants.sort(key=lambda own: -len(own.train))
+    return [
+        Measured(
+            fields={"dataset": FED_ISIC, "participant": own.name},
+            metrics={
+                f"class {c}": float(count)
+                for c, count in enumerate(
+                    np.bincount(own.train.labels, minlength=own.train.classes)
+                )
+            },
+        )
+        for own in participants
+    ]
+
+
+def _weights(size: Size, data: Path | None, seed: int) -> list[Measured]:
+    """W of Gossip-SGD on each graph of six participants."""
+    del size, data, seed
+    return [
+        Measured(
+            fields={"topology": name, "participant": f"P{n}"},
+            metrics={f"P{k}": float(weight) for k, weight in enumerate(row, start=1)},
+        )
+        for name, graph in TOPOLOGIES.items()
+        for n, row in enumerate(WEIGHTINGS["uniform"](graph(6)), start=1)
+    ]
+
+
+def _nothing(size: Size, data: Path | None) -> Sequence[Contender]:
+    del size, data
+    return ()
+
+
+def _no_metrics(run: Finished) -> Mapping[str, float]:
+    del run
+    return {}
+
+
+def _metric(rows: Sequence[Row], metric: str, topology: str) -> float:
+    return next(row.metrics[metric] for row in rows if row.fields["topology"] == topology)
+
+
+FAIRER = Claim(
+    words="CYCle's gains are spread less than Gossip-SGD's on a complete graph (CGS)",
+    holds=lambda rows: _metric(rows, "CGS", DRIVEN["topology"]) < _metric(rows, "CGS", "complete"),
+)
+FOLLOWS = Claim(
+    words="What CYCle gives follows accuracy alone more closely than what Gossip-SGD gives",
+    holds=lambda rows: (
+        _metric(rows, "pearson", DRIVEN["topology"]) > _metric(rows, "pearson", "complete")
+    ),
+)
+
+CYCLE_HOSPITALS = (
+    cycle_experiment(
+        "Table 4",
+        "Fed-ISIC2019: CYCle against Gossip-SGD",
+        _hospitals(PLAIN, MINE),
+        datasets=(FED_ISIC,),
+        claims=(FAIRER,),
+        draw=figures.participant_bars,
+        differs=ISIC_DIFFERS,
+    ),
+    cycle_experiment(
+        "Table 7",
+        "Fed-ISIC2019: CYCle against Gossip-SGD on three graphs",
+        _hospitals(PLAIN, *GRAPHS, MINE),
+        datasets=(FED_ISIC,),
+        claims=(FAIRER,),
+        draw=figures.plane("MCG", "CGS", "right and low"),
+        differs=ISIC_DIFFERS,
+    ),
+    cycle_experiment(
+        "Figure 7",
+        "Fed-ISIC2019: accuracy of each centre alone and under CYCle",
+        _hospitals(MINE),
+        metrics=measures.participants,
+        datasets=(FED_ISIC,),
+        draw=figures.participant_bars,
+        differs=ISIC_DIFFERS,
+    ),
+    Experiment(
+        name="cycle-figure10",
+        paper="cycle",
+        item="Figure 10",
+        shows="An illustration of Gossip-SGD; docs/protocol.md has ours",
+        needs=(),
+        unit="",
+        reference=None,
+        contenders=_nothing,
+        metrics=_no_metrics,
+        sizes=(),
+    ),
+    Experiment(
+        name="cycle-figure11",
+        paper="cycle",
+        item="Figure 11",
+        shows="Three graphs of six participants, and the weights of Gossip-SGD on them",
+        needs=(),
+        unit="weight",
+        reference=None,
+        contenders=_nothing,
+        metrics=_no_metrics,
+        measure=_weights,
+        draw=figures.row_map("weight"),
+    ),
+    Experiment(
+        name="cycle-figure13",
+        paper="cycle",
+        item="Figure 13",
+        shows="Fed-ISIC2019: training images of each class at each centre",
+        needs=("ham10000.npz",),
+        unit="images",
+        reference=None,
+        contenders=_nothing,
+        metrics=_no_metrics,
+        measure=_samples,
+        draw=figures.row_map("images"),
+        differs=f"{CENTRES} of the six centres.",
+    ),
+    cycle_experiment(
+        "Figure 14",
+        "Fed-ISIC2019: in which share of rounds each centre got each other's model",
+        _hospitals(MINE),
+        datasets=(FED_ISIC,),
+        draw=figures.sharing_maps,
+        differs=ISIC_DIFFERS,
+    ),
+    cycle_experiment(
+        "Figure 15",
+        "Fed-ISIC2019: accuracy of each centre with every method",
+        _hospitals(PLAIN, *GRAPHS, MINE),
+        metrics=measures.participants,
+        datasets=(FED_ISIC,),
+        draw=figures.participant_bars,
+        differs=ISIC_DIFFERS,
+    ),
+    cycle_experiment(
+        "Figure 16",
+        "Fed-ISIC2019: whether accuracies after follow those before",
+        _hospitals(PLAIN, GRAPHS[0], MINE),
+        metrics=measures.collaboration_and_correlation,
+        datasets=(FED_ISIC,),
+        claims=(FOLLOWS,),
+        draw=figures.correlation_panels,
+        differs=ISIC_DIFFERS,
+    ),
+    cycle_experiment(
+        "Figure 23",
+        "Fed-ISIC2019: sharpness beta between gain and fairness",
+        _hospitals(*_betas()),
+        metrics=measures.collaboration_and_correlation,
+        datasets=(FED_ISIC,),
+        draw=figures.plane("MCG", "pearson", "right and high"),
+        differs="The paper does not name the data of this figure. " + ISIC_DIFFERS,
+    ),
+)

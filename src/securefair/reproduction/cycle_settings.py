@@ -1,0 +1,388 @@
+"""CYCle's experiments: who holds what, what learns it, and the methods that are compared.
+
+The paper's sizes need a GPU. Reduced ones train small networks on frozen features of fewer images,
+where alone, averaged and distilled training still differ as they do in the paper.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from securefair.algorithms import (
+    Algorithm,
+    CycleGossip,
+    FedAvg,
+    GossipSgd,
+    NetworkPopulation,
+    Standalone,
+    StepDecay,
+    Vpdl,
+)
+from securefair.algorithms.cffl import Cffl
+from securefair.algorithms.cgsv import Cgsv
+from securefair.algorithms.cycle import Cycle
+from securefair.algorithms.rffl import Rffl
+from securefair.data.catalogue import load_image_set
+from securefair.data.division import divide
+from securefair.data.feature_view import feature_view
+from securefair.data.images.dataset import Images, ImageSet
+from securefair.data.mislabelling import Mislabelling, mislabel
+from securefair.data.partition import (
+    DirichletPartitioner,
+    IidPartitioner,
+    ImbalancedPartitioner,
+    Partitioner,
+)
+from securefair.data.patch_features import PatchFeatures
+from securefair.data.pool import DataSet, Pool, pool_of
+from securefair.data.sklearn_sets import digits
+from securefair.errors import ConfigError
+from securefair.model.training import OptimizerConfig
+from securefair.reproduction.experiment import (
+    Claim,
+    Contender,
+    Contenders,
+    Draw,
+    Experiment,
+    Fields,
+    Metrics,
+    Size,
+)
+from securefair.reproduction.measures import collaboration
+
+CIFAR10, CIFAR100, FED_ISIC = "CIFAR-10", "CIFAR-100", "Fed-ISIC2019"
+RESNET, CNN, UNSTATED = "ResNet18", "custom-cnn", None
+FILES: Mapping[str, tuple[str, str]] = {
+    CIFAR10: ("cifar10", "cifar10.npz"),
+    CIFAR100: ("cifar100", "cifar-100-binary"),
+    FED_ISIC: ("ham10000", "ham10000.npz"),
+}
+"""Our name of each data set, and what the data folder must hold."""
+
+CENTRES = 4  # of Fed-ISIC2019 that are in HAM10000; the paper has 6
+BALANCED_TEST = 200  # test images a class, rare ones repeated, where accuracy is balanced
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """What one size trains.
+
+    Args:
+        images: of the training and of the test part together with all participants; None: all.
+        networks: by the paper's name of a model.
+        pretraining: epochs alone before the rounds; federated methods get as many more rounds.
+        rounds: of collaboration, one local epoch each.
+    """
+
+    images: tuple[int, int] | None
+    networks: Mapping[str | None, str]
+    optimizer: OptimizerConfig
+    batch_size: int | None
+    pretraining: int
+    rounds: int
+    schedule: StepDecay | None = None
+
+
+SCALES: Mapping[Size, Scale] = {
+    "smoke": Scale(
+        images=None,
+        networks=dict.fromkeys((RESNET, CNN, UNSTATED), "logistic"),
+        optimizer=OptimizerConfig(learning_rate=0.1),
+        batch_size=None,
+        pretraining=1,
+        rounds=2,
+    ),
+    "cpu": Scale(
+        images=(6000, 2000),
+        networks={RESNET: "mlp-64", CNN: "logistic", UNSTATED: "mlp-64"},
+        optimizer=OptimizerConfig(learning_rate=0.02),
+        batch_size=64,
+        pretraining=5,
+        rounds=15,
+    ),
+    # App. F; momentum and weight decay are not stated, and ResNet-18 is not among our networks.
+    "paper": Scale(
+        images=None,
+        networks=dict.fromkeys((RESNET, CNN, UNSTATED), "cnn"),
+        optimizer=OptimizerConfig(learning_rate=0.1, weight_decay=5e-4),
+        batch_size=128,
+        pretraining=25,
+        rounds=75,
+        schedule=StepDecay(every=25, factor=0.1, elapsed=25),
+    ),
+}
+
+DIFFERS = (
+    "cpu: networks of one hidden layer of 64 units (logistic regression for the custom CNN) on "
+    "frozen features of 6,000 images, 5 epochs alone and 15 rounds. paper: the custom CNN also "
+    "where the paper has ResNet-18."
+)
+ISIC_DIFFERS = (
+    "Four of the six centres, at 64 x 64 pixels; balanced accuracy on equally many test images of "
+    "each class, rare ones repeated. " + DIFFERS
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The data and the training of contenders that are compared with each other.
+
+    Args:
+        flips: share of wrong labels that `flippers` train on.
+        common_start: one initialisation for all, for those who average models.
+        validated: a server holds a tenth of the images to rate participants by (CFFL).
+    """
+
+    size: Size
+    data: Path | None
+    dataset: str
+    split: str
+    n: int
+    model: str | None = RESNET
+    flippers: tuple[str, ...] = ()
+    flips: float = 0.0
+    common_start: bool = False
+    validated: bool = False
+
+    @property
+    def scale(self) -> Scale:
+        """Of this size."""
+        return SCALES[self.size]
+
+    @property
+    def fields(self) -> Fields:
+        """What the paper's rows call it. Fed-ISIC2019 has fewer centres here."""
+        return {"dataset": self.dataset, "split": self.split, "n": self.n, "model": self.model}
+
+    def __call__(self, seed: int) -> NetworkPopulation:
+        """The participants of one seed."""
+        return _population(self, seed)
+
+
+@lru_cache(maxsize=2)  # contenders of one setting come one after the other
+def _population(setting: Setting, seed: int) -> NetworkPopulation:
+    scale, smoke = setting.scale, setting.size == "smoke"
+    natural = setting.split == "natural" and not smoke
+    participants = divide(
+        source(setting.dataset, setting.size, setting.data),
+        None if natural else partitioner(setting.split, setting.n),
+        seed=seed,
+        test="shared" if smoke else "published",
+        validation="shared" if setting.validated else "none",
+    )
+    if setting.split == "natural":  # "sorted in the decreasing order of their dataset size"
+        participants.sort(key=lambda own: -len(own.train))
+    wrong = {name: Mislabelling(flip_rate=setting.flips) for name in setting.flippers}
+    return NetworkPopulation(
+        participants=tuple(mislabel(participants, wrong, seed)),
+        network=scale.networks[setting.model],
+        optimizer=scale.optimizer,
+        batch_size=scale.batch_size,
+        train_scored=64,
+        pretraining_epochs=scale.pretraining,
+        schedule=scale.schedule,
+        common_start=setting.common_start,
+        lambda_0=20.0 if setting.dataset == FED_ISIC else 50.0,
+    )
+
+
+def partitioner(split: str, n: int) -> Partitioner:
+    """The paper's name of a split -> who gets what.
+
+    Raises:
+        ConfigError: no such split.
+    """
+    kind, *numbers = re.split(r"[(,)]", split)
+    match kind, numbers:
+        case "homogeneous" | "natural", []:  # "natural" where data without sites stand in
+            return IidPartitioner(participants=n)
+        case "dirichlet", [delta, ""]:
+            return DirichletPartitioner(participants=n, delta=float(delta), min_samples=10)
+        case "imbalanced", [kappa, large, ""]:
+            return ImbalancedPartitioner(participants=n, kappa=float(kappa), large=int(large))
+    raise ConfigError("no such split", where="split", found=split)
+
+
+@cache
+def source(dataset: str, size: Size, data: Path | None) -> DataSet:
+    """What is divided: scikit-learn's digits, frozen features of some images, or all images.
+
+    Raises:
+        DataError: its file is not in the folder.
+    """
+    if size == "smoke":
+        return DataSet(name="digits", train=pool_of(digits()))
+    images = load_image_set(FILES[dataset][0], data)
+    limits = SCALES[size].images
+    if limits is not None:
+        images = _fewer(images, limits) if dataset != FED_ISIC else images
+        seen = feature_view(images, PatchFeatures(), cache=None)
+    else:
+        seen = images.data_set()
+    if dataset == FED_ISIC and seen.test is not None:
+        seen = replace(seen, test=_equal_classes(seen.test))
+    return seen
+
+
+def _fewer(images: ImageSet, limits: tuple[int, int]) -> ImageSet:
+    """So many training and test images, equally many of every class."""
+    train, test = images.train, images.test
+    return replace(
+        images,
+        train=_first(train, limits[0]),
+        test=None if test is None else _first(test, limits[1]),
+    )
+
+
+def _first(part: Images, count: int) -> Images:
+    """Images are stored by class or in a random order: a fixed draw of each class."""
+    rng = np.random.default_rng(0)
+    each = count // part.classes
+    rows = [rng.permutation(np.flatnonzero(part.labels == c))[:each] for c in range(part.classes)]
+    return part.take(np.concatenate(rows))
+
+
+def _equal_classes(pool: Pool) -> Pool:
+    """Accuracy on this pool is balanced accuracy on the given one, up to rounding."""
+    rows = [np.flatnonzero(pool.labels == c) for c in range(pool.classes)]
+    return pool.take(np.concatenate([np.resize(own, BALANCED_TEST) for own in rows if len(own)]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A row of a table in any setting.
+
+    Args:
+        family: "FL", "PDL", "gossip" or "none", as the paper's rows are sorted.
+        algorithm: of a scale, which gives pretraining and schedule.
+        federated: without epochs alone; the rounds make up for them.
+        extra: further fields of the row.
+        unprinted: further fields that tell our runs apart, but not the paper's rows.
+    """
+
+    name: str
+    family: str
+    algorithm: Callable[[Scale], Algorithm[Any, Any]]
+    federated: bool = False
+    extra: Fields | None = None
+    unprinted: Fields | None = None
+
+
+ALONE = Method(name="Standalone", family="none", algorithm=lambda _: Standalone())
+FEDAVG = Method(
+    name="FedAvg",
+    family="FL",
+    algorithm=lambda scale: FedAvg(schedule=scale.schedule),
+    federated=True,
+)
+VPDL = Method(name="VPDL", family="PDL", algorithm=lambda _: Vpdl())
+CYCLE = Method(name="CYCle", family="PDL", algorithm=lambda _: Cycle())
+CFFL = Method(name="CFFL", family="FL", algorithm=lambda _: Cffl(local_epochs=1), federated=True)
+RFFL = Method(name="RFFL", family="FL", algorithm=lambda _: Rffl(), federated=True)
+CGSV = Method(name="CGSV", family="FL", algorithm=lambda _: Cgsv(), federated=True)
+GOSSIP_ALONE = Method(name="Standalone", family="gossip", algorithm=lambda _: Standalone())
+
+
+def gossip(topology: Any = "complete", *, extra: Fields | None = None) -> Method:
+    """Gossip-SGD on a graph."""
+    return Method(
+        name="Gossip-SGD",
+        family="gossip",
+        algorithm=lambda scale: GossipSgd(
+            topology=topology, pretraining_epochs=scale.pretraining, schedule=scale.schedule
+        ),
+        extra=extra,
+    )
+
+
+def cycle_gossip(
+    beta: float = 15.0, *, extra: Fields | None = None, unprinted: Fields | None = None
+) -> Method:
+    """CYCle on Gossip-SGD, from a complete graph."""
+    return Method(
+        name="CYCle",
+        family="gossip",
+        algorithm=lambda scale: CycleGossip(
+            beta=beta, pretraining_epochs=scale.pretraining, schedule=scale.schedule
+        ),
+        extra=extra,
+        unprinted=unprinted,
+    )
+
+
+def contenders(
+    settings: Sequence[Setting], methods: Sequence[Method], *, unprinted: Fields | None = None
+) -> list[Contender]:
+    """Every method in every setting.
+
+    Args:
+        unprinted: fields that tell our runs apart, but not the paper's rows.
+    """
+    result = []
+    for setting in settings:
+        for method in methods:
+            printed = {
+                **setting.fields,
+                "family": method.family,
+                "method": method.name,
+                **(method.extra or {}),
+            }
+            ours = {**printed, **(method.unprinted or {}), **(unprinted or {})}
+            if setting.split == "natural" and setting.size != "smoke":
+                ours["n"] = CENTRES
+            scale = setting.scale
+            gossiping = method.family == "gossip"
+            result.append(
+                Contender(
+                    fields=ours,
+                    members=setting,
+                    algorithm=method.algorithm(scale),
+                    rounds=scale.rounds + (scale.pretraining if method.federated else 0),
+                    control=isinstance(method.algorithm(scale), Standalone),
+                    apart=f"{setting.model} {gossiping}",
+                    compared=printed,
+                )
+            )
+    return result
+
+
+def cycle_experiment(
+    item: str,
+    shows: str,
+    contenders: Contenders,
+    *,
+    metrics: Metrics = collaboration,
+    datasets: Sequence[str] = (CIFAR10,),
+    claims: tuple[Claim, ...] = (),
+    draw: Draw | None = None,
+    unit: str = "percent and percentage points",
+    differs: str = DIFFERS,
+    printed: str | None = None,
+) -> Experiment:
+    """An experiment named after its item in the paper: "Table 1" is cycle-table1.
+
+    Args:
+        printed: the table that prints the numbers of a figure.
+    """
+    word = item.lower().replace(" ", "")
+    return Experiment(
+        name=f"cycle-{word}",
+        paper="cycle",
+        item=item,
+        shows=shows,
+        needs=tuple(FILES[name][1] for name in datasets),
+        unit=unit,
+        reference=f"cycle.{word}" if word.startswith("table") else printed,
+        contenders=contenders,
+        metrics=metrics,
+        claims=claims,
+        draw=draw,
+        differs=differs,
+    )

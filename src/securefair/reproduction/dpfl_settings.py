@@ -1,0 +1,410 @@
+"""DPFL's experiments: who holds what, what learns it, and the methods that are compared.
+
+The paper's sizes, a hundred networks and more, need a GPU. Reduced ones train twenty small networks
+on frozen features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from securefair.algorithms import (
+    Algorithm,
+    Dpfl,
+    FedAvg,
+    FedProx,
+    FineTuned,
+    GossipSgd,
+    NetworkPopulation,
+    Standalone,
+)
+from securefair.data.catalogue import load_image_set
+from securefair.data.division import divide
+from securefair.data.feature_view import feature_view
+from securefair.data.images.dataset import ImageSet
+from securefair.data.labels import derangement
+from securefair.data.mislabelling import Mislabelling, mislabel
+from securefair.data.partition import (
+    DirichletPartitioner,
+    NaturalIdPartitioner,
+    Partitioner,
+    PathologicalPartitioner,
+)
+from securefair.data.patch_features import PatchFeatures
+from securefair.data.pool import DataSet, pool_of
+from securefair.data.sklearn_sets import digits
+from securefair.errors import ConfigError
+from securefair.model.seeds import derived_seed
+from securefair.model.training import OptimizerConfig
+from securefair.reproduction.experiment import (
+    Claim,
+    Contender,
+    Contenders,
+    Draw,
+    Experiment,
+    Fields,
+    Metrics,
+    Size,
+)
+from securefair.reproduction.measures import personalised
+
+CIFAR10, CINIC10, FEMNIST = "CIFAR10", "CINIC10", "FEMNIST"
+DIRICHLET, PATHOLOGICAL, NATURAL = "dirichlet(0.1)", "patho(3)", "natural"
+FILES: Mapping[str, tuple[str, str]] = {
+    CIFAR10: ("cifar10", "cifar10.npz"),
+    CINIC10: ("cinic10", "CINIC-10"),
+    FEMNIST: ("femnist", "femnist12.npz"),
+}
+"""Our name of each data set, and what the data folder must hold."""
+
+WRITERS = 12  # in our FEMNIST; the paper's 100
+WRITERS_CLASSES = 3  # left to each of them: the paper's file of removed classes is not printed
+MALICIOUS = 0.4  # share of participants with permuted labels (section 4.3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """What one size trains on one data set.
+
+    Args:
+        images: of the training and the test part, all participants together; None: all.
+        participants: N.
+        pretraining, local_epochs: tau_init and tau_train.
+        rounds: of the others; DPFL has two fewer, for its preparation.
+    """
+
+    images: tuple[int, int] | None
+    participants: int
+    network: str
+    optimizer: OptimizerConfig
+    batch_size: int | None
+    pretraining: int
+    local_epochs: int
+    rounds: int
+
+
+_SMOKE = Scale(
+    images=None,
+    participants=6,
+    network="logistic",
+    optimizer=OptimizerConfig(learning_rate=0.1),
+    batch_size=None,
+    pretraining=1,
+    local_epochs=1,
+    rounds=4,
+)
+_CPU = Scale(
+    images=(6000, 3000),
+    participants=20,
+    network="mlp-32",
+    optimizer=OptimizerConfig(learning_rate=0.01),
+    batch_size=16,
+    pretraining=4,
+    local_epochs=2,
+    rounds=14,
+)
+_PAPER = Scale(  # App. H
+    images=None,
+    participants=100,
+    network="cnn",
+    optimizer=OptimizerConfig(learning_rate=0.01, momentum=0.9, weight_decay=1e-3),
+    batch_size=16,
+    pretraining=10,
+    local_epochs=5,
+    rounds=100,
+)
+SCALES: Mapping[tuple[Size, str], Scale] = {
+    **{("smoke", name): _SMOKE for name in FILES},
+    **{("cpu", name): _CPU for name in FILES},
+    ("cpu", FEMNIST): replace(_CPU, participants=WRITERS),
+    ("paper", CIFAR10): _PAPER,
+    ("paper", CINIC10): replace(_PAPER, participants=200, rounds=50),
+    ("paper", FEMNIST): replace(
+        _PAPER,
+        participants=WRITERS,
+        optimizer=OptimizerConfig(learning_rate=0.001, momentum=0.9, weight_decay=1e-3),
+        batch_size=10,
+        pretraining=4,
+        local_epochs=2,
+        rounds=50,
+    ),
+}
+PRINTED_N = {CIFAR10: 100, CINIC10: 200, FEMNIST: 100}
+
+DIFFERS = (
+    "cpu: 20 participants, networks of one hidden layer of 32 units on frozen features of 6,000 "
+    "images, tau_init 4, tau_train 2, 12 rounds; budgets are the same parts of N. FEMNIST at all "
+    f"sizes: {WRITERS} writers with {WRITERS_CLASSES} classes each. paper: the CNN has more "
+    "channels than DPFL's. Not there: APFL, PerFedAvg, Ditto, FedRep, kNN-Per, PACFL, pFedGraph."
+)
+
+ALL, FIFTH, TENTH, TWENTIETH = "inf", "0.2N", "0.1N", "0.05N"
+BUDGETS = (ALL, FIFTH, TENTH, TWENTIETH)
+
+
+def peers(budget: str, participants: int) -> int | None:
+    """B_c of a budget by its name in the paper; at least one peer, None for any number."""
+    return None if budget == ALL else max(1, round(float(budget[:-1]) * participants))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The data and the training of contenders that are compared with each other.
+
+    Args:
+        malicious: whether a part of the participants has its labels permuted, all alike.
+    """
+
+    size: Size
+    data: Path | None
+    dataset: str
+    split: str
+    malicious: bool = False
+
+    @property
+    def scale(self) -> Scale:
+        """Of this size and data."""
+        return SCALES[self.size, self.dataset]
+
+    @property
+    def flippers(self) -> tuple[str, ...]:
+        """Names of those with permuted labels."""
+        count = self.scale.participants
+        honest = count - round(MALICIOUS * count) if self.malicious else count
+        return tuple(f"P{n + 1}" for n in range(honest, count))
+
+    def __call__(self, seed: int) -> NetworkPopulation:
+        """The participants of one seed."""
+        return _population(self, seed)
+
+
+@lru_cache(maxsize=2)  # contenders of one setting come one after the other
+def _population(setting: Setting, seed: int) -> NetworkPopulation:
+    scale, data_set = setting.scale, source(setting.dataset, setting.size, setting.data)
+    participants = divide(
+        data_set,
+        _partitioner(setting, data_set),
+        seed=seed,
+        test="own" if data_set.test is None else "following",
+        validation="own",
+        validation_fraction=0.2,
+    )
+    rng = np.random.default_rng(derived_seed(seed, "permutation", ""))
+    renamed = Mislabelling(permutation=derangement(data_set.train.classes, rng))
+    wrong = dict.fromkeys(setting.flippers, renamed)
+    return NetworkPopulation(
+        participants=tuple(mislabel(participants, wrong, seed)),
+        network=scale.network,
+        optimizer=scale.optimizer,
+        batch_size=scale.batch_size,
+        train_scored=32,
+        pretraining_epochs=scale.pretraining,
+        local_epochs=scale.local_epochs,
+        common_start=True,
+    )
+
+
+def _partitioner(setting: Setting, data_set: DataSet) -> Partitioner:
+    count = setting.scale.participants
+    if setting.split == DIRICHLET:
+        return DirichletPartitioner(participants=count, delta=0.1, min_samples=20)
+    if setting.split == PATHOLOGICAL or data_set.train.sites is None:
+        return PathologicalPartitioner(participants=count, classes_each=3, min_samples=20)
+    if setting.split == NATURAL:
+        return NaturalIdPartitioner(ids=data_set.train.sites, classes_each=WRITERS_CLASSES)
+    raise ConfigError("no such split", where="split", found=setting.split)
+
+
+@cache
+def source(dataset: str, size: Size, data: Path | None) -> DataSet:
+    """What is divided: scikit-learn's digits, frozen features of some images, or all images.
+
+    Raises:
+        DataError: its file is not in the folder.
+    """
+    if size == "smoke":
+        return DataSet(name="digits", train=pool_of(digits()))
+    images = load_image_set(FILES[dataset][0], data)
+    limits = SCALES[size, dataset].images
+    if limits is None:
+        return images.data_set()
+    return feature_view(_fewer(images, limits), PatchFeatures(), cache=None)
+
+
+def _fewer(images: ImageSet, limits: tuple[int, int]) -> ImageSet:
+    rng = np.random.default_rng(0)
+    train, test = images.train, images.test
+    rows = rng.permutation(len(train))[: limits[0]]
+    if test is None:
+        return replace(images, train=train.take(rows))
+    return replace(
+        images,
+        train=train.take(rows),
+        test=test.take(rng.permutation(len(test))[: limits[1]]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A row of a table in any setting.
+
+    Args:
+        algorithm: of a setting.
+        extra: fields of the row, ours and the paper's.
+        printed: fields that the paper's row has besides or otherwise.
+        rounds: more than the setting's.
+    """
+
+    name: str
+    algorithm: Callable[[Setting], Algorithm[Any, Any]]
+    extra: Fields
+    printed: Fields
+    rounds: int = 0
+
+
+def _plain(name: str, algorithm: Callable[[Setting], Algorithm[Any, Any]], rounds: int) -> Method:
+    return Method(name=name, algorithm=algorithm, extra={}, printed={}, rounds=rounds)
+
+
+def _fedavg(setting: Setting) -> FedAvg:
+    return FedAvg(local_epochs=setting.scale.local_epochs)
+
+
+def _fedprox(setting: Setting) -> FedProx:
+    return FedProx(mu=0.1, local_epochs=setting.scale.local_epochs)
+
+
+def _tuned(of: Callable[[Setting], FedAvg]) -> Callable[[Setting], FineTuned]:
+    return lambda setting: FineTuned(
+        of=of(setting), rounds=setting.scale.rounds, epochs=2 * setting.scale.local_epochs
+    )
+
+
+# DPFL's preparation counts as two rounds of the others; alone, it is the same epochs.
+LOCAL = _plain("Local Only", lambda _: Standalone(), -2)
+FEDAVG = _plain("FedAvg", _fedavg, 0)
+FEDPROX = _plain("FedProx", _fedprox, 0)
+TUNED_FEDAVG = _plain("FedAvg+FT", _tuned(_fedavg), 1)
+TUNED_FEDPROX = _plain("FedProx+FT", _tuned(_fedprox), 1)
+
+
+def dpfl(
+    budget: str,
+    *,
+    name: str = "DPFL",
+    extra: Fields | None = None,
+    printed: Fields | None = None,
+    pretraining: int | None = None,
+    **options: Any,
+) -> Method:
+    """DPFL under a budget, with options of `algorithms.Dpfl`.
+
+    Args:
+        pretraining: tau_init; None for the setting's.
+    """
+
+    def algorithm(setting: Setting) -> Dpfl:
+        scale = setting.scale
+        return Dpfl(
+            budget=peers(budget, scale.participants),
+            pretraining_epochs=scale.pretraining if pretraining is None else pretraining,
+            local_epochs=scale.local_epochs,
+            **options,
+        )
+
+    return Method(
+        name=name,
+        algorithm=algorithm,
+        extra={"budget": budget, **(extra or {})},
+        printed=printed or {},
+        rounds=-2,
+    )
+
+
+def random_gossip(budget: str, *, printed: Fields | None = None) -> Method:
+    """Decentralised SGD on a graph drawn anew in every round."""
+
+    def algorithm(setting: Setting) -> GossipSgd:
+        scale = setting.scale
+        return GossipSgd(
+            topology="random",
+            degree=peers(budget, scale.participants),
+            pretraining_epochs=scale.pretraining,
+            local_epochs=scale.local_epochs,
+        )
+
+    return Method(
+        name="Decentralized SGD",
+        algorithm=algorithm,
+        extra={"budget": budget},
+        printed=printed or {},
+        rounds=-2,
+    )
+
+
+def contenders(
+    settings: Sequence[Setting], methods: Sequence[Method], *, control: bool = True
+) -> list[Contender]:
+    """Every method in every setting, and each alone, which gains would be over.
+
+    Args:
+        control: whether training alone is a row of the table, or only its control.
+    """
+    result = []
+    for setting in settings:
+        ours: Fields = {
+            "dataset": setting.dataset,
+            "split": setting.split,
+            "n": setting.scale.participants,
+            **({"labels": "40 % permuted"} if setting.malicious else {}),
+        }
+        paper = {**ours, "n": PRINTED_N[setting.dataset]}
+        for method in (*([LOCAL] if control else []), *methods):
+            fields = {"method": method.name, **method.extra}
+            result.append(
+                Contender(
+                    fields={**ours, **fields},
+                    members=setting,
+                    algorithm=method.algorithm(setting),
+                    rounds=setting.scale.rounds + method.rounds,
+                    control=method is LOCAL,
+                    compared={**paper, **fields, **method.printed},
+                )
+            )
+    return result
+
+
+def dpfl_experiment(
+    item: str,
+    shows: str,
+    contenders: Contenders,
+    *,
+    metrics: Metrics = personalised,
+    datasets: Sequence[str] = (CIFAR10,),
+    claims: tuple[Claim, ...] = (),
+    draw: Draw | None = None,
+    unit: str = "percent; variance of percentages",
+    differs: str = "",
+) -> Experiment:
+    """An experiment named after its item in the paper: "Table 1" is dpfl-table1."""
+    word = item.lower().replace(" ", "")
+    return Experiment(
+        name=f"dpfl-{word}",
+        paper="dpfl",
+        item=item,
+        shows=shows,
+        needs=tuple(FILES[name][1] for name in datasets),
+        unit=unit,
+        reference=f"dpfl.{word}" if word.startswith("table") else None,
+        contenders=contenders,
+        metrics=metrics,
+        claims=claims,
+        draw=draw,
+        differs=f"{differs} {DIFFERS}".strip(),
+    )

@@ -1,0 +1,93 @@
+"""Every experiment of every paper runs at its smallest size, figure and all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from securefair.report import Progress
+from securefair.reproduction.catalogue import EXPERIMENTS
+from securefair.reproduction.comparison import compare, write_comparison, write_figure
+from securefair.reproduction.running import compared_rows, finished_runs
+
+AVAILABLE = [name for name, experiment in EXPERIMENTS.items() if "smoke" in experiment.sizes]
+
+
+@pytest.fixture(scope="module")
+def shared_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Finished runs that experiments of one paper share, as `--runs` does."""
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.mark.parametrize("name", AVAILABLE)
+def test_an_experiment_runs_and_is_drawn(
+    name: str, silent: Callable[..., Progress], shared_runs: Path, tmp_path: Path
+) -> None:
+    experiment = EXPERIMENTS[name]
+    finished = finished_runs(
+        experiment,
+        "smoke",
+        seeds=1,
+        data=None,
+        out=tmp_path,
+        resume=False,
+        progress=silent(),
+        runs=shared_runs,
+    )
+    rows = compared_rows(experiment, "smoke", finished, seeds=1, data=None, papers=None)
+    assert rows
+    assert all(np.isfinite(list(row.metrics.values())).all() for row in rows)
+    if experiment.draw is not None:
+        figure = experiment.draw(finished, rows)
+        figure.draw_without_rendering()
+        assert figure.axes
+
+
+def test_what_is_written_is_the_same_every_time(
+    silent: Callable[..., Progress], tmp_path: Path
+) -> None:
+    experiment = EXPERIMENTS["cycle-figure5"]
+    written = []
+    for out in (tmp_path / "first", tmp_path / "second"):
+        finished = finished_runs(
+            experiment, "smoke", seeds=1, data=None, out=out, resume=False, progress=silent()
+        )
+        rows = compared_rows(experiment, "smoke", finished, seeds=1, data=None, papers=None)
+        assert experiment.draw is not None
+        files = write_comparison(compare(experiment, "smoke", 1, rows), out)
+        figure = experiment.draw(finished, rows)
+        assert isinstance(figure, Figure)
+        files.append(write_figure(figure, out / "figure.png"))
+        written.append([file.read_bytes() for file in files])
+    assert written[0] == written[1]
+
+
+def test_experiments_that_share_runs_mean_the_same_by_a_name() -> None:
+    """`--runs` goes by names alone, so that no two contenders of a paper may differ behind one."""
+    for size in ("smoke", "cpu", "paper"):
+        seen: dict[tuple[str, str], tuple[object, ...]] = {}
+        for experiment in EXPERIMENTS.values():
+            if experiment.paper not in ("cycle", "dpfl") or size not in experiment.sizes:
+                continue
+            for contender in experiment.contenders(size, None):
+                means = (contender.members, contender.algorithm, contender.rounds)
+                assert seen.setdefault((experiment.paper, contender.label), means) == means
+
+
+def test_an_illustration_has_no_size() -> None:
+    assert EXPERIMENTS["cycle-figure10"].sizes == ()
+
+
+TABLES = {"cycle": {1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13}, "dpfl": {1, 2, 3, 4, 5, 6}}
+FIGURES = {"cycle": set(range(3, 24)), "dpfl": set(range(1, 16))}
+
+
+@pytest.mark.parametrize("paper", TABLES)
+def test_every_table_and_figure_has_a_name(paper: str) -> None:
+    names = {name for name in EXPERIMENTS if name.startswith(paper)}
+    expected = {f"{paper}-table{n}" for n in TABLES[paper]}
+    assert names == expected | {f"{paper}-figure{n}" for n in FIGURES[paper]}
