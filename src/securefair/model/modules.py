@@ -108,7 +108,9 @@ class _Chain(fx.Tracer):
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Whether to look inside."""
-        return isinstance(m, Quadratic) or super().is_leaf_module(m, module_qualified_name)
+        return isinstance(m, Quadratic | nn.Linear) or super().is_leaf_module(
+            m, module_qualified_name
+        )
 
 
 def _layers(module: nn.Module) -> list[nn.Module]:

@@ -1,0 +1,207 @@
+"""A module becomes a head that computes the same, and a head such a module again."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn.utils.parametrizations import spectral_norm
+
+from securefair.errors import ModelError
+from securefair.model.heads import SQUARE_FLOOR, LinearHead, QuadraticHead, build_head
+from securefair.model.modules import Quadratic, head_of, module_of
+
+sizes = st.integers(1, 6)
+squares = st.floats(SQUARE_FLOOR * 1.01, 100.0)
+slopes = st.floats(-5.0, 5.0)
+
+
+class Own(nn.Module):
+    def __init__(self, features, hidden, classes, square=0.25, slope=0.5):
+        super().__init__()
+        self.first = nn.Linear(features, hidden)
+        self.square = Quadratic(square, slope)
+        self.last = nn.Linear(hidden, classes)
+
+    def forward(self, x):
+        return self.last(self.square(self.first(torch.flatten(x, 1))))
+
+
+def chained(features, hidden, classes, square=0.25, slope=0.5):
+    """The same layers as `Own`, nested and with what vectors make superfluous."""
+    inner = nn.Sequential(nn.Linear(features, hidden), Quadratic(square, slope))
+    return nn.Sequential(nn.Flatten(), inner, nn.Identity(), nn.Linear(hidden, classes))
+
+
+def samples(module, features):
+    x = np.random.default_rng(0).uniform(-1, 1, (7, features))
+    with torch.no_grad():
+        return x, module.double()(torch.from_numpy(x)).numpy()
+
+
+@given(sizes, sizes, st.integers(2, 5), squares, slopes, st.sampled_from([Own, chained]))
+def test_head_and_module_compute_the_same(features, hidden, classes, square, slope, build):
+    torch.manual_seed(features + hidden)
+    module = build(features, hidden, classes, square, slope).double()
+    head = head_of(module)
+    x, logits = samples(module, features)
+    assert (head.features, head.hidden, head.classes) == (features, hidden, classes)
+    np.testing.assert_allclose(head.logits(x), logits, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(head.folded().logits(x), logits, rtol=1e-5, atol=1e-5)
+
+
+@given(sizes, sizes, st.integers(2, 5), squares, slopes)
+def test_there_and_back_is_the_identity_up_to_single_precision(
+    features, hidden, classes, square, slope
+):
+    torch.manual_seed(classes)
+    module = Own(features, hidden, classes, square, slope)
+    back = module_of(head_of(module), module)
+    assert type(back) is Own
+    for name, value in module.state_dict().items():
+        torch.testing.assert_close(back.state_dict()[name], value)
+
+
+@given(sizes, sizes, st.integers(2, 5), st.integers(0, 99))
+def test_back_and_there_is_the_identity(features, hidden, classes, seed):
+    head = build_head("quadratic", features, hidden, classes, seed)
+    like = Own(features, hidden, classes).double()
+    again = head_of(module_of(head, like))
+    for name, value in head.state_dict().items():
+        torch.testing.assert_close(again.state_dict()[name], value, rtol=1e-12, atol=1e-12)
+
+
+def test_a_linear_layer_is_a_linear_head():
+    module = nn.Linear(5, 3)
+    head = head_of(module)
+    assert isinstance(head, LinearHead)
+    x, logits = samples(copy.deepcopy(module), 5)
+    np.testing.assert_allclose(head.logits(x), logits, atol=1e-12)
+    back = module_of(head, module)
+    assert back.weight.dtype == torch.float32
+    assert torch.equal(back.weight, module.weight)
+
+
+def test_a_head_is_taken_as_it_is_and_copied():
+    head = build_head("quadratic", 3, 2, 2, 0)
+    taken = head_of(head)
+    assert isinstance(taken, QuadraticHead)
+    assert taken is not head
+    assert module_of(taken, head) is not taken
+
+
+def test_the_callers_module_is_left_alone():
+    module = Own(3, 2, 2)
+    before = copy.deepcopy(module.state_dict())
+    head = head_of(module)
+    with torch.no_grad():
+        head.output_weights.zero_()
+        trained = module_of(head, module)
+    assert not trained.last.weight.any()
+    for name, value in before.items():
+        assert torch.equal(module.state_dict()[name], value)
+    assert trained.last.weight.requires_grad
+
+
+class Branches(Own):
+    def forward(self, x):
+        hidden = self.first(x)
+        return self.last(self.square(hidden)) + self.last(hidden)
+
+
+class Functional(Own):
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)))
+
+
+class Scaled(Own):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+class Decides(Own):
+    def forward(self, x):
+        return super().forward(x if x.sum() > 0 else -x)
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.square = nn.Linear(2, 2), Quadratic()
+
+    def forward(self, x):
+        return self.layer(self.square(self.layer(x)))
+
+
+class Skips(nn.Sequential):
+    """Its layers say one thing and its forward pass another."""
+
+    def forward(self, x):
+        return self[2](self[0](x))
+
+
+class MyLinear(nn.Linear):
+    def forward(self, x):
+        return super().forward(x).abs()
+
+
+def frozen():
+    module = Own(4, 3, 2)
+    module.first.weight.requires_grad_(False)
+    return module
+
+
+def broken():
+    module = Own(4, 3, 2)
+    with torch.no_grad():
+        module.last.bias[1] = torch.nan
+    return module
+
+
+def flat():
+    module = Own(4, 3, 2)
+    with torch.no_grad():
+        module.square.square.fill_(0.01)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)), ("layer", "'ReLU'", "Quad")),
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 2)), ("'Conv2d'",)),
+        (nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2)), ("model", "'Linear - Linear'")),
+        (nn.Sequential(nn.Linear(4, 2), Quadratic()), ("'Linear - Quadratic'",)),
+        (nn.Sequential(), ("'no layer'",)),
+        (Quadratic(), ("'Quadratic'",)),
+        (Branches(4, 4, 2), ("Branches", "step")),
+        (Functional(4, 3, 2), ("Functional", "'relu'")),
+        (Scaled(4, 3, 2), ("Scaled", "'mul'")),
+        (Decides(4, 3, 2), ("Decides", "cannot be followed")),
+        (Twice(), ("Twice", "used twice")),
+        (Skips(nn.Linear(4, 3), Quadratic(), nn.Linear(3, 2)), ("'Linear - Linear'",)),
+        (MyLinear(4, 2), ("MyLinear",)),
+        (nn.Sequential(MyLinear(4, 2)), ("'MyLinear'",)),
+        (spectral_norm(nn.Linear(4, 2)), ("ParametrizedLinear",)),
+        (nn.Linear(4, 2, bias=False), ("bias",)),
+        (nn.Sequential(nn.Linear(4, 3), Quadratic(), nn.Linear(5, 2)), ("3 outputs, 5 inputs",)),
+        (frozen(), ("first.weight", "frozen", "extractor")),
+        (broken(), ("last.bias", "NaN")),
+        (flat(), ("square", "0.03125")),
+        (nn.Linear(4, 1), ("classes", "at least 2")),
+    ],
+)
+def test_what_encryption_cannot_evaluate_is_refused(module, words):
+    with pytest.raises(ModelError) as caught:
+        head_of(module)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("square", [0.0, SQUARE_FLOOR, -1.0, float("inf"), float("nan")])
+def test_an_activation_that_cannot_be_folded_is_refused(square):
+    with pytest.raises(ModelError, match="square: out of range"):
+        Quadratic(square)
