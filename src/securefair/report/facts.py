@@ -68,6 +68,22 @@ class SenderDisclosure:
 
 
 @dataclass(frozen=True)
+class Taught:
+    """How often each participant answered each other one over all rounds.
+
+    Attributes:
+        rounds: most that one can have answered another.
+        answers: indexed [student][teacher].
+        received, given: sums of its rows, and of its columns.
+    """
+
+    rounds: int
+    answers: list[list[int]]
+    received: list[int]
+    given: list[int]
+
+
+@dataclass(frozen=True)
 class TeacherDisclosure:
     """Everything one teacher let out, over all its students: the bound if they collude."""
 
@@ -157,6 +173,30 @@ def sharing_summary(rounds: Sequence[RoundRecord]) -> SharingSummary:
         answered=sum(sum(row) for record in rounds for row in record.answered),
         possible=len(rounds) * participants * (participants - 1),
     )
+
+
+def taught(rounds: Sequence[RoundRecord]) -> Taught:
+    """Who taught whom how often, over the rounds of one algorithm (at least one)."""
+    people = range(len(rounds[0].answered))
+    answers = [[sum(record.answered[n][k] for record in rounds) for k in people] for n in people]
+    return Taught(
+        rounds=len(rounds),
+        answers=answers,
+        received=[sum(row) for row in answers],
+        given=[sum(column) for column in zip(*answers, strict=True)],
+    )
+
+
+def milestones(rounds: Sequence[RoundRecord], most: int = 6) -> list[RoundRecord]:
+    """Rounds that tell how opinions came about: those that changed them, and the last.
+
+    Of more than `most`, that many are chosen evenly, the first and the last among them.
+    """
+    changed = [record for record in rounds if record.forced or record is rounds[-1]]
+    if len(changed) <= most:
+        return changed
+    steps = most - 1
+    return [changed[at * (len(changed) - 1) // steps] for at in range(most)]
 
 
 def ledger_of(ledger: Sequence[LedgerRow], algorithm: str) -> list[LedgerRow]:

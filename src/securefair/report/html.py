@@ -23,7 +23,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.report import averages, charts, facts, sentences, wording
+from securefair.report import averages, charts, facts, radar, sentences, wording
 from securefair.report.files import write_text
 
 FILE_NAME = "report.html"
@@ -126,6 +126,17 @@ def render(
         opinions=_opinions(own_rounds[-1], names, averaged=averaging is not None)
         if forms_opinions
         else [],
+        taught=facts.taught(own_rounds) if forms_opinions else None,
+        milestones=facts.milestones(own_rounds) if forms_opinions else [],
+        radars=[
+            radar.radar(profile)
+            for profile in radar.profiles(
+                result.participants,
+                own_rounds,
+                opinions=forms_opinions,
+                names=wording.SUM_AXES if averaging else wording.ANSWER_AXES,
+            )
+        ],
         sharing=facts.sharing_summary(own_rounds),
         exchanges=facts.exchange_summary(exchanges, subject),
         messages=facts.message_totals(traffic, subject),
@@ -207,20 +218,32 @@ def _all_gains(result: RunResult) -> list[float]:
 
 
 def _heat(rounds: Sequence[RoundRecord]) -> list[dict[str, object]]:
-    """What the slider steps through; three digits are what a cell shows and a little more."""
-    return [
-        {
-            "round": record.round,
-            "forced": record.forced,
-            "reputation": [
-                [None if value is None else round(value, 3) for value in row]
-                for row in record.reputation
-            ],
-            "asked": record.asked,
-            "answered": record.answered,
-        }
-        for record in rounds
-    ]
+    """What the slider steps through, kept small.
+
+    Reputations have three digits, what a cell shows and a little more, and are null where they are
+    those of the round before. Each row of `marks` has one digit for a teacher: 2 answered, 1 asked
+    only, 0 not asked.
+    """
+    heat: list[dict[str, object]] = []
+    before = None
+    for record in rounds:
+        reputation = [
+            [None if value is None else round(value, 3) for value in row]
+            for row in record.reputation
+        ]
+        heat.append(
+            {
+                "round": record.round,
+                "forced": record.forced,
+                "reputation": None if reputation == before else reputation,
+                "marks": [
+                    "".join(str(2 if yes else int(put)) for put, yes in zip(*pair, strict=True))
+                    for pair in zip(record.asked, record.answered, strict=True)
+                ],
+            }
+        )
+        before = reputation
+    return heat
 
 
 def _environment() -> jinja2.Environment:
@@ -242,7 +265,11 @@ def _environment() -> jinja2.Environment:
         "spread": wording.with_spread,
         "decimal": "{:.1f}".format,
     }
-    environment.globals["plural"] = wording.plural
+    environment.globals |= {
+        "plural": wording.plural,
+        "radar_width": radar.WIDTH,
+        "radar_height": radar.HEIGHT,
+    }
     return environment
 
 

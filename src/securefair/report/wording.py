@@ -38,6 +38,11 @@ _MESSAGES = {
 }
 
 
+ANSWER_AXES = ("Received", "Given", "Opinion")
+SUM_AXES = ("Received", "Given", "Weight")
+"""Axes of the radar: what a participant gets, gives, and counts for."""
+
+
 @dataclass(frozen=True)
 class Nouns:
     """What participants and samples are called in one run."""

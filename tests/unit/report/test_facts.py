@@ -94,3 +94,31 @@ def test_gained_leaves_out_who_did_not(make_run):
         "Switzerland",
         "VA Long Beach",
     ]
+
+
+class TestTaught:
+    def test_counts_answers_by_pair(self, run):
+        own = facts.rounds_of(run.rounds, "cycle")
+        taught = facts.taught(own)
+        assert taught.rounds == 40
+        assert taught.answers[1][2] == sum(record.answered[1][2] for record in own)
+        assert taught.received[1] == sum(taught.answers[1])
+        assert taught.given[2] == sum(row[2] for row in taught.answers)
+        assert sum(taught.given) == sum(taught.received) == facts.sharing_summary(own).answered
+
+
+class TestMilestones:
+    def test_few_changes_are_all_shown_with_the_last_round(self, make_run):
+        own = facts.rounds_of(make_run(rounds=13).rounds, "cycle")
+        assert [record.round for record in facts.milestones(own)] == [0, 5, 10, 12]
+
+    def test_a_last_round_that_changed_opinions_is_shown_once(self, make_run):
+        own = facts.rounds_of(make_run(rounds=11).rounds, "cycle")
+        assert [record.round for record in facts.milestones(own)] == [0, 5, 10]
+
+    def test_of_many_some_are_chosen_from_first_to_last(self, run):
+        own = facts.rounds_of(run.rounds, "cycle")
+        chosen = [record.round for record in facts.milestones(own)]
+        assert len(chosen) == len(set(chosen)) == 6
+        assert (chosen[0], chosen[-1]) == (0, 39)
+        assert chosen == sorted(chosen)

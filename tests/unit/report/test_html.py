@@ -6,13 +6,14 @@ import json
 from html.parser import HTMLParser
 
 import msgspec
+import numpy as np
 import pytest
 
 from securefair.config import override
 from securefair.report import write_report
 from securefair.report.html import render
 
-VOID = {"meta", "input", "br", "link", "img", "line", "rect", "polyline"}
+VOID = {"meta", "input", "br", "link", "img", "line", "rect", "polyline", "polygon"}
 
 
 class Page(HTMLParser):
@@ -142,9 +143,12 @@ def test_the_slider_has_every_round(run):
     records = [record for record in run.rounds if record.algorithm == "cycle"]
     assert [one["round"] for one in data] == list(range(40))
     assert [one["forced"] for one in data] == [record.forced for record in records]
-    assert data[7]["answered"] == records[7].answered
-    assert data[7]["reputation"][0][1] == pytest.approx(records[7].reputation[0][1], abs=5e-4)
-    assert data[7]["reputation"][0][0] is None
+    for one, record in zip(data, records, strict=True):
+        marks = [[int(digit) for digit in row] for row in one["marks"]]
+        assert marks == (np.array(record.asked, int) + np.array(record.answered, int)).tolist()
+    assert data[5]["reputation"][0][1] == pytest.approx(records[5].reputation[0][1], abs=5e-4)
+    assert data[5]["reputation"][0][0] is None
+    assert [at for at, one in enumerate(data) if one["reputation"]] == list(range(0, 40, 5))
     (slider,) = [a for a in Page(text).attributes("input") if a["type"] == "range"]
     assert (slider["min"], slider["max"], slider["value"]) == ("0", "39", "39")
 
@@ -251,3 +255,31 @@ def test_stopping_early_is_shown_beside_every_gain(run, make_run):
     without = page_of(make_run(algorithms=("standalone", "vpdl", "cycle")))
     assert "stopping early" not in without.lower()
     assert "stopped early" not in without.lower()
+
+
+def test_every_participant_has_a_radar_that_can_be_read(run):
+    drawings = [a for a in Page(page_of(run)).attributes("svg") if a.get("class") == "radar"]
+    assert len(drawings) == 4
+    assert drawings[0]["aria-label"].startswith("Cleveland: Accuracy 83\u00a0%, average 83\u00a0%;")
+
+
+def test_who_taught_whom_is_counted(run):
+    page = Page(page_of(run))
+    own = [record for record in run.rounds if record.algorithm == "cycle"]
+    total = sum(sum(map(sum, record.answered)) for record in own)
+    assert f"{total}" in page.inside("td")
+    assert "Who taught whom, over all rounds" in page.inside("h3")
+
+
+def test_print_has_opinions_of_several_rounds(run):
+    captions = Page(page_of(run)).inside("caption")
+    assert [one for one in captions if one.startswith("Round ")] == [
+        f"Round {number}" for number in (1, 6, 16, 21, 31, 40)
+    ]
+
+
+def test_the_file_stays_small(make_run):
+    """Thirty participants and two hundred rounds are more than this is made for."""
+    text = page_of(make_run(names=tuple(f"H{i}" for i in range(30)), rounds=200))
+    assert len(text.encode()) < 2_000_000
+    assert len(page_of(make_run()).encode()) < 200_000

@@ -2,12 +2,17 @@
 // The heat map's slider, and details that open for printing. Without scripts the page shows the
 // last round and loses nothing else.
 (() => {
+  let opened = [];
   addEventListener("beforeprint", () => {
-    for (const one of document.querySelectorAll("details")) one.open = true;
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const one of opened) one.open = true;
   });
+  addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
   const source = document.getElementById("reputation-data");
   if (!source) return;
   const rounds = JSON.parse(source.textContent);
+  // Left out where nothing changed, to keep the file small.
+  rounds.forEach((one, at) => { one.reputation ??= rounds[at - 1].reputation; });
   const control = document.getElementById("reputation-control");
   const slider = document.getElementById("reputation-round");
   const label = document.getElementById("reputation-label");
@@ -23,8 +28,9 @@
       const value = now.reputation[n][k];
       cell.className = value === null ? "none" : `s${Math.round(value * 10)}`;
       cell.querySelector(".value").textContent = value === null ? "\u2013" : value.toFixed(2);
+      const mark = now.marks[n][k];
       cell.querySelector(".mark").textContent =
-        now.answered[n][k] ? words.yes : now.asked[n][k] ? words.no
+        mark === "2" ? words.yes : mark === "1" ? words.no
           : value === null && words.absent ? words.absent : words.none;
     }
     const text = `Round ${at + 1} of ${rounds.length}` + (now.forced ? words.forced : "");
