@@ -249,7 +249,7 @@ class TestBadInput:
         run = start_gossip(
             "cycle-gossip", data, agreement_of(data), wild, seed=SEED, backend="clear"
         )
-        with pytest.raises(SecureFairError, match="round [01]"):
+        with pytest.raises(SecureFairError, match=r"round [01]"):
             list(run.rounds(2))
 
     def test_another_shape_is_refused_before_anything_runs(self, data):
