@@ -96,6 +96,15 @@ def test_every_block_says_what_it_is(page):
         assert block.language in LANGUAGES, f"line {block.line}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_code_hides_in_an_indented_block(page):
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    hidden = re.findall(
+        r"^ {4,}(?:securefair |make |import |from \w[\w.]* import ).*", text, re.MULTILINE
+    )
+    assert hidden == []
+
+
 @having("python", but=["README.md"])  # test_readme runs it and looks at what it prints
 def test_python_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -164,6 +173,24 @@ def parse(arguments):
         name, *arguments = arguments
         command = command.commands[name]
     command.make_context(name, arguments)
+
+
+def commands(command, name=""):
+    """Every command that does something, by its full name."""
+    if not hasattr(command, "commands"):
+        return {name.strip(): command}
+    return {
+        k: v
+        for key, child in command.commands.items()
+        for k, v in commands(child, f"{name} {key}").items()
+    }
+
+
+def test_every_command_is_as_the_page_on_the_command_line_says():
+    for name, command in commands(typer.main.get_command(app)).items():
+        options = {option for one in command.params for option in one.opts}
+        assert ("--json" in options) == (name != "config"), name
+        assert re.search(rf"Example: securefair {name}\b", command.help), name
 
 
 def test_a_wrong_option_would_be_noticed():
