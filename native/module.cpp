@@ -310,6 +310,29 @@ void expand(const Polynomials& to, const Array<std::uint8_t, 2>& seeds, const Pr
     expand_seeds(words(to), seeds.data(), seeds.shape(0), tables(to.shape(2), primes));
 }
 
+// Views of the bytes of a message: only their last dimensions must be contiguous.
+template <typename T, int dimensions>
+using View = nb::ndarray<const T, nb::ndim<dimensions>, nb::device::cpu>;
+
+bool receive(const Tensor& to, const View<std::uint32_t, 3>& first,
+             const View<std::uint8_t, 2>& seeds, const Primes& primes) {
+    const std::size_t count = seeds.shape(0), limbs = primes.size(), n = to.shape(3);
+    require(limbs > 0, "no primes");
+    require_shape(to, count, 2, limbs, n, "out is not (count, 2, limbs, n)");
+    require(first.shape(0) == count && first.shape(1) == limbs && first.shape(2) == n,
+            "first polynomials are not (count, limbs, n)");
+    require(seeds.shape(1) == seed_bytes, "seeds are not (count, 64)");
+    const auto apart = static_cast<std::int64_t>(limbs * n);
+    require(first.stride(2) == 1 && first.stride(1) == static_cast<std::int64_t>(n) &&
+                first.stride(0) >= apart && seeds.stride(1) == 1 &&
+                seeds.stride(0) >= static_cast<std::int64_t>(seed_bytes),
+            "polynomials or seeds are not contiguous");
+    const Arrivals arrivals{first.data(), seeds.data(), count,
+                            static_cast<std::size_t>(first.stride(0)),
+                            static_cast<std::size_t>(seeds.stride(0))};
+    return receive_seeded(words(to), arrivals, tables(n, primes));
+}
+
 std::string isa_name(Isa isa) {
     return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "scalar";
 }
@@ -360,6 +383,7 @@ NB_MODULE(_native, m) {
     m.def("encode", encode_slots, "out"_a, "slots"_a, "scale"_a, "primes"_a, release());
     m.def("decode", decode_slots, "out"_a, "x"_a, "scale"_a, "primes"_a, release());
     m.def("expand_seeds", expand, "out"_a, "seeds"_a, "primes"_a, release());
+    m.def("receive", receive, "out"_a, "first"_a, "seeds"_a, "primes"_a, release());
     m.def("uniform", uniform, "out"_a, "stream"_a, "primes"_a, release());
     m.def("square", square_tensor, "out"_a, "x"_a, "primes"_a, release());
     m.def("sum_products", sum_of_products, "out"_a, "x"_a, "y"_a, "left"_a, "right"_a, "primes"_a,

@@ -1,6 +1,7 @@
 #include "prng.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
@@ -131,6 +132,21 @@ void expand_seeds(u32* to, const std::uint8_t* seeds, std::size_t count, const B
     parallel_for(count, [&](std::size_t i) {
         sample(to + i * words, SeedStream(seeds + i * seed_bytes), basis);
     });
+}
+
+bool receive_seeded(u32* to, const Arrivals& x, const Basis& basis) {
+    const std::size_t n = basis[0]->n, words = basis.size() * n;
+    std::atomic<bool> below = true;
+    parallel_for(x.count, [&](std::size_t i) {
+        u32* at = to + 2 * i * words;
+        std::copy_n(x.first + i * x.first_stride, words, at);
+        for (const Tables* const q : basis) {  // the copy: whoever owns the message may change it
+            if (!all_below(at, n, *q)) below = false;
+            at += n;
+        }
+        sample(at, SeedStream(x.seeds + i * x.seed_stride), basis);
+    });
+    return below;
 }
 
 void sample_uniform(u32* to, std::span<const u64> stream, const Basis& basis) {

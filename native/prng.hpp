@@ -15,6 +15,18 @@ constexpr std::size_t seed_bytes = 64;
 // (count, limbs, n) residues, uniform below each prime, from (count, 64) bytes.
 void expand_seeds(u32* to, const std::uint8_t* seeds, std::size_t count, const Basis& basis);
 
+// Ciphertexts as they arrive: rows of a first polynomial (limbs, n) and seeds of the second, each
+// so many words or bytes after the one before.
+struct Arrivals {
+    const u32* first;
+    const std::uint8_t* seeds;
+    std::size_t count, first_stride, seed_stride;
+};
+
+// (count, 2, limbs, n) residues. Returns whether those that arrived are below their primes; if not,
+// nothing may be done with the result.
+bool receive_seeded(u32* to, const Arrivals& x, const Basis& basis);
+
 // One polynomial (limbs, n) from the words of a given stream. Throws when they are used up.
 void sample_uniform(u32* to, std::span<const u64> stream, const Basis& basis);
 

@@ -182,7 +182,8 @@ def divided_masks(summed, evaluator, weight, tensor):
     seen = tensor.payload[:, 1, 0].numpy().astype(object)
     inverse = np.array([pow(int(a), -1, prime) for a in known], dtype=object)
     quotient = (seen * inverse % prime).astype(np.uint64)
-    residues = evaluator._context.from_ntt(np.repeat(quotient[:, None], 3, axis=1))[:, 0]
+    primes = np.array(summed.plan.params.primes, dtype=np.uint64)[:, None]  # the first is largest
+    residues = evaluator._context.from_ntt(quotient[:, None] % primes)[:, 0]
     signed = residues.astype(np.int64)
     return np.where(signed > prime // 2, signed - prime, signed)
 

@@ -18,7 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from securefair.ckks.backends import residues_torch
 from securefair.ckks.backends.basis import Basis
@@ -46,6 +48,7 @@ __all__ = [
     "ntt_forward_",
     "ntt_inverse_",
     "outer",
+    "receive",
     "relinearize",
     "rescale",
     "set_threads",
@@ -389,6 +392,40 @@ def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
     _check("seeds", seeds, (None, SEED_BYTES), torch.uint8)
     result: torch.Tensor = implementation(seeds.device).expand_seeds(seeds, basis)
     return result
+
+
+def receive(
+    first: NDArray[np.uint32],
+    seeds: NDArray[np.uint8],
+    basis: Basis,
+    device: torch.device,
+) -> torch.Tensor:
+    """Ciphertexts as they arrive, in one pass -> (d, 2, limbs, N), checked and expanded.
+
+    Args:
+        first: first polynomials (d, limbs, N), a view of the message: read once, never written.
+        seeds: (d, 64), a view of the message; each expands to a second polynomial.
+        basis: primes of the limbs.
+        device: where the ciphertexts are wanted.
+
+    Raises:
+        EncryptionError: a residue is not below its prime, or the shapes do not fit.
+    """
+    fitting = (len(seeds), len(basis), basis.ring_degree)
+    if first.shape != fitting or seeds.shape[1:] != (SEED_BYTES,):
+        raise EncryptionError(
+            "a message does not fit",
+            where="first, seeds",
+            found=f"{first.shape} and {seeds.shape}",
+            expected=f"{fitting} and {(len(seeds), SEED_BYTES)}",
+        )
+    received: torch.Tensor | None = implementation(device).receive(first, seeds, basis, device)
+    if received is None:
+        raise EncryptionError(
+            "a residue is not below its prime",
+            hint="It was damaged on the way, or made under other parameters",
+        )
+    return received
 
 
 def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:

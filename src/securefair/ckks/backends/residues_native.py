@@ -228,6 +228,16 @@ def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
     return result
 
 
+def receive(
+    first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
+) -> torch.Tensor | None:
+    """See `kernels.receive`; None if a residue is not below its prime."""
+    del device  # the CPU: nothing else comes here
+    result = _new(len(seeds), 2, len(basis), basis.ring_degree)
+    below = _native.receive(result.numpy(), first, seeds, basis.prime_list)
+    return result if below else None
+
+
 def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
     """See `kernels.encode`."""
     result = _new(len(slots), len(basis), basis.ring_degree)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from securefair.ckks.backends.basis import Basis, twiddles
 from securefair.ckks.backends.embedding_torch import coefficients_to_slots, slots_to_coefficients
@@ -29,6 +31,7 @@ __all__ = [
     "multiply_plain",
     "ntt_forward_",
     "ntt_inverse_",
+    "receive",
     "relinearize",
     "rescale",
     "square",
@@ -99,6 +102,17 @@ def ntt_inverse_(x: torch.Tensor, basis: Basis) -> None:
 def all_below(x: torch.Tensor, basis: Basis) -> bool:
     """See `kernels.all_below`."""
     return bool(((x >= 0) & (x < basis.moduli(x.device))).all())
+
+
+def receive(
+    first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
+) -> torch.Tensor | None:
+    """See `kernels.receive`; None if a residue is not below its prime."""
+    arrived = torch.from_numpy(first.astype(np.int32)).to(device)  # from 2^31 on negative
+    if not all_below(arrived, basis):
+        return None
+    expanded = expand_seeds(torch.from_numpy(seeds.copy()).to(device), basis)
+    return torch.stack([arrived, expanded], dim=1)
 
 
 def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:

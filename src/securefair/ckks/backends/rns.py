@@ -40,17 +40,14 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         self._device = device
         self._context = seal_context(params)
         self._zeros = seal_keys.load_public_key(self._context, public.encryption)
-        key = seal_keys.relinearization_residues(self._context, public.relinearization)
-        self._key = None if key is None else _tensor(key, device)
+        key = seal_keys.seeded_relinearization_key(self._context, public.relinearization)
+        basis = Basis(params.ring_degree, (*params.primes, params.special_prime))
+        self._key = None if key is None else kernels.receive(*key, basis, device)
 
     def load(self, data: bytes, meta: CipherMeta) -> RnsTensor:
         """Check the residues and expand the seeds."""
-        first, seeds = wire.read_upload(data, meta)
-        packed = torch.frombuffer(bytearray(b"".join(seeds)), dtype=torch.uint8)
-        second = kernels.expand_seeds(
-            packed.reshape(meta.count, -1).to(self._device), self._basis(meta)
-        )
-        return CipherTensor(meta, torch.stack([_tensor(first, self._device), second], dim=1))
+        first, seeds = wire.split_upload(data, meta)
+        return CipherTensor(meta, kernels.receive(first, seeds, self._basis(meta), self._device))
 
     def _linear(
         self, x: RnsTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta

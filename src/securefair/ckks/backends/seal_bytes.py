@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from securefair.errors import EncryptionError
 
 Residues = NDArray[np.uint64]
+Seeds = NDArray[np.uint8]
 
 _HEADER = struct.Struct("<HBBBBHQ")
 _MAGIC, _VERSION = 0xA15E, (4, 3)
@@ -179,3 +180,28 @@ def read_relinearization_key(body: bytes) -> Residues:
             values, offset = _values(body, offset + _CIPHERTEXT.size)
             keys.append(values.reshape(polys, limbs, n))
         return np.stack(keys)
+
+
+def read_seeded_key(
+    body: bytes, parms_id: bytes, shape: tuple[int, int, int]
+) -> tuple[Residues, Seeds]:
+    """First polynomials (digits, limbs, N) and seeds (digits, 64) of a key for s^2.
+
+    Nothing else is accepted than what SEAL writes for these residues and seeds, byte for byte.
+    Residues are not compared with their primes.
+    """
+    digits, limbs, n = shape
+    start = struct.pack("<32sQQ", parms_id, 1, digits)
+    blank = write_ciphertext(np.zeros((1, limbs, n), np.uint64), parms_id, seed=bytes(SEED_BYTES))
+    if len(body) != len(start) + digits * len(blank) or not body.startswith(start):
+        raise EncryptionError(
+            "a seeded relinearisation key for s^2 alone is expected", found=f"{len(body)} bytes"
+        )
+    each = np.frombuffer(body, np.uint8, offset=len(start)).reshape(digits, len(blank))
+    end = len(blank) - GENERATOR_BYTES
+    first = each[:, end - 8 * limbs * n : end].copy().view("<u8").reshape(shape)
+    seeds = each[:, -SEED_BYTES:].copy()
+    for digit, residues, seed in zip(each, first, seeds, strict=True):
+        if digit.tobytes() != write_ciphertext(residues[None], parms_id, seed=seed.tobytes()):
+            raise EncryptionError("a relinearisation key is not as SEAL writes it")
+    return first, seeds

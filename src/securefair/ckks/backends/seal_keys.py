@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_bytes import (
     Residues,
+    Seeds,
     read_ciphertext,
     read_plaintext,
-    read_relinearization_key,
+    read_seeded_key,
+    unwrap,
     write_ciphertext,
 )
 from securefair.ckks.backends.seal_context import (
@@ -205,9 +207,24 @@ def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | 
     return key
 
 
-def relinearization_residues(context: SealContext, data: bytes) -> Residues | None:
-    """The key as residues (digits, 2, limbs with the special prime, N), validated by SEAL."""
-    key = load_relinearization_key(context, data)
-    if key is None:
+def seeded_relinearization_key(
+    context: SealContext, data: bytes
+) -> tuple[wire.Words, Seeds] | None:
+    """First polynomials (digits, limbs with the special prime, N) and seeds (digits, 64) of a
+    peer's relinearisation key; None where the plan lists none.
+
+    Residues are still to be compared with their primes, and seeds to be expanded: SEAL does both,
+    but ten times slower than the kernels, and its Python surface can only save the result.
+
+    Raises:
+        EncryptionError: not a seeded key of these parameters.
+    """
+    if not data:
         return None
-    return read_relinearization_key(context.pipe.body(key))
+    params = context.params
+    level = struct.pack("<4Q", *context.seal.key_parms_id())
+    shape = (params.limbs, params.limbs + 1, params.ring_degree)
+    first, seeds = read_seeded_key(unwrap(data), level, shape)
+    if (first >> np.uint64(8 * wire.WORD)).any():
+        raise EncryptionError("a relinearisation key holds a residue of more than 32 bits")
+    return first.astype(np.uint32), seeds

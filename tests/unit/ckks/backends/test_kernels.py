@@ -353,6 +353,38 @@ def test_implementations_expand_seeds_alike() -> None:
     )
 
 
+@pytest.mark.parametrize("apart", [0, 5])
+def test_what_arrives_is_copied_and_expanded_wherever_it_lies(
+    compute: ModuleType, apart: int
+) -> None:
+    """Views of a message: records of a polynomial and a seed, with anything between them."""
+    first, rng = random_residues(31, 3).numpy().view(np.uint32), np.random.default_rng(32)
+    record = first[0].nbytes + kernels.SEED_BYTES + 4 * apart
+    message = np.frombuffer(rng.bytes(3 * record), dtype=np.uint8).reshape(3, record).copy()
+    message[:, : first[0].nbytes] = first.reshape(3, -1).view(np.uint8)
+    message.flags.writeable = False
+    seeds = message[:, first[0].nbytes :][:, : kernels.SEED_BYTES]
+    views = message[:, : first[0].nbytes].view(np.uint32).reshape(first.shape)
+    received = compute.receive(views, seeds, BASIS, torch.device("cpu"))
+    assert np.array_equal(received[:, 0].numpy().view(np.uint32), first)
+    given_seeds = torch.from_numpy(seeds.copy())
+    assert torch.equal(received[:, 1], residues_torch.expand_seeds(given_seeds, BASIS))
+
+
+@pytest.mark.parametrize("value", ["prime", "sign", "all"])
+@pytest.mark.parametrize("place", [(0, 0, 0), (1, 2, 17), (1, 4, N - 1)])
+def test_residues_that_are_not_below_their_primes_are_not_received(
+    compute: ModuleType, place: tuple[int, int, int], value: str
+) -> None:
+    first = random_residues(33, 2).numpy().view(np.uint32)
+    seeds, device = np.zeros((2, 64), dtype=np.uint8), torch.device("cpu")
+    assert compute.receive(first, seeds, BASIS, device) is not None
+    first[place] = {"prime": BASIS.primes[place[1]], "sign": 1 << 31, "all": 2**32 - 1}[value]
+    assert compute.receive(first, seeds, BASIS, device) is None
+    with pytest.raises(EncryptionError, match="not below its prime"):
+        kernels.receive(first, seeds, BASIS, device)
+
+
 def sample(words: list[int], basis: Basis) -> list[list[int]]:
     """SEAL's sample_poly_uniform in Python integers."""
     n = basis.ring_degree
@@ -473,6 +505,12 @@ def test_other_devices_compute_in_torch() -> None:
             "right",
         ),
         (lambda _: kernels.expand_seeds(torch.zeros(1, 63, dtype=torch.uint8), BASIS), "seeds"),
+        (
+            lambda x: kernels.receive(
+                x[:, 0].numpy().view(np.uint32), np.zeros((2, 63), np.uint8), BASIS, x.device
+            ),
+            "first, seeds",
+        ),
         (lambda _: kernels.encode(torch.zeros(1, N, dtype=torch.float64), 1.0, BASIS), "slots"),
         (lambda _: kernels.encode(torch.full((1, 1), math.nan).double(), 1.0, BASIS), "slots"),
         (lambda x: kernels.multiply_plain(x, x[:1, 0].contiguous(), BASIS), "plain"),

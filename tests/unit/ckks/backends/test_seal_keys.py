@@ -3,10 +3,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from securefair.ckks import rules
-from securefair.ckks.backends import seal_keys, wire
-from securefair.ckks.backends.seal_bytes import SEED_BYTES, unwrap, wrap
+from securefair.ckks.backends import kernels, seal_keys, wire
+from securefair.ckks.backends.seal_bytes import (
+    GENERATOR_BYTES,
+    SEED_BYTES,
+    read_relinearization_key,
+    unwrap,
+    wrap,
+)
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.encoding import to_coefficients, to_slots
 from securefair.ckks.evaluator import Released
@@ -109,9 +116,52 @@ def test_tampered_relinearisation_keys_raise_encryption_errors_only(keys, seed):
             [bytes(8), b"\xff" * 8, (1 << 33).to_bytes(8, "little"), rng.bytes(8)]
         )
     try:
-        seal_keys.relinearization_residues(CONTEXT, wrap(bytes(data[: len(plain)])))
+        seal_keys.seeded_relinearization_key(CONTEXT, wrap(bytes(data[: len(plain)])))
     except EncryptionError:
         return
+
+
+def test_a_seeded_key_expands_to_what_seal_makes_of_it(keys):
+    first, seeds = seal_keys.seeded_relinearization_key(CONTEXT, keys[1].relinearization)
+    basis = kernels.Basis(PARAMS.ring_degree, (*PARAMS.primes, PARAMS.special_prime))
+    ours = kernels.receive(first, seeds, basis, torch.device("cpu"))
+    whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
+    assert (ours.numpy() == read_relinearization_key(CONTEXT.pipe.body(whole))).all()
+    assert seal_keys.seeded_relinearization_key(CONTEXT, b"") is None
+
+
+def test_seeded_keys_of_other_parameters_are_refused():
+    _, other = seal_keys.generate(seal_context(OTHER), relinearization=True)
+    with pytest.raises(EncryptionError):
+        seal_keys.seeded_relinearization_key(CONTEXT, other.relinearization)
+
+
+def test_a_key_whose_masks_come_from_no_seed_is_refused(keys):
+    whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
+    with pytest.raises(EncryptionError, match="seeded"):
+        seal_keys.seeded_relinearization_key(CONTEXT, CONTEXT.pipe.serialized(whole))
+
+
+def test_every_byte_of_a_seeded_key_but_residues_and_seeds_is_given(keys):
+    plain = unwrap(keys[1].relinearization)
+    digit, seeded = (len(plain) - 48) // PARAMS.limbs, GENERATOR_BYTES
+    words = 8 * (PARAMS.limbs + 1) * PARAMS.ring_degree
+    fixed = {*range(48)}
+    for start in range(48, len(plain), digit):
+        residues = start + digit - seeded - words
+        fixed |= {*range(start, residues), *range(residues + words, start + digit - SEED_BYTES)}
+    for place in sorted(fixed)[::7]:
+        data = bytearray(plain)
+        data[place] ^= 1
+        with pytest.raises(EncryptionError):
+            seal_keys.seeded_relinearization_key(CONTEXT, wrap(bytes(data)))
+
+
+def test_wide_residues_of_a_key_are_refused(keys):
+    plain = bytearray(unwrap(keys[1].relinearization))
+    plain[-GENERATOR_BYTES - 4] = 1  # bit 32 of the last residue
+    with pytest.raises(EncryptionError, match="32 bits"):
+        seal_keys.seeded_relinearization_key(CONTEXT, wrap(bytes(plain)))
 
 
 def test_an_opened_answer_is_decryption_coefficient_by_coefficient(keys):
