@@ -1,0 +1,329 @@
+"""The report in a real browser: no errors, a slider that moves, a phone's width, print, contrast.
+
+Chromium is spoken to in the DevTools protocol over a pipe, which needs no library. Scripts that
+are evaluated so are not bound by the page's content security policy, unlike the page's own.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="NO BROWSER: chromium is not installed, the report is not tested in it"
+)
+
+WAIT = 60.0  # seconds for one answer; a busy machine takes long to start a browser
+ROUNDS = 7
+HOSTILE = "<script>document.title='broken'</script>"
+NAMES = ("North & <b>Sons</b>", HOSTILE, 'Saint "Mary\'s" of the very long name', "Süd-Klinik")
+
+
+class Chromium:
+    """One headless browser with one page; commands go in and answers come out of a pipe."""
+
+    def __init__(self, profile):
+        from_us, to_browser = os.pipe()
+        from_browser, to_us = os.pipe()
+        # The browser reads file descriptor 3 and writes 4, whatever numbers the pipes have here.
+        arguments = [
+            *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+            *("--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe"),
+            *(f"--user-data-dir={profile}", "about:blank"),
+        ]
+        self._process = subprocess.Popen(
+            ["bash", "-c", f'exec "$@" 3<&{from_us} 4>&{to_us}', "bash", *arguments],
+            pass_fds=(from_us, to_us),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(from_us)
+        os.close(to_us)
+        self._to, self._from = to_browser, from_browser
+        self._buffer, self._number, self._session = b"", 0, None
+        self.errors = []
+        target = self.command("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.command("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.command(f"{domain}.enable")
+
+    def command(self, method, **parameters):
+        """Send one command and wait for its answer."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        answer = self._until(lambda one: one.get("id") == self._number)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def open(self, path):
+        """Load a file and wait until it is there."""
+        self.errors.clear()
+        self.command("Page.navigate", url=path.as_uri())
+        self._until(lambda one: one.get("method") == "Page.loadEventFired")
+
+    def value(self, expression):
+        """What an expression gives on the page."""
+        answer = self.command(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def press(self, key, code):
+        """Press and release a key, as a person would."""
+        for kind in ("keyDown", "keyUp"):
+            self.command(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
+            )
+
+    def close(self):
+        with contextlib.suppress(AssertionError, OSError):
+            self._session = None
+            self.command("Browser.close")
+        os.close(self._to)
+        os.close(self._from)
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _until(self, wanted):
+        deadline = time.monotonic() + WAIT
+        while True:
+            while b"\0" in self._buffer:
+                text, self._buffer = self._buffer.split(b"\0", 1)
+                message = json.loads(text)
+                self._note(message)
+                if wanted(message):
+                    return message
+            ready, _, _ = select.select([self._from], [], [], deadline - time.monotonic())
+            assert ready, "the browser does not answer"
+            more = os.read(self._from, 1 << 16)
+            assert more, "the browser ended"
+            self._buffer += more
+
+    def _note(self, message):
+        """Keep whatever a developer would see in red or yellow in the console."""
+        method, parameters = message.get("method"), message.get("params", {})
+        if (
+            method == "Runtime.exceptionThrown"
+            or (method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"))
+            or (method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"))
+        ):
+            self.errors.append(parameters)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The report of a real run on a generated project, with names that a page must escape."""
+    folder = tmp_path_factory.mktemp("browser")
+    made = CliRunner().invoke(app, ["new", str(folder / "project")])
+    assert made.exit_code == 0, made.output
+    config = folder / "project" / "config.toml"
+    text = config.read_text("utf-8")
+    for old, new in zip(
+        ("Cleveland", "Hungary", "Switzerland", "VA Long Beach"), NAMES, strict=True
+    ):
+        assert f'name = "{old}"' in text
+        text = text.replace(f'name = "{old}"', f"name = {json.dumps(new)}")
+    config.write_text(text, encoding="utf-8")
+    options = ("--rounds", str(ROUNDS), "--backend", "clear", "--out", str(folder / "out"))
+    done = CliRunner().invoke(app, ["run", str(config), *options])
+    assert done.exit_code == 0, done.output
+    return folder / "out" / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    running = Chromium(tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def page(browser, report):
+    """The report, freshly opened on a desktop; nothing may complain until the test is over."""
+    browser.command("Emulation.setEmulatedMedia", media="", features=[])
+    browser.command("Emulation.clearDeviceMetricsOverride")
+    browser.open(report)
+    yield browser
+    assert browser.errors == []
+
+
+def heat(page):
+    """Numbers and words of all cells of the heat map, and what stands above it."""
+    cells = "[...document.querySelectorAll('#reputation-map td[data-student]')]"
+    return page.value(f"{cells}.map(one => one.innerText)"), page.value(
+        "document.getElementById('reputation-label').textContent"
+    )
+
+
+def test_a_real_browser_shows_it_without_complaint(page):
+    assert page.value("document.title").endswith(": collaboration report")
+    assert page.value("document.querySelectorAll('svg.radar').length") == 4
+    assert page.value("document.getElementById('reputation-control').checkVisibility()")
+
+
+def test_names_show_as_they_are_and_run_nothing(page):
+    heads = page.value(
+        "[...document.querySelectorAll('#reputation-map tbody th')].map(one => one.textContent)"
+    )
+    assert heads == list(NAMES)
+    assert page.value("document.scripts.length") == 2
+    assert page.value("document.querySelectorAll('th b').length") == 0
+
+
+def test_the_slider_moves_with_the_keyboard_and_changes_the_numbers(page):
+    assert heat(page)[1] == f"Round {ROUNDS} of {ROUNDS}"
+    seen = [heat(page)]
+    page.value("document.getElementById('reputation-round').focus()")
+    for at in range(ROUNDS - 1, 0, -1):
+        page.press("ArrowLeft", 37)
+        assert page.value("document.getElementById('reputation-round').valueAsNumber") == at - 1
+        assert heat(page)[1].startswith(f"Round {at} of {ROUNDS}")
+        seen.append(heat(page))
+    # Opinions are formed anew in rounds 1 and 6.
+    numbers = [[cell.split("\n")[0] for cell in cells] for cells, _ in seen]
+    assert numbers[0] == numbers[1] != numbers[2] == numbers[-1]
+    assert seen[-1][1] == f"Round 1 of {ROUNDS}, everyone answers"
+    assert all(cell.endswith("answered") for cell in seen[-1][0])
+    said = page.value("document.getElementById('reputation-round').getAttribute('aria-valuetext')")
+    assert said == seen[-1][1]
+
+
+def test_the_numbers_are_those_of_the_records(page, report):
+    lines = (report.parent / "rounds.jsonl").read_text("utf-8").splitlines()
+    rounds = [json.loads(line) for line in lines]
+    own = [one for one in rounds if one["algorithm"] == "cycle"]
+    for at in (0, 3, ROUNDS - 1):
+        page.value(
+            "(() => { const one = document.getElementById('reputation-round');"
+            f"one.value = {at}; one.dispatchEvent(new Event('input')); }})()"
+        )
+        pairs = [(n, k) for n in range(4) for k in range(4) if n != k]
+        for (n, k), cell in zip(pairs, heat(page)[0], strict=True):
+            number, mark = cell.split("\n")
+            assert float(number) == pytest.approx(own[at]["reputation"][n][k], abs=0.0056)
+            assert (mark == "answered") == own[at]["answered"][n][k]
+
+
+def test_play_runs_through_the_rounds(page):
+    page.value("document.getElementById('reputation-play').click()")
+    assert heat(page)[1].startswith("Round 1 of")
+    finished = (
+        "new Promise(done => { const wait = () => "
+        "document.getElementById('reputation-play').textContent === 'Play' ? done(true) "
+        ": setTimeout(wait, 50); wait(); })"
+    )
+    assert page.value(finished)
+    assert heat(page)[1] == f"Round {ROUNDS} of {ROUNDS}"
+
+
+@pytest.mark.parametrize("width", [320, 360, 800])
+def test_nothing_is_wider_than_the_screen(page, width):
+    page.command(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=740,
+        deviceScaleFactor=2,
+        mobile=width < 800,
+    )
+    page.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    outside = f"""
+        [...document.querySelectorAll('main *, header *, footer *')].filter(one => {{
+          const box = one.getBoundingClientRect();
+          return box.right > {width} + 1 && box.width && !one.closest('.scroll, pre');
+        }}).map(one => one.outerHTML.slice(0, 160))
+    """
+    assert page.value(outside) == []
+    assert page.value("document.documentElement.scrollWidth") == width
+
+
+CONTRASTS = """
+(() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  const rgb = (colour, under) => {
+    canvas.fillStyle = `rgb(${under})`; canvas.fillRect(0, 0, 1, 1);
+    canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const luminance = one => one.map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+  const found = [];
+  for (const one of document.querySelectorAll('body *')) {
+    const own = [...one.childNodes].some(c => c.nodeType === 3 && c.textContent.trim());
+    if (!own || !one.checkVisibility() || one.closest('script, style, .skip')) continue;
+    const chain = [];
+    for (let at = one; at; at = at.parentElement) chain.unshift(at);
+    let under = [255, 255, 255];
+    for (const at of chain) under = rgb(getComputedStyle(at).backgroundColor, under);
+    const style = getComputedStyle(one);
+    const ink = rgb(one.closest('svg') ? style.fill : style.color, under);
+    const [low, high] = [luminance(ink), luminance(under)].sort((a, b) => a - b);
+    found.push([(high + 0.05) / (low + 0.05), one.className?.baseVal ?? one.className,
+                one.textContent.trim().slice(0, 30)]);
+  }
+  return found.sort((a, b) => a[0] - b[0]);
+})()
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read(page, scheme):
+    """WCAG 2.2, 1.4.3: a contrast of 4.5 to 1 at least; every shade of the heat map included."""
+    page.command(
+        "Emulation.setEmulatedMedia",
+        features=[
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ],
+    )
+    page.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    page.value(
+        "document.querySelectorAll('#reputation-map td[data-student]')"
+        ".forEach((one, at) => { one.className = `s${at % 11}`; })"
+    )
+    contrasts = page.value(CONTRASTS)
+    assert len(contrasts) > 200
+    assert [one for one in contrasts if one[0] < 4.5] == []
+
+
+def test_it_prints_with_everything_open_and_the_round_named(page):
+    printed = base64.b64decode(page.command("Page.printToPDF", printBackground=True)["data"])
+    assert printed.startswith(b"%PDF-")
+    assert 3 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 20
+    # Opened for printing, and closed again.
+    assert page.value("document.querySelectorAll('details[open]').length") == 0
+    page.command("Emulation.setEmulatedMedia", media="print")
+    assert not page.value("document.getElementById('reputation-round').checkVisibility()")
+    assert page.value("document.getElementById('reputation-label').checkVisibility()")
+
+
+def test_without_scripts_the_last_round_stands(page, report):
+    page.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open(report)
+    finally:
+        page.command("Emulation.setScriptExecutionDisabled", value=False)
+    cells, label = heat(page)
+    assert label == f"Round {ROUNDS} of {ROUNDS}"
+    assert len(cells) == 12
+    assert not page.value("document.getElementById('reputation-control').checkVisibility()")
