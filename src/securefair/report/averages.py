@@ -74,9 +74,10 @@ def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
     )
     return (
         f"Gradients were compared under CKKS encryption with parameters for "
-        f"{result.security_bits}-bit security. A receiver saw sums of "
+        f"{result.security_bits}-bit security. In each round a receiver saw one sum of "
         f"{averaging.min_senders} models or more and none alone, as long as it followed the "
-        f"protocol and sided with none of the senders; {weights}."
+        f"protocol and sided with none of the senders; {weights}. Sums of many rounds together "
+        "tell more: see what is not protected."
     )
 
 
@@ -137,10 +138,11 @@ def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, s
     return [
         (
             "What sums imply",
-            "A sum is a mixture of models. When models hardly change any more, sums of several "
-            "rounds over different senders, or those of several receivers that work together, can "
-            "be solved for single models. Counting sums, as the ledger does, bounds that only "
-            "roughly.",
+            "A sum is a mixture of models whose weights the receiver knows. Once models hardly "
+            "change, the sums of some rounds are equations that it can solve for single models, "
+            "without breaking any rule; several receivers that work together need fewer rounds. "
+            "The ledger counts the sums. Fewer rounds, or equal weights at which everyone always "
+            "shares (beta = 0), tell less.",
         ),
         (
             "Receivers with a sender on their side",
