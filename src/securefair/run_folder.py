@@ -146,8 +146,8 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
     """
     measured = read_json(folder / "measured.json", Measured)
     metrics: dict[str, Any] = read_json(folder / "metrics.json", dict[str, Any])
-    if metrics.get("encryption"):
-        metrics["encryption"] |= measured.encryption
+    if isinstance(encryption := metrics.get("encryption"), dict):
+        metrics["encryption"] = encryption | measured.encryption
     try:
         return msgspec.convert(metrics, RunResult), measured
     except msgspec.ValidationError as error:

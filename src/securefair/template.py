@@ -13,7 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.config import RunConfig, checked_settings, parse_config, to_toml
+from securefair.config import (
+    RunConfig,
+    checked_settings,
+    demo_config,
+    parse_config,
+    to_toml,
+)
 from securefair.data import HEART_SPEC, HOSPITALS
 from securefair.data.heart import heart_rows
 from securefair.errors import ConfigError
@@ -96,6 +102,12 @@ def new_project(folder: Path, *, tables: Sequence[Path] = (), label: str | None 
     return Project(folder=str(folder), files=sorted(files), unused=unused)
 
 
+def demo_text() -> str:
+    """The demo's configuration with every key explained."""
+    title = "Four hospitals predict heart disease together: what `securefair demo` runs."
+    return _config_text(demo_config(), title)
+
+
 def _example_files(name: str) -> dict[str, str]:
     """The heart table, one file for each hospital, with its rules."""
     names = [key for key in heart_rows()[0].fields if key != "hospital"]
@@ -128,6 +140,22 @@ def _own_files(
     if label is None:
         raise ConfigError(
             "tables need a column to predict", where="--label", hint="Name it: --label diagnosis"
+        )
+    names = [path.stem for path in tables]
+    if len(tables) < 2:
+        raise ConfigError(
+            "a collaboration needs two tables or more",
+            where="--data",
+            found=str(tables[0]),
+            hint="Give --data once for each hospital",
+        )
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise ConfigError(
+            "participants are named after their files, and two have the same name",
+            where="--data",
+            found=", ".join(twice),
+            hint="Rename a file",
         )
     people = [{"name": path.stem, "file": str(path.absolute())} for path in tables]
     smallest = _config(name, people, {"label": label}, q=1)

@@ -72,7 +72,7 @@ def test_a_missing_or_damaged_file_is_named(folder, name):
     assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"format": 1}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"encryption": 3}', "\xff"])
 def test_metrics_that_are_none_are_refused(folder, text):
     (folder / "metrics.json").write_text(text)
     with pytest.raises(DataError, match=r"metrics.json"):

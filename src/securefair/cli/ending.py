@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,16 @@ def errors() -> Iterator[None]:
     except BrokenPipeError:
         raise typer.Exit from None  # whoever read the output has seen enough
     except OSError as error:
-        stop(f"{error.filename or 'system'}: {error.strerror}")
+        stop(os_problem(error))
+    except MemoryError:
+        stop("there is not enough memory. Use fewer samples, features or units")
+
+
+def os_problem(error: OSError) -> str:
+    """What the system refused; of a renamed file the name that was wanted, not a temporary one."""
+    where = error.filename2 or error.filename
+    problem = error.strerror or str(error) or type(error).__name__
+    return f"{where}: {problem}" if where else problem
 
 
 def stop(message: str) -> NoReturn:
@@ -50,6 +60,18 @@ def interrupted(message: str) -> NoReturn:
     """End after Ctrl-C, with a line that says what is left."""
     typer.echo(f"securefair: {message}", err=True)
     raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def check_writable(folder: Path) -> None:
+    """Find out before a long run, not after it, and leave nothing behind."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        problem = f"{existing} is not a folder"
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        problem = f"{existing} does not permit it"
+    else:
+        return
+    stop(f"cannot write to {folder}: {problem}. Choose another folder with --out")
 
 
 def shown(path: Path) -> str:

@@ -11,7 +11,8 @@ OutOption = Annotated[
     Path | None, typer.Option("--out", help="Folder for the results (default: runs/NAME).")
 ]
 SeedsOption = Annotated[
-    int | None, typer.Option("--seeds", min=1, help="Repeat with so many seeds: 0, 1, ...")
+    int | None,
+    typer.Option("--seeds", min=1, max=1000, help="Repeat with so many seeds: 0, 1, ..."),
 ]
 BackendOption = Annotated[
     str | None, typer.Option("--backend", help="Encryption engine, instead of the config's.")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from securefair.cli.ending import check_writable
 from securefair.cli.options import JsonOption
 
 
@@ -28,6 +29,8 @@ def report(
     from securefair.run_folder import read_run, write_page
 
     run = read_run(folder)
+    if out is not None:
+        check_writable(out)
     page = write_page(run, out or folder)
     outcome = run.outcome
     if json:

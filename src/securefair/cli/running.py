@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from securefair.cli.ending import interrupted, shown, stop
+from securefair.cli.ending import check_writable, interrupted, os_problem, shown, stop
 from securefair.cli.options import (
     BackendOption,
     JsonOption,
@@ -121,9 +120,11 @@ def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
     try:
         with show_progress(console) as progress:
             outcome = run_experiment(config, progress, out=folder, resume=resume)
+        write_outcome(outcome, config, folder)
     except KeyboardInterrupt:
-        interrupted(_how_to_go_on(folder))
-    write_outcome(outcome, config, folder)
+        interrupted(_how_to_go_on("Interrupted", folder))
+    except OSError as error:  # such as a full disk
+        stop(_how_to_go_on(os_problem(error), folder))
     if json:
         typer.echo(msgspec.json.encode(outcome.result).decode())
         return
@@ -136,21 +137,9 @@ def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
     console.print(f"Results: {folder / name}", markup=False, soft_wrap=True)
 
 
-def _how_to_go_on(folder: Path) -> str:
+def _how_to_go_on(why: str, folder: Path) -> str:
     from securefair.journal import is_unfinished
 
     if not is_unfinished(folder):
-        return "Interrupted before anything was computed."
-    return f"Interrupted. Go on from the last finished round: securefair resume {shown(folder)}"
-
-
-def check_writable(folder: Path) -> None:
-    """Find out before a long run, not after it, and leave nothing behind."""
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        problem = f"{existing} is not a folder"
-    elif not os.access(existing, os.W_OK | os.X_OK):
-        problem = f"{existing} does not permit it"
-    else:
-        return
-    stop(f"cannot write to {folder}: {problem}. Choose another folder with --out")
+        return f"{why} before anything was computed."
+    return f"{why}. Go on from the last finished round: securefair resume {shown(folder)}"

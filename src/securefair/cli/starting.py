@@ -74,11 +74,20 @@ def check(
     typer.echo(f"\nNext: securefair run {shown(config)}")
 
 
-def config() -> None:
+def config(json: JsonOption = False) -> None:
     """Print the demo's configuration, a commented template for your own.
+
+    Above each key stands what it means and what it accepts.
 
     Example: securefair config > my-hospitals.toml
     """
-    from importlib import resources
+    import msgspec
 
-    typer.echo(resources.files("securefair").joinpath("demo.toml").read_text("utf-8"), nl=False)
+    from securefair.template import demo_text
+
+    if json:
+        from securefair.config import demo_config
+
+        typer.echo(msgspec.json.encode(demo_config().model_dump(mode="json")).decode())
+        return
+    typer.echo(demo_text(), nl=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from rich.progress import Progress as RichBar
 from rich.text import Text
 
 from securefair.records import RoundRecord
-from securefair.report.wording import algorithm_name, percent, plural
+from securefair.report.wording import algorithm_name, duration, percent, plural
 
 _PLAIN_LINES = 4  # lines a log gets per algorithm and repetition
 _BAR_WIDTH = 16  # leaves room for the rest of the line on 80 columns
@@ -88,17 +89,26 @@ class LiveProgress:
 
 
 class PlainProgress:
-    """Progress as lines of text."""
+    """Progress as lines of text.
 
-    def __init__(self, console: Console) -> None:
+    Args:
+        console: where to.
+        clock: seconds that only go forward, for the time that is left.
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
+        self._clock = clock
         self._label = ""
         self._rounds = 0
         self._done = 0
+        self._before = 0  # rounds that an earlier process did
+        self._started = 0.0
 
     def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
         """Say what begins."""
         self._label, self._rounds, self._done = _label(algorithm, seed), rounds, done
+        self._before, self._started = done, self._clock()
         earlier = f", {done} of them done before" if done else ""
         self._say(plural(rounds, "round") + earlier)
 
@@ -107,10 +117,18 @@ class PlainProgress:
         self._done += 1
         lines_before = (self._done - 1) * _PLAIN_LINES // max(self._rounds, 1)
         if self._done * _PLAIN_LINES // max(self._rounds, 1) > lines_before:
-            self._say(f"round {self._done} of {self._rounds}, {_accuracy(record)}")
+            left = self._left()
+            self._say(f"round {self._done} of {self._rounds}, {_accuracy(record)}{left}")
 
     def finish(self) -> None:
         """Nothing: the last round was told."""
+
+    def _left(self) -> str:
+        """The time that the other rounds take if they are like those so far."""
+        if self._done >= self._rounds:
+            return ""
+        each = (self._clock() - self._started) / (self._done - self._before)
+        return f", about {duration(each * (self._rounds - self._done))} left"
 
     def _say(self, text: str) -> None:
         self._console.print(Text(f"{self._label}: {text}"), soft_wrap=True)

@@ -39,6 +39,12 @@ class TestReport:
         assert invoke("report", "a", "--out", "pages", "--json").exit_code == 0
         assert (runs / "pages" / "report.html").exists()
 
+    def test_a_file_in_the_way_of_the_page(self, invoke, runs):
+        (runs / "taken").write_text("mine")
+        result = invoke("report", "a", "--out", "taken")
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+        assert "taken is not a folder" in result.stderr
+
     def test_a_folder_without_a_run(self, invoke):
         result = invoke("report", ".")
         assert result.exit_code == 2
@@ -56,6 +62,11 @@ class TestCompare:
     def test_json_is_all_that_stdout_gets(self, invoke):
         facts = json.loads(invoke("compare", "a", "b", "--json").stdout)
         assert [run["folder"] for run in facts["runs"]] == ["a", "b"]
+
+    def test_a_folder_in_the_way_of_the_page_is_named(self, invoke, runs):
+        (runs / "taken").mkdir()
+        result = invoke("compare", "a", "b", "--html", "taken")
+        assert (result.exit_code, result.stderr) == (2, "securefair: taken: Is a directory\n")
 
     def test_one_run_is_refused(self, invoke):
         result = invoke("compare", "a")

@@ -11,6 +11,7 @@ from securefair.config import demo_config, parse_config
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ModelError
 from securefair.records import RunResult
+from securefair.report import write_bytes
 from securefair.run_folder import read_result
 
 SMALL = """
@@ -221,13 +222,68 @@ class TestRefusals:
         monkeypatch.setattr("securefair.run_folder.write_json_lines", full)
         result = invoke("run", "c.toml", "--out", "out")
         assert result.exit_code == 2
-        assert result.stderr == "securefair: out/rounds.jsonl: No space left on device\n"
+        assert result.stderr == (
+            "securefair: out/rounds.jsonl: No space left on device. "
+            "Go on from the last finished round: securefair resume out\n"
+        )
         left = sorted(path.name for path in (tmp_path / "out").iterdir())
         assert left == ["config.toml", "unfinished"]
         monkeypatch.undo()
         monkeypatch.chdir(tmp_path)
         assert invoke("resume", "out").exit_code == 0  # nothing has to be computed again
         assert (tmp_path / "out" / "metrics.json").exists()
+
+    def test_a_disk_that_fills_up_in_a_round_can_be_gone_on_from(
+        self, invoke, tmp_path, monkeypatch
+    ):
+        (tmp_path / "c.toml").write_text(ALONE.replace("rounds = 1", "rounds = 5"))
+        written = []
+
+        def full(path, data, **options):
+            written.append(path)
+            if len(written) > 3:
+                raise OSError(28, "No space left on device")
+            return write_bytes(path, data, **options)
+
+        monkeypatch.setattr("securefair.journal.write_bytes", full)
+        result = invoke("run", "c.toml", "--out", "out")
+        assert result.exit_code == 2
+        assert result.stderr == (
+            "securefair: No space left on device. "
+            "Go on from the last finished round: securefair resume out\n"
+        )
+        monkeypatch.undo()
+        monkeypatch.chdir(tmp_path)
+        resumed = invoke("resume", "out")
+        assert resumed.exit_code == 0, resumed.output
+        assert "3 of them done before" in resumed.output
+
+    def test_too_many_seeds_are_refused(self, invoke, captured):
+        result = invoke("demo", "--seeds", "100000000000")
+        assert result.exit_code == 2
+        assert "--seeds" in result.stderr
+        assert captured == []
+
+    def test_too_little_memory_is_one_line(self, invoke, monkeypatch):
+        def greedy(config, progress, **_):
+            raise MemoryError
+
+        monkeypatch.setattr("securefair.experiment.run_experiment", greedy)
+        result = invoke("demo")
+        assert result.exit_code == 2
+        assert result.stderr.startswith("securefair: there is not enough memory")
+
+    def test_an_interrupt_while_results_are_written_says_how_to_go_on(
+        self, invoke, tmp_path, monkeypatch
+    ):
+        def interrupted(path, rows):
+            raise KeyboardInterrupt
+
+        (tmp_path / "c.toml").write_text(ALONE)
+        monkeypatch.setattr("securefair.run_folder.write_json_lines", interrupted)
+        result = invoke("run", "c.toml", "--out", "out")
+        assert result.exit_code == 130
+        assert result.stderr.endswith("securefair resume out\n")
 
     def test_an_interrupted_run_ends_with_130(self, invoke, tmp_path, monkeypatch):
         def interrupted(config, progress, **_):

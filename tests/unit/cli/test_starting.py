@@ -2,12 +2,13 @@
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 import typer
 
 from securefair.cli import app
-from securefair.config import load_config
+from securefair.config import demo_config, load_config, parse_config
 
 NORTH = "".join(
     ["age,sex,ill\n", *(f"{30 + n},{'fm'[n % 2]},{int(n % 5 > 2)}\n" for n in range(40))]
@@ -79,7 +80,11 @@ class TestNew:
             (("new", "x", "--label", "ill"), "a label needs tables"),
             (("new", "x", "--data", "north.csv"), "--label diagnosis"),
             (("new", "x", "--data", "no.csv", "--data", "north.csv", "--label", "ill"), "no.csv"),
-            (("new", "x", "--data", "north.csv", "--label", "ill"), "at least two participants"),
+            (("new", "x", "--data", "north.csv", "--label", "ill"), "two tables or more"),
+            (
+                ("new", "x", "--data", "north.csv", "--data", "north.csv", "--label", "ill"),
+                "two have the same name (found 'north')",
+            ),
         ],
     )
     @pytest.mark.usefixtures("tables")
@@ -157,3 +162,24 @@ def test_a_broken_pipe_is_no_error(invoke, monkeypatch):
     monkeypatch.setattr("typer.echo", closed)
     result = invoke("config")
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+class TestConfig:
+    def test_every_key_of_the_template_is_explained(self, invoke):
+        text = invoke("config").stdout
+        assert parse_config(text, source="template") == demo_config()
+        lines = [line for line in text.splitlines() if line and not line.startswith("[")]
+        for before, line in pairwise(lines):
+            assert line.startswith("#") or before.startswith("#"), line
+
+    def test_json_holds_the_same(self, invoke):
+        assert json.loads(invoke("config", "--json").stdout)["training"]["rounds"] == 40
+
+
+def test_every_command_has_json():
+    without = [
+        name
+        for name, command in every_command()
+        if "--json" not in {option for one in command.params for option in one.opts}
+    ]
+    assert without == []

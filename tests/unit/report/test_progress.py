@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from securefair.report import show_progress
+from securefair.report.progress import PlainProgress
 
 
 def run_through(console, rounds, seed=None):
@@ -24,6 +25,23 @@ def test_a_log_gets_a_few_plain_lines(run):
     assert lines[0] == "CYCle: 40 rounds"
     assert lines[1].startswith("CYCle: round 10 of 40, accuracy ")
     assert lines[-1].startswith("CYCle: round 40 of 40")
+
+
+def test_a_log_tells_the_time_that_is_left(run):
+    rounds = [record for record in run.rounds if record.algorithm == "cycle"]
+    console, clock = Console(file=io.StringIO(), width=80), iter([100.0, 103.0, 106.0, 109.0])
+    progress = PlainProgress(console, lambda: next(clock))
+    progress.start("cycle", 40, done=4)  # 0.5 s each in this process
+    for record in rounds[4:]:
+        progress.advance(record)
+    lines = console.file.getvalue().splitlines()
+    assert [line.partition("%")[2] for line in lines] == [
+        "",
+        ", about 15\u00a0s left",
+        ", about 7.5\u00a0s left",
+        ", about 3.46\u00a0s left",
+        "",
+    ]
 
 
 def test_repetitions_are_told_apart(run):
