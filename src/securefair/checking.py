@@ -21,7 +21,7 @@ from securefair.experiment import (
     load_participants,
 )
 from securefair.gossip.agreement import GossipAgreement
-from securefair.model.heads import build_head
+from securefair.model.building import build_model
 from securefair.own_data import resolve, table_spec
 from securefair.profiling.cost_model import load_model
 from securefair.profiling.estimate import Estimate, estimate
@@ -307,8 +307,11 @@ def _disclosure(
     config: RunConfig, agreed: Collaboration, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
     wish, limits = agreed.wish, config.disclosure
-    head = build_head(config.model.kind, wish.features, wish.hidden, wish.classes, 0)
-    parameters = head.parameter_count
+    section = config.model
+    model = build_model(
+        section.kind, data[0].train, hidden=section.hidden, network=section.network, seed=0
+    )
+    parameters = model.parameter_count
     policy = agreed.machine_settings(
         parameters,
         DisclosureLimits(

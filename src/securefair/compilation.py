@@ -130,6 +130,59 @@ def promises_for(
     return tuple(found)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """What weights and values of one map may become while participants train.
+
+    Attributes:
+        weight: largest |weight|, a power of two.
+        l1, l2: largest norms of a row.
+        bound: largest |output|, before squares.
+    """
+
+    weight: int
+    l1: float
+    l2: float
+    bound: float
+
+
+FIRST_ROOM = Room(weight=4, l1=16.0, l2=4.0, bound=4.0)
+INNER_ROOM = Room(weight=8, l1=128.0, l2=16.0, bound=4.0)
+LAST_ROOM = Room(weight=32, l1=512.0, l2=128.0, bound=128.0)
+"""Four times and more what balanced networks of the examples need. They reach 1 before every square
+on their owner's samples; a network that outgrows the room is refused when it is to answer."""
+
+
+def promises_by_shape(network: FoldedNetwork, *, weight_bits: int) -> tuple[MapPromise, ...]:
+    """Promises for every network of this architecture, before anybody has trained one.
+
+    Nothing but shapes is read, so all participants agree on the same.
+
+    Args:
+        network: any of the architecture.
+        weight_bits: of the largest integer weight, at least those of `Room.weight`.
+    """
+    found, parts = [], segments(network)
+    for place, segment in enumerate(parts):
+        pool = isinstance(segment.map, SumPool)
+        room = FIRST_ROOM if place == 0 else INNER_ROOM
+        room = LAST_ROOM if place == len(parts) - 1 else room
+        l1, l2 = _norms(segment.map) if pool else (room.l1, room.l2)
+        found.append(
+            MapPromise(
+                outputs=segment.outputs,
+                summed=math.prod(segment.pool) if segment.pool else 0,
+                log2_scale=0 if pool else weight_bits - room.weight.bit_length() + 1,
+                max_integer=1 if pool else 1 << weight_bits,
+                l1=l1,
+                l2=l2,
+                bound=room.bound,
+                multiply_adds=_products(segment),
+            )
+        )
+    return tuple(found)
+
+
 def _norms(layer: LinearMap) -> tuple[float, float]:
     if isinstance(layer, SumPool):
         area = math.prod(layer.kernel)
@@ -144,9 +197,35 @@ def _products(segment: Segment) -> int:
     return segment.map.multiply_adds(segment.shape)
 
 
-def compile_network(
+@dataclass(frozen=True, eq=False)
+class CompiledNetwork:
+    """A network as a teacher evaluates it.
+
+    Attributes:
+        quantized: in the clear, on images.
+        maps: on ciphertexts, in bands.
+    """
+
+    quantized: QuantizedNetwork
+    maps: tuple[BandedMap, ...]
+
+    def __repr__(self) -> str:
+        """Secrets never print."""
+        return f"CompiledNetwork({', '.join(map(repr, self.maps))})"
+
+    @property
+    def largest(self) -> int:
+        """Largest |integer weight|."""
+        return max(int(np.abs(w).max()) for w in self.quantized.integers if w is not None)
+
+    def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Flat samples (B, d) -> logits (B, M) in cleartext: what an encrypted run approximates."""
+        return self.quantized.clear(features.reshape(-1, *self.quantized.input_shape))
+
+
+def compiled_network(
     network: FoldedNetwork, promises: Sequence[MapPromise], *, most: int = MOST_VALUES
-) -> tuple[BandedMap, ...]:
+) -> CompiledNetwork:
     """Integer weights at the promised scales, in bands; whether they keep the other promises is
     checked where they meet ciphertexts.
 
@@ -174,7 +253,14 @@ def compile_network(
         if not isinstance(segment.map, SumPool)
     ]
     quantized = quantize_network_at(network, scales)
-    return tuple(_banded(segment, quantized, most) for segment in parts)
+    return CompiledNetwork(quantized, tuple(_banded(segment, quantized, most) for segment in parts))
+
+
+def compile_network(
+    network: FoldedNetwork, promises: Sequence[MapPromise], *, most: int = MOST_VALUES
+) -> tuple[BandedMap, ...]:
+    """The maps of `compiled_network`."""
+    return compiled_network(network, promises, most=most).maps
 
 
 def _banded(segment: Segment, quantized: QuantizedNetwork, most: int) -> BandedMap:

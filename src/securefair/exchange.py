@@ -12,6 +12,7 @@ The participants of a collaboration use the same two classes, message by message
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from securefair import steps
 from securefair.circuit.answer import Inputs
+from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.wish import Wish
 from securefair.ckks.backends import get_backend
@@ -190,12 +192,16 @@ class Student:
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """A student's material at the teacher, validated and expanded; no secret in it."""
+    """A student's material at the teacher, validated and expanded; no secret in it.
+
+    The features of a network stay as they were sent, and are validated whenever they are read:
+    expanded they would take twice the memory.
+    """
 
     plan: ExchangePlan
     basis: steps.PublicBasis
     evaluator: Evaluator[object]
-    features: list[CipherTensor[object]]
+    features: Sequence[CipherTensor[object] | Sequence[Chunk[object]]]
     factors: list[CipherTensor[object]]
 
     def __repr__(self) -> str:
@@ -211,7 +217,7 @@ class Teacher:
     """Owns a private model and answers with sanitised releases only.
 
     Args:
-        model: the head to evaluate.
+        model: the head or network to evaluate.
         agreed: the wish that both sides agreed on; its number of samples is the most that a
             student may bring. None answers whatever a student wishes, which gives a stranger
             the choice of release, numbers and bounds: only for students that may have the model.
@@ -272,7 +278,11 @@ class Teacher:
             plan=plan,
             basis=steps.public_basis(plan, seed),
             evaluator=evaluator,
-            features=steps.receive(evaluator, plan.features, features, plan.blocks),
+            features=(
+                steps.receive_in_chunks(evaluator, plan.features, features, plan.blocks)
+                if wish.network
+                else steps.receive(evaluator, plan.features, features, plan.blocks)
+            ),
             factors=factors,
         )
 
@@ -288,8 +298,8 @@ class Teacher:
         if plan.wish.sends_predictions and plan.factors is not None:
             factors = steps.receive(upload.evaluator, plan.factors, predictions, plan.blocks)
         inputs = Inputs(upload.features, factors, upload.basis.signs, upload.basis.coefficients)
-        head = steps.compile_head(plan, self.model)
-        return steps.infer(upload.evaluator, plan, head, inputs)
+        model = steps.compile_model(plan, self.model)
+        return steps.infer(upload.evaluator, plan, model, inputs)
 
     def answer(self, request: bytes) -> bytes:
         """A whole request -> the answer.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -10,17 +11,19 @@ from pathlib import Path
 from securefair.algorithms import EarlyStopping, Population, Standalone
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.wish import HeadBounds, MapPromise, Wish
 from securefair.collaboration import Collaboration, DisclosureLimits
+from securefair.compilation import promises_by_shape
 from securefair.config import RunConfig
 from securefair.config.sections import GOSSIP
 from securefair.course import Course, EncryptedCourse, GossipCourse, ReferenceCourse
 from securefair.data import PARTITIONERS, ParticipantData, Samples, load_population
-from securefair.errors import PlanError, SecureFairError
+from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.fairness import ReputationRule
 from securefair.gossip.agreement import GossipAgreement
 from securefair.journal import FOLDER as UNFINISHED
 from securefair.journal import Entry, Journal, State, is_unfinished
+from securefair.model.networks import fold, small_network
 from securefair.model.training import OptimizerConfig
 from securefair.outcome import Outcome, Repetition, conclude
 from securefair.own_data import load_own, resolve
@@ -157,26 +160,50 @@ def _network(config: RunConfig) -> str:
 
 
 def _wish(config: RunConfig, student: Samples) -> Wish:
-    """The exchange that a configuration asks for, with a student of these samples."""
-    distillation = config.distillation
+    """The exchange that a configuration asks for, with a student of these samples.
+
+    Raises:
+        ConfigError: the samples do not fit the network.
+    """
+    distillation, model = config.distillation, config.model
+    network: tuple[MapPromise, ...] = ()
+    if model.network is not None:
+        network = _promises(model.network, student, model.weight_bits)
     return Wish(
         features=int(student.features.shape[1]),
         classes=student.classes,
         samples=len(student),
-        hidden=config.model.hidden if config.model.kind == "quadratic" else 0,
+        hidden=model.hidden if model.kind == "quadratic" else 0,
         release=distillation.release,
         basis=distillation.basis,
         q=distillation.q,
         flooding_bits=config.encryption.flooding_bits,
         precision=config.encryption.precision,
-        weight_bits=config.model.weight_bits,
+        weight_bits=model.weight_bits,
+        bounds=HeadBounds(logit=network[-1].bound) if network else HeadBounds(),
+        network=network,
     )
+
+
+def _promises(name: str, student: Samples, weight_bits: int) -> tuple[MapPromise, ...]:
+    """Public terms of a network, of its architecture alone."""
+    network = fold(small_network(name, student.classes, seed=0))
+    width, pixels = int(student.features.shape[1]), math.prod(network.input_shape)
+    if width != pixels:
+        raise ConfigError(
+            "the samples are no images of the network's size",
+            where="model.network",
+            found=f"{width} features",
+            expected=f"{pixels} pixels for {name}",
+        )
+    return promises_by_shape(network, weight_bits=weight_bits)
 
 
 def check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
     """Find out before a long run, not in it, whose samples do not allow the exchange.
 
     Raises:
+        ConfigError: the samples do not fit the network.
         PlanError: names the participant with the fewest samples that it is impossible for.
     """
     if GOSSIP in config.run.algorithms:
@@ -340,6 +367,7 @@ def _course(
             participants=tuple(data),
             head=config.model.kind,
             hidden=config.model.hidden,
+            network=config.model.network,
             optimizer=optimizer,
             local_epochs=training.local_epochs,
             local_steps=training.local_steps,
@@ -350,6 +378,7 @@ def _course(
     model = ModelConfig(
         kind=config.model.kind,
         hidden=config.model.hidden,
+        network=config.model.network,
         optimizer=optimizer,
         local_epochs=training.local_epochs,
     )

@@ -20,7 +20,8 @@ from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError
 from securefair.exchange import Opened, Student, Teacher, Upload
-from securefair.model.heads import Head, HeadKind, build_head
+from securefair.model.building import ModelKind, build_model
+from securefair.model.heads import Head
 from securefair.model.seeds import derived_seed
 from securefair.model.training import Learner, OptimizerConfig, train_epochs
 from securefair.protocol.jobs import (
@@ -53,10 +54,11 @@ KEPT_ROUNDS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """A participant's own model and how it trains; heads may differ between participants."""
+    """A participant's own model and how it trains; models may differ between participants."""
 
-    kind: HeadKind = "quadratic"
+    kind: ModelKind = "quadratic"
     hidden: int = 16
+    network: str | None = None  # which, where the kind is "network"
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = 40
     batch_size: int | None = None
@@ -104,12 +106,12 @@ class Participant:
         self.name = data.name
         self.data = data
         self.collaboration = collaboration
-        head = build_head(
+        head = build_model(
             model.kind,
-            collaboration.wish.features,
-            model.hidden,
-            collaboration.wish.classes,
-            derived_seed(seed, "head", data.name),
+            data.train,
+            hidden=model.hidden,
+            network=model.network,
+            seed=derived_seed(seed, "head", data.name),
         )
         self.learner = Learner.start(head, model.optimizer)
         self._settings = collaboration.machine_settings(

@@ -8,7 +8,7 @@ Everything else in the package is either called from here or hosts these calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,18 +18,22 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy, softmax
 
 from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.bands import BandedMap
 from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Decryptor, Encryptor
 from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.compilation import CompiledNetwork, compiled_network
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, ModelError
 from securefair.fairness.alignment import cosine
 from securefair.fairness.reputation import ReputationRule
 from securefair.fairness.sharing import distillation_weights
 from securefair.model.balance import balanced
+from securefair.model.folded import FoldedHead
+from securefair.model.folded_network import FoldedNetwork
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
 from securefair.model.losses import approximate_kl
@@ -172,13 +176,36 @@ def feature_chunks(
     return [chunk(start, min(start + LOADED_AT_ONCE, meta.count)) for start in starts]
 
 
+Compiled = QuantizedHead | CompiledNetwork
+"""A model with integer weights at public scales: `logits` is what an encrypted run computes."""
+
+
+def compile_model(plan: ExchangePlan, model: Head) -> Compiled:
+    """A trained head or network -> integer weights at the plan's public scales.
+
+    Raises:
+        ModelError: the model's shape is not the plan's, or a weight does not fit.
+    """
+    if not plan.wish.network:
+        return compile_head(plan, model)
+    folded = model.folded()
+    if not isinstance(folded, FoldedNetwork):
+        raise ModelError(
+            "a network was planned", found=type(model).__name__, expected="a NetworkHead"
+        )
+    return compiled_network(folded, plan.wish.network)
+
+
 def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:
     """A trained head -> integer weights at the plan's public scales.
 
     Raises:
         ModelError: the head's shape is not the plan's, or a weight does not fit.
     """
-    folded = balanced(model.folded(), plan.wish.bounds.row_norm)
+    found = model.folded()
+    if not isinstance(found, FoldedHead):
+        raise ModelError("a head was planned", found=type(model).__name__)
+    folded = balanced(found, plan.wish.bounds.row_norm)
     if len(folded.layers) != len(plan.specs):
         raise ModelError(
             "another kind of head was planned",
@@ -191,11 +218,15 @@ def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:
 def infer(
     evaluator: Evaluator[P],
     plan: ExchangePlan,
-    head: QuantizedHead,
+    model: Compiled,
     inputs: Inputs[P],
 ) -> bytes:
     """The teacher's whole answer: encrypted inference, distillation terms, release, sanitising."""
-    layers = [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
+    layers: Sequence[AffineLayer | BandedMap] = (
+        model.maps
+        if isinstance(model, CompiledNetwork)
+        else [AffineLayer(layer.weights, layer.bias) for layer in model.layers]
+    )
     released = answer(evaluator, plan.wish, plan.schedule, plan.specs, layers, inputs)
     return b"".join(part.data for part in released)
 

@@ -22,8 +22,9 @@ from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Rel
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.fairness import cosine
+from securefair.model.building import ModelKind, build_model
 from securefair.model.gradients import flat_gradient
-from securefair.model.heads import Head, HeadKind, build_head
+from securefair.model.heads import Head
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.seeds import derived_seed
 from securefair.model.training import Learner, OptimizerConfig, descend, evaluate, train_epochs
@@ -51,8 +52,9 @@ class Population:
     """
 
     participants: tuple[ParticipantData, ...]
-    head: HeadKind = "quadratic"
+    head: ModelKind = "quadratic"
     hidden: int = 16
+    network: str | None = None  # which, where `head` is "network"
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = 40  # everyone alone, before round 0
     batch_size: int | None = None  # of the local epochs; None: full batches
@@ -112,12 +114,12 @@ class Population:
         """
         learners = {}
         for participant in self.participants:
-            head = build_head(
+            head = build_model(
                 self.head,
-                self.features,
-                self.hidden,
-                self.classes,
-                derived_seed(seed, "head", participant.name),
+                participant.train,
+                hidden=self.hidden,
+                network=self.network,
+                seed=derived_seed(seed, "head", participant.name),
             )
             learner = Learner.start(head, self.optimizer)
             train_epochs(

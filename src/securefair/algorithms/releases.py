@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, ModelError
 from securefair.model.balance import balanced
+from securefair.model.folded import FoldedHead
 from securefair.model.heads import Head
 from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
 from securefair.model.quantize import quantize_at
@@ -81,7 +82,9 @@ class Rounding:
         """Features (B, d) -> logits (B, M) of the rounded head.
 
         Raises:
-            ModelError: another number of layers than scales.
+            ModelError: a whole network, or another number of layers than scales.
         """
-        folded = balanced(head.folded(), self.row_norm)
-        return quantize_at(folded, self.log2_scales).logits(features)
+        folded = head.folded()
+        if not isinstance(folded, FoldedHead):
+            raise ModelError("only heads are rounded here", found=type(head).__name__)
+        return quantize_at(balanced(folded, self.row_norm), self.log2_scales).logits(features)

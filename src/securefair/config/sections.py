@@ -169,8 +169,14 @@ class DataSection(Section):
 class ModelSection(Section):
     """[model]: the model that every participant trains; encrypted inference evaluates it."""
 
-    kind: Literal["quadratic", "linear"] = Field(
-        default="quadratic", description="linear - square - linear, or a single linear layer"
+    kind: Literal["quadratic", "linear", "network"] = Field(
+        default="quadratic",
+        description="linear - square - linear, a single linear layer, or a whole network on pixels",
+    )
+    network: Literal["digits-8", "digits-28"] | None = Field(
+        default=None,
+        description="Which network (network only): convolutions for grey images of so many pixels "
+        "a side",
     )
     hidden: int = Field(
         default=16, ge=1, le=4096, description="Width of the hidden layer (quadratic only)"
@@ -178,6 +184,21 @@ class ModelSection(Section):
     weight_bits: int = Field(
         default=12, ge=4, le=14, description="Bits of a weight when the model meets ciphertexts"
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.kind == "network") != (self.network is not None):
+            raise contradiction(
+                "network",
+                "a network needs a name"
+                if self.kind == "network"
+                else f"a {self.kind} head is no network",
+                found="nothing" if self.network is None else self.network,
+                expected='"digits-8" or "digits-28"'
+                if self.kind == "network"
+                else 'no such key, or kind = "network"',
+            )
+        return self
 
 
 class TrainingSection(Section):
@@ -405,6 +426,13 @@ class RunConfig(Section):
                 "encrypted inference evaluates the head of [model] only",
                 found=self.gossip.network,
                 expected='no such key, or algorithms = ["standalone", "cycle-gossip"]',
+            )
+        if self.model.kind == "network" and GOSSIP in self.run.algorithms:
+            raise contradiction(
+                "model.kind",
+                "cycle-gossip averages heads, or the network of gossip.network",
+                found="network",
+                expected='"quadratic" or "linear"',
             )
         if release not in TRAINING_RELEASES and learners:
             raise contradiction(

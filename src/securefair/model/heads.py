@@ -18,6 +18,7 @@ from torch.nn.functional import linear
 
 from securefair.errors import ModelError
 from securefair.model.folded import AffineMap, FoldedHead
+from securefair.model.folded_network import FoldedNetwork
 
 HeadKind = Literal["linear", "quadratic"]
 
@@ -47,8 +48,8 @@ class Head(nn.Module, ABC):
         """Features (B, d) float64 -> logits (B, M) float64."""
 
     @abstractmethod
-    def folded(self) -> FoldedHead:
-        """The same function as affine maps with pure squares between them, detached from torch."""
+    def folded(self) -> FoldedHead | FoldedNetwork:
+        """The same function as linear maps with pure squares between them, detached from torch."""
 
     @property
     def parameter_count(self) -> int:

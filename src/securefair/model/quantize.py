@@ -59,6 +59,11 @@ class QuantizedHead:
         widths = [*inputs, *(len(layer.bias) for layer in self.layers)]
         return f"QuantizedHead({' -> '.join(map(str, widths))}, redacted)"
 
+    @property
+    def largest(self) -> int:
+        """Largest |integer weight|."""
+        return max(int(np.abs(layer.weights).max()) for layer in self.layers)
+
     def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Features (B, d) -> logits (B, M) in cleartext: what an encrypted run approximates."""
         return self._dequantized().logits(features)
@@ -120,12 +125,27 @@ def quantization_report(
 ) -> QuantizationReport:
     """Compare a head before and after quantisation on samples with flat features, B >= 1."""
     before, after = head.logits(samples.features), quantized.logits(samples.features)
-    largest = max(int(np.abs(layer.weights).max()) for layer in quantized.layers)
+    return rounding_report(before, after, samples.labels, quantized.largest)
+
+
+def rounding_report(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    largest: int,
+) -> QuantizationReport:
+    """Compare logits (B, M) of any model before and after rounding, B >= 1.
+
+    Args:
+        before, after: on the same samples.
+        labels: theirs, (B,).
+        largest: |integer weight| after rounding.
+    """
     return QuantizationReport(
         weight_bits_used=largest.bit_length(),
         max_abs_logit_change=float(np.abs(after - before).max()),
-        accuracy_before=float(np.mean(before.argmax(axis=1) == samples.labels)),
-        accuracy_after=float(np.mean(after.argmax(axis=1) == samples.labels)),
+        accuracy_before=float(np.mean(before.argmax(axis=1) == labels)),
+        accuracy_after=float(np.mean(after.argmax(axis=1) == labels)),
     )
 
 

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.wish import Release, Wish
 from securefair.ckks.backends import kernels
+from securefair.errors import ModelError
 from securefair.exchange import Student, Teacher, Upload
+from securefair.model.folded import FoldedHead
 from securefair.model.heads import Head
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 from securefair.profiling.rehearsal import Material, invent
@@ -188,8 +190,14 @@ def wish_for(head: Head, samples: int, release: Release = "logits", **settings: 
         samples: the student's.
         release: what leaves the encryption.
         settings: any other field of `Wish`, such as q, precision or bounds.
+
+    Raises:
+        ModelError: a whole network.
     """
-    layers = head.folded().layers
+    folded = head.folded()
+    if not isinstance(folded, FoldedHead):
+        raise ModelError("a network's wish says more than its sizes", found=type(head).__name__)
+    layers = folded.layers
     return Wish(
         features=head.features,
         hidden=len(layers[0].bias) if len(layers) > 1 else 0,

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from msgspec import convert, structs, to_builtins
+from msgspec import convert, to_builtins
 
 from securefair import steps
-from securefair.circuit.planner import plan_exchange
+from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.collaboration import Collaboration, DisclosureLimits
-from securefair.data.dataset import ParticipantData
+from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
-from securefair.model.quantize import QuantizationReport, quantization_report
+from securefair.model.heads import Head
+from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.training import Learner, evaluate
 from securefair.participant import ModelConfig, Participant
 from securefair.protocol.codec import kind_of
@@ -23,9 +24,7 @@ from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, T
 from securefair.simulation.audit import ReleaseAudit
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
-
-INTRODUCTIONS = ("hello", "keys", "features")
-"""Messages that a collaboration needs once, and again from whoever has new keys."""
+from securefair.simulation.traffic import joined, repeated_bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,11 +114,7 @@ class EncryptedRun:
         """What rounding the weights, as they are now, does to each participant's test logits."""
         plan = plan_exchange(self.collaboration.wish)
         return [
-            quantization_report(
-                own.learner.model.folded(),
-                steps.compile_head(plan, own.learner.model),
-                own.data.test,
-            )
+            _rounded(plan, own.learner.model, own.data.test)
             for own in self.engine.participants.values()
         ]
 
@@ -139,23 +134,13 @@ class EncryptedRun:
         What a later process sends once more because its keys are new is left out
         (`repeated_bytes`), so that the figures are those of a run without interruption.
         """
-        if not self.earlier:
-            return self.network.traffic_rows(self.algorithm)
-        rows = {(row.sender, row.receiver, row.message): row for row in self.earlier}
-        for row in self.network.traffic_rows(self.algorithm):
-            if row.message in INTRODUCTIONS:
-                continue
-            key = (row.sender, row.receiver, row.message)
-            before = rows.get(key)
-            rows[key] = row if before is None else _sum(before, row)
-        return [rows[key] for key in sorted(rows)]
+        return joined(self.earlier, self.network.traffic_rows(self.algorithm))
 
     @property
     def repeated_bytes(self) -> int:
         """Introductions that were sent although an earlier process had sent its own."""
-        rows = self.network.traffic_rows(self.algorithm) if self.earlier else []
-        again = sum(row.bytes for row in rows if row.message in INTRODUCTIONS)
-        return self.repeated_before + again
+        now = self.network.traffic_rows(self.algorithm)
+        return self.repeated_before + repeated_bytes(self.earlier, now)
 
     def _check(self, number: int) -> None:
         participants = self.engine.participants
@@ -208,8 +193,10 @@ class EncryptedRun:
         )
 
 
-def _sum(a: TrafficRow, b: TrafficRow) -> TrafficRow:
-    return structs.replace(a, count=a.count + b.count, bytes=a.bytes + b.bytes)
+def _rounded(plan: ExchangePlan, model: Head, test: Samples) -> QuantizationReport:
+    compiled = steps.compile_model(plan, model)
+    before, after = model.logits(test.features), compiled.logits(test.features)
+    return rounding_report(before, after, test.labels, compiled.largest)
 
 
 def _check_own_work(number: int, log: RoundLog) -> None:

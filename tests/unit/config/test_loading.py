@@ -89,7 +89,7 @@ def test_an_unknown_key_comes_with_a_suggestion(text, where, hint):
         ("[training]\nrounds = true", "training.rounds", True, "a whole number"),
         ("[training]\nmomentum = 1", "training.momentum", 1, "at least 0 and below 1"),
         ("[training]\nlearning_rate = inf", "training.learning_rate", float("inf"), "a number"),
-        ("[model]\nkind = 'cubic'", "model.kind", "cubic", '"quadratic" or "linear"'),
+        ("[model]\nkind = 'cubic'", "model.kind", "cubic", '"linear" or "network"'),
         ("[encryption]\nprecision = '1/0'", "encryption.precision", "1/0", "a number above 0"),
         ("[report]\nhtml = 1", "report.html", 1, "true or false"),
         ("[fairness]\ntau_opt = 0.8", "fairness.tau_opt", 0.8, "less than tau_max = 0.75"),

@@ -8,6 +8,7 @@ quantisation and circuits see.
 from securefair.model.networks.balance import balanced_network
 from securefair.model.networks.builder import EncryptableNetwork, he_network
 from securefair.model.networks.fold import fold
+from securefair.model.networks.head import NetworkHead
 from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.reference import (
     Reference,
@@ -15,15 +16,18 @@ from securefair.model.networks.reference import (
     reference,
     reference_network,
 )
+from securefair.model.networks.small import SmallName, small_network
 from securefair.model.networks.stored import load_weights, save_weights, trained_network
 from securefair.model.networks.training import EpochReport, TrainingRecipe, train_network
 
 __all__ = [
     "EncryptableNetwork",
     "EpochReport",
+    "NetworkHead",
     "Quadratic",
     "Reference",
     "ReferenceName",
+    "SmallName",
     "TrainingRecipe",
     "balanced_network",
     "fold",
@@ -32,6 +36,7 @@ __all__ = [
     "reference",
     "reference_network",
     "save_weights",
+    "small_network",
     "train_network",
     "trained_network",
 ]

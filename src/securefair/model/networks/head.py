@@ -1,0 +1,73 @@
+"""A whole network as a head: its features are pixels, and all of its weights are private.
+
+So participants train, snapshot and evaluate it like any head, and only what compiles it for
+ciphertexts needs to know the difference.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from securefair.errors import ModelError
+from securefair.model.folded_network import FoldedNetwork
+from securefair.model.heads import Head
+from securefair.model.networks.balance import balanced_network
+from securefair.model.networks.builder import EncryptableNetwork, flat_modules
+from securefair.model.networks.fold import fold
+
+CALIBRATION_SAMPLES = 500
+"""Of the owner, from which the ranges inside the network are taken."""
+
+
+class NetworkHead(Head):
+    """An encryptable network on flat samples, in float64.
+
+    Args:
+        network: without normalisation over a batch, whose statistics full-batch steps on other
+            participants' terms would make depend on who else is in the batch; it is kept in
+            evaluation mode.
+        classes: M, the width of its output.
+        calibration: (B, d) samples of the owner, B >= 1; they stay with the model and only scale
+            its inner values (`balanced_network`), logits do not depend on them.
+
+    Raises:
+        ModelError: the network normalises over batches, or samples and classes do not fit it.
+    """
+
+    def __init__(
+        self, network: EncryptableNetwork, classes: int, calibration: NDArray[np.float64]
+    ) -> None:
+        super().__init__(math.prod(network.input_shape), classes)
+        for name, module in flat_modules(network.layers):
+            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
+                raise ModelError(
+                    "a network that is trained in exchanges does not normalise over batches",
+                    where=f"module {name}",
+                    found=type(module).__name__,
+                    hint="Leave it out; steps are taken on full batches",
+                )
+        if calibration.ndim != 2 or calibration.shape[1] != self.features or not len(calibration):
+            raise ModelError(
+                "the samples do not fit the network",
+                found=calibration.shape,
+                expected=f"(B, {self.features}) with B at least 1",
+            )
+        self.network = network.double().eval()
+        self.calibration = calibration[:CALIBRATION_SAMPLES]
+        found = self.folded().classes
+        if found != classes:
+            raise ModelError("the network has other classes", found=found, expected=classes)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Pixels (B, d) -> logits (B, M)."""
+        logits: Tensor = self.network(features)
+        return logits
+
+    def folded(self) -> FoldedNetwork:
+        """Linear maps and squares, every channel reaching 1 on the owner's samples."""
+        network = fold(self.network)
+        return balanced_network(network, self.calibration.reshape(-1, *network.input_shape))

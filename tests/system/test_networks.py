@@ -1,0 +1,74 @@
+"""Participants that teach each other whole networks on encrypted pixels, from a configuration."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from securefair.config import load_config, override
+from securefair.errors import ConfigError
+from securefair.experiment import check_plans, load_participants, plan_of, run_experiment
+from securefair.report.progress import PlainProgress
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
+
+
+def config(**changes):
+    small = {
+        "training.rounds": 2,
+        "training.local_epochs": 30,
+        "data.test_fraction": 0.8,  # few to train on: time goes into encryption
+        "fairness.forced_every": 1,
+        "distillation.q": 32,
+    }
+    named = {name.replace("__", "."): value for name, value in changes.items()}
+    return override(load_config(EXAMPLE), {**small, **named}, source="test")
+
+
+@pytest.fixture(scope="module", params=["projection", "logits"])
+def outcomes(request):
+    """The same run encrypted and in the clear."""
+    return [
+        run_experiment(
+            config(encryption__backend=backend, distillation__release=request.param),
+            PlainProgress(Console(file=io.StringIO())),
+        )
+        for backend in ("rns", "clear")
+    ]
+
+
+def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
+    encrypted, clear = outcomes
+    assert not encrypted.problems
+    assert encrypted.result.encryption.answers == 2 * 6
+    plan = plan_of(config(distillation__release=encrypted.result.encryption.release))
+    assert 0 < encrypted.result.encryption.max_abs_error <= plan.error_bound
+    for found, expected in zip(encrypted.rounds, clear.rounds, strict=True):
+        assert found.answered == expected.answered
+        np.testing.assert_allclose(found.accuracy, expected.accuracy, atol=0.03)
+        np.testing.assert_allclose(found.cross_entropy, expected.cross_entropy, rtol=0.02)
+
+
+def test_networks_learn_from_their_peers(outcomes):
+    """Not more than alone in two rounds, but far more than nothing."""
+    encrypted, _ = outcomes
+    assert min(encrypted.result.algorithms["cycle"].accuracy) > 0.6
+    for row in encrypted.result.participants:
+        assert row.quantization.accuracy_after == pytest.approx(
+            row.quantization.accuracy_before, abs=0.03
+        )
+
+
+def test_all_weights_of_a_network_are_private_and_its_shape_is_agreed():
+    asked = config()
+    plan = plan_of(asked)
+    assert [promise.outputs for promise in plan.wish.network] == [6 * 64, 10]
+    assert plan.wish.network[0].summed == 4
+
+
+def test_images_of_another_size_are_refused_before_anything_runs():
+    asked = config(model__network="digits-28")
+    with pytest.raises(ConfigError, match="784 pixels"):
+        check_plans(asked, load_participants(asked, 0))
