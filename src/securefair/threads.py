@@ -2,13 +2,16 @@
 
 Each library starts as many threads as there are cores. Used one inside or after the other they
 compete for the same cores, and a product that should be twice as fast takes longer than on one.
-So nothing in this package sets any of them but this function.
+So nothing in this package sets any of them but `set_threads`.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import torch
 from threadpoolctl import threadpool_limits
 
 from securefair.ckks.backends import kernels
@@ -38,6 +41,30 @@ def set_threads(count: int) -> None:
         os.environ[name] = str(count)
     threadpool_limits(limits=count)  # BLAS and OpenMP, of everything that is loaded by now
     kernels.set_threads(count)  # native kernels, and torch's own pool
+
+
+@contextmanager
+def threads_set(count: int) -> Iterator[None]:
+    """`set_threads` for a while; afterwards everything is as a caller's program had it.
+
+    Raises:
+        ConfigError: see `set_threads`.
+    """
+    environment = {name: os.environ.get(name) for name in ENVIRONMENT}
+    torchs, natives = torch.get_num_threads(), kernels.describe().threads
+    pools = threadpool_limits(limits=None)  # only remembers
+    try:
+        set_threads(count)
+        yield
+    finally:
+        for name, value in environment.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        kernels.set_threads(natives)
+        torch.set_num_threads(torchs)
+        pools.restore_original_limits()
 
 
 def cores() -> int:

@@ -32,6 +32,7 @@ from securefair.own_data import alike
 from securefair.participant import ModelConfig
 from securefair.records import RoundRecord
 from securefair.simulation.run import EncryptedRun, start_run
+from securefair.threads import threads_set
 
 
 def collaborate(
@@ -59,6 +60,7 @@ def collaborate(
     precision: float = 2.0**-10,
     disclosure: DisclosureLimits | None = None,
     seed: int = 0,
+    threads: int = 1,
     callbacks: Sequence[Callback] = (),
 ) -> Result:
     """Let hospitals in this process learn from each other under encryption.
@@ -98,6 +100,8 @@ def collaborate(
         precision: largest error of a logit over the range of logits.
         disclosure: limits of every teacher.
         seed: of initialisation, held-out samples and sharing.
+        threads: that compute, of this whole process as long as this lasts. More than one pays off
+            where samples are many and models wide; on small ones threads wait for each other.
         callbacks: hear of every round.
 
     Returns:
@@ -140,22 +144,8 @@ def collaborate(
     config = _completed(config, data, heads, q)
     check_plans(config, data)
     steps = optimizer or OptimizerConfig()
-    learners = {name: Learner.start(head, steps) for name, head in heads.items()}
-    for own in data:
-        with _about(own.name):
-            train_epochs(learners[own.name], own.train, local_epochs)
-    run = _start(config, data, learners, steps, disclosure)
-    repetition = Repetition(data)
-    repetition.rounds["standalone"] = list(_alone(config, data, learners))
-    records = repetition.rounds[algorithm] = []
-    started = time.perf_counter()
-    for record in run.rounds(rounds):
-        records.append(record)
-        for callback in callbacks:
-            callback.on_round(record)
-    repetition.seconds[algorithm] = time.perf_counter() - started
-    repetition.exchanges[algorithm] = run.exchanges
-    repetition.runs[algorithm] = facts_of(run)
+    with threads_set(threads):
+        run, repetition = _carried_out(config, data, heads, steps, disclosure, callbacks)
     return Result(
         models=models.trained(
             {name: own.learner.model for name, own in run.engine.participants.items()}
@@ -192,6 +182,35 @@ def _completed(
     if q is None:
         changes["distillation.q"] = suitable_q(data, heads)
     return override(config, changes, source="collaborate")
+
+
+def _carried_out(
+    config: RunConfig,
+    data: list[ParticipantData],
+    heads: Mapping[str, Head],
+    optimizer: OptimizerConfig,
+    disclosure: DisclosureLimits | None,
+    callbacks: Sequence[Callback],
+) -> tuple[EncryptedRun, Repetition]:
+    """The run after its last round, and the records of it and of training alone."""
+    algorithm, training = config.run.collaborative[-1], config.training
+    learners = {name: Learner.start(head, optimizer) for name, head in heads.items()}
+    for own in data:
+        with _about(own.name):
+            train_epochs(learners[own.name], own.train, training.local_epochs)
+    run = _start(config, data, learners, optimizer, disclosure)
+    repetition = Repetition(data)
+    repetition.rounds["standalone"] = list(_alone(config, data, learners))
+    records = repetition.rounds[algorithm] = []
+    started = time.perf_counter()
+    for record in run.rounds(training.rounds):
+        records.append(record)
+        for callback in callbacks:
+            callback.on_round(record)
+    repetition.seconds[algorithm] = time.perf_counter() - started
+    repetition.exchanges[algorithm] = run.exchanges
+    repetition.runs[algorithm] = facts_of(run)
+    return run, repetition
 
 
 def _start(

@@ -115,6 +115,20 @@ class TestRun:
             sf.collaborate(hospitals, callbacks=[hears], **QUICK)
         assert len(hears.records) == 2
 
+    def test_threads_are_the_callers_again_afterwards(self, hospitals):
+        class Counts(Hears):
+            def on_round(self, record):
+                super().on_round((record.round, torch.get_num_threads()))
+
+        before, counts = torch.get_num_threads(), Counts()
+        torch.set_num_threads(2)
+        try:
+            sf.collaborate(hospitals, callbacks=[counts], **QUICK)
+            assert {threads for _, threads in counts.records} == {1}
+            assert torch.get_num_threads() == 2
+        finally:
+            torch.set_num_threads(before)
+
     def test_vpdl_answers_always(self, hospitals):
         result = sf.collaborate(hospitals, algorithm="vpdl", **QUICK)
         assert len(result.exchanges) == 6 * 3 * 2
@@ -270,6 +284,7 @@ class TestRefusals:
             ({"optimizer": torch.optim.SGD}, ("optimizer", "OptimizerConfig")),
             ({"rule": "strict"}, ("rule", "ReputationRule")),
             ({"disclosure": 100}, ("disclosure", "DisclosureLimits")),
+            ({"threads": 0}, ("threads", "found 0")),
             ({"callbacks": [3]}, ("callbacks", "on_round")),
             ({"callbacks": print}, ("callbacks", "as a list")),
             ({"extractor": np.tanh}, ("extractor", "torch.nn.Module")),
