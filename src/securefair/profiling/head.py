@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import platform
+import time
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.keys import Backend, StudentKeys
 from securefair.profiling.cost import Cost, cost, total
 from securefair.profiling.measure import (
+    Clock,
     MachineLimits,
     Stopwatch,
     measure_limits,
@@ -174,9 +176,18 @@ def profile_head(
 
 
 def profile_plan(
-    plan: ExchangePlan, limits: MachineLimits, *, backend: str, threads: int, repeats: int
+    plan: ExchangePlan,
+    limits: MachineLimits,
+    *,
+    backend: str,
+    threads: int,
+    repeats: int,
+    clock: Clock = time.perf_counter,
 ) -> HeadProfile:
     """The same for a plan of one's own, at limits that were measured before.
+
+    `clock` may be time.process_time on one thread: then no child process works, and what else
+    runs on the machine hardly counts.
 
     Raises:
         ConfigError, BackendUnavailableError: see `profile_head`.
@@ -190,7 +201,7 @@ def profile_plan(
     keys, key_seconds = _generate(engine, plan, repeats)
     stages, totals, error = [], [], 0.0
     for _ in range(repeats + 1):
-        stage, whole = Stopwatch(), Stopwatch()
+        stage, whole = Stopwatch(clock), Stopwatch(clock)
         done = rehearse(material, engine, keys, stage, whole)
         error = max(error, float(np.abs(done.released - expected).max()))
         stages.append(stage.seconds)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import os
+import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from types import ModuleType
@@ -544,6 +546,33 @@ def test_a_key_with_too_few_digits_is_refused() -> None:
 def test_a_basis_holds_distinct_ntt_primes(degree: int, primes: tuple[int, ...]) -> None:
     with pytest.raises(EncryptionError):
         Basis(degree, primes)
+
+
+def test_kernels_release_the_interpreter_lock() -> None:
+    """Nobody takes the lock from a thread here, so another runs only once it is given away."""
+    if not kernels.available():
+        pytest.skip("the native module is not built")
+    seeds, progress, before = torch.zeros(512, 64, dtype=torch.uint8), [], sys.getswitchinterval()
+
+    def work() -> None:
+        progress.append("entered")
+        kernels.expand_seeds(seeds, BASIS)
+        progress.append("left")
+
+    seen = False
+    sys.setswitchinterval(1000.0)
+    try:
+        for _ in range(100):  # a busy machine may wake this thread too late
+            progress.clear()
+            thread = threading.Thread(target=work)
+            thread.start()  # gives the lock to `work`, and wants it back
+            seen = progress == ["entered"]
+            thread.join()
+            if seen:
+                break
+    finally:
+        sys.setswitchinterval(before)
+    assert seen
 
 
 def test_a_forked_process_has_threads_of_its_own() -> None:
