@@ -2,16 +2,30 @@
 
 A network is a row of numbers, its `vector`: first everything that training changes, in the order
 of `parameters()`, then batch norm's running statistics. Averaging, mixing and rewarding models are
-then products of small matrices with a (N, V) array, and a training step of all participants is one
-vectorised forward and backward pass (`torch.func`) instead of N.
+then products of small matrices with a (N, V) array.
+
+Networks compute in one of two forms, with equal results up to rounding:
+
+- "batched": one vectorised forward and backward pass of several (`torch.func`). Best for many small
+  operations: fully connected networks, and small networks with convolutions.
+- "rows": one network after the other. Convolutions of several networks at once become grouped
+  convolutions, which on processors are up to twice as slow, and large networks fill a GPU on their
+  own.
+
+On a processor either form trains on as many cores at once as torch may use, each with a part of the
+networks: small operations gain nothing from being divided themselves.
 """
 
 from __future__ import annotations
 
+import copy
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +36,12 @@ from securefair.errors import ModelError
 Build = Callable[[torch.Generator], nn.Module]
 """Builds one network; equal states of the generator give equal parameters."""
 
+Form = Literal["batched", "rows"]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+LARGE = 1_000_000  # parameters from which a network fills a GPU on its own
+SMALL = 20_000  # parameters up to which grouped convolutions cost less than they save
 COUNTER = "num_batches_tracked"  # batch norm's only integer; unused while its momentum is fixed
 
 
@@ -42,19 +62,26 @@ class Stacked:
         build: makes a network; called once here for its shapes, and by `initial`.
         dtype: of all vectors and features.
         device: where everything is computed and kept.
+        form: how networks compute; None: rows for networks of more than `LARGE` parameters, on a
+            processor for those with convolutions and more than `SMALL`; batched for all others.
 
     Raises:
         ModelError: the network has no parameters, or a layer that draws random numbers.
     """
 
     def __init__(
-        self, build: Build, *, dtype: torch.dtype = torch.float32, device: str = "cpu"
+        self,
+        build: Build,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: str = "cpu",
+        form: Form | None = None,
     ) -> None:
         self.build = build
         self.dtype = dtype
         self.device = torch.device(device)
-        self.template = self._built(0).to(self.device)
-        for name, module in self.template.named_modules():
+        network = self._built(0)
+        for name, module in network.named_modules():
             if isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0:
                 raise ModelError(
                     "a layer draws random numbers, so that equal seeds would not repeat a run",
@@ -62,14 +89,66 @@ class Stacked:
                     found=type(module).__name__,
                     hint="Use weight decay instead of dropout",
                 )
-        self.slots: tuple[Slot, ...] = tuple(_slots(self.template))
-        trained = sum(parameter.numel() for parameter in self.template.parameters())
+        self.slots: tuple[Slot, ...] = tuple(_slots(network))
+        trained = sum(parameter.numel() for parameter in network.parameters())
         if trained == 0:
             raise ModelError("the network has nothing to train", found="0 parameters")
         self.trained = trained  # P: of a vector's V numbers, the first P are trained
         self.length = self.slots[-1].stop  # V
+        self.form: Form = form or self._best_form(network)
+        self._layout = self._best_layout(network)
+        self._shape_only = network.to("meta")
+        self._local = threading.local()
+
+    def _best_form(self, network: nn.Module) -> Form:
+        convolves = any(isinstance(module, nn.Conv2d) for module in network.modules())
+        limit = SMALL if convolves and self.device.type == "cpu" else LARGE
+        return "rows" if self.trained > limit else "batched"
+
+    def _best_layout(self, network: nn.Module) -> torch.memory_format:
+        """Pooling and small convolutions with strides are faster where a pixel's channels meet."""
+        pools = any(isinstance(m, (nn.MaxPool2d, nn.AdaptiveAvgPool2d)) for m in network.modules())
+        strides = any(isinstance(m, nn.Conv2d) and max(m.stride) > 1 for m in network.modules())
+        if self.form == "rows" and self.device.type == "cpu" and (pools or strides):
+            return torch.channels_last
+        return torch.contiguous_format
 
     @property
+    def _template(self) -> nn.Module:
+        """A network to borrow the code of; each thread has one, as borrowing changes it."""
+        if not hasattr(self._local, "template"):
+            self._local.template = copy.deepcopy(self._shape_only)
+        template: nn.Module = self._local.template
+        return template
+
+    def groups(self, rows: Sequence[int]) -> list[list[int]]:
+        """Which of the networks train as one computation; give those with most work first.
+
+        In batched form on a processor there are as many groups as torch may use threads, so results
+        depend on that number, in their last digits; in rows they never do.
+        """
+        if self.form == "rows":
+            return [[row] for row in rows]
+        lanes = min(torch.get_num_threads(), len(rows)) if self.device.type == "cpu" else 1
+        return [list(rows[lane::lanes]) for lane in range(lanes)]
+
+    def each(self, compute: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """The results of independent computations; give the longest first.
+
+        On a processor they share the threads that torch may use, one each.
+        """
+        threads = torch.get_num_threads()
+        lanes = min(threads, len(items))
+        if self.device.type != "cpu" or lanes < 2:
+            return [compute(item) for item in items]
+        torch.set_num_threads(1)
+        try:
+            with ThreadPoolExecutor(lanes) as pool:
+                return list(pool.map(compute, items))
+        finally:
+            torch.set_num_threads(threads)
+
+    @cached_property
     def layers(self) -> tuple[Slot, ...]:
         """The slots of what training changes: the tensors that quotas of coordinates are set by."""
         return tuple(slot for slot in self.slots if slot.stop <= self.trained)
@@ -103,24 +182,47 @@ class Stacked:
             vectors: (N, V).
             features: (N, B, ...), each network its own; (B, ...) for all if `shared`.
         """
+        if self.form == "rows" and len(vectors) > 1:
+            rows = range(len(vectors))
+            return torch.cat(
+                self.each(lambda n: self._logits(vectors[n : n + 1], features, n, shared), rows)
+            )
+        return self._logits(vectors, features, 0, shared)
+
+    def _logits(self, vectors: Tensor, features: Tensor, first: int, shared: bool) -> Tensor:
+        if not shared:
+            features = features[first : first + len(vectors)]
         with torch.no_grad():
-            self.template.eval()
+            self._template.eval()
             return self._forward(self._unpacked(*self.parts(vectors)), features, shared=shared)
 
     def parts(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Vectors (N, V) as views: what is trained (N, P), and running statistics (N, V - P)."""
         return vectors[:, : self.trained], vectors[:, self.trained :]
 
-    def train_logits(self, trained: Tensor, statistics: Tensor, features: Tensor) -> Tensor:
-        """Logits (N, B, M) in training mode, differentiable with respect to `trained`, (N, P).
+    def leaves(self, trained: Tensor) -> list[Tensor]:
+        """The tensors (N, ...) of all networks as views of `trained` (N, P), to differentiate by.
+
+        They follow changes of `trained` in place, so one list serves all steps of a training.
+        """
+        return [
+            trained[:, slot.start : slot.stop].detach().view(-1, *slot.shape).requires_grad_()
+            for slot in self.layers
+        ]
+
+    def train_logits(
+        self, leaves: Sequence[Tensor], statistics: Tensor, features: Tensor
+    ) -> Tensor:
+        """Logits (N, B, M) in training mode, differentiable with respect to `leaves`.
 
         Batch norm's new running statistics are written into `statistics` (N, V - P).
         """
-        self.template.train()
-        tensors = self._unpacked(trained, statistics)
-        slots = self.slots[len(self.layers) :]
+        self._template.train()
+        slots = self.slots[len(leaves) :]
+        tensors = {slot.name: leaf for slot, leaf in zip(self.layers, leaves, strict=True)}
         for slot in slots:  # batch norm writes in place; under vmap, not through views
-            tensors[slot.name] = tensors[slot.name].clone()
+            piece = statistics[:, slot.start - self.trained : slot.stop - self.trained]
+            tensors[slot.name] = piece.reshape(-1, *slot.shape).clone()
         logits = self._forward(tensors, features, shared=False)
         for slot in slots:
             own = slice(slot.start - self.trained, slot.stop - self.trained)
@@ -128,17 +230,22 @@ class Stacked:
         return logits
 
     def eval_logits(self, trained: Tensor, statistics: Tensor, features: Tensor) -> Tensor:
-        """The same in evaluation mode: running statistics are used and stay as they are."""
-        self.template.eval()
+        """Logits (N, B, M) in evaluation mode, differentiable with respect to `trained`, (N, P)."""
+        self._template.eval()
         return self._forward(self._unpacked(trained, statistics), features, shared=False)
 
     def _forward(self, tensors: dict[str, Tensor], features: Tensor, *, shared: bool) -> Tensor:
+        template = self._template
+
         def one(own: dict[str, Tensor], x: Tensor) -> Any:
-            return functional_call(self.template, own, (x,))
+            return functional_call(template, own, (x,))
 
         if len(next(iter(tensors.values()))) == 1:  # one network: no batching rules in the way
             own = {name: tensor[0] for name, tensor in tensors.items()}
-            logits: Tensor = one(own, features if shared else features[0])
+            x = features if shared else features[0]
+            if x.dim() == 4:
+                x = x.contiguous(memory_format=self._layout)
+            logits: Tensor = one(own, x)
             return logits[None]
         result: Tensor = vmap(one, in_dims=(0, None if shared else 0))(tensors, features)
         return result

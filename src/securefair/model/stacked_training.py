@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -194,44 +194,102 @@ def train(
     Raises:
         ModelError: the training of a participant diverged.
     """
+
+    def trained(who: Sequence[int]) -> tuple[Learners, Tensor]:
+        return _train_together(
+            stacked,
+            learners,
+            samples,
+            batches,
+            optimizer,
+            who,
+            distillation=distillation,
+            proximal=proximal,
+            frozen=frozen,
+            precision=precision,
+        )
+
     # The one with most steps first: the participants still at work are then always a prefix.
     order = sorted(range(len(learners)), key=lambda n: -len(batches.indices[n]))
-    steps = [len(batches.indices[n]) for n in order]
-    parameters, statistics = (part.clone() for part in stacked.parts(learners.vectors[order]))
-    momentum = learners.momentum[order].clone()
-    finite = torch.ones(len(order), dtype=torch.bool, device=stacked.device)
-    for step in range(steps[0] if steps else 0):
-        active = sum(count > step for count in steps)
-        rows = torch.from_numpy(np.stack([batches.indices[n][step] for n in order[:active]]))
-        weights = torch.from_numpy(np.stack([batches.weights[n][step] for n in order[:active]]))
-        rows = rows.to(stacked.device)
-        weights = weights.to(stacked.device, stacked.dtype)
-        point = parameters[:active].detach().requires_grad_()
-        with torch.autocast(stacked.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-            logits = stacked.train_logits(point, statistics[:active], samples.features[rows])
-        losses = _losses(logits.to(stacked.dtype), samples.labels[rows], weights)
-        if distillation is not None:
-            apart = approximate_kl(
-                logits.to(stacked.dtype), distillation.logits[rows], distillation.temperature
-            )
-            pull = distillation.weights[order[:active]].to(stacked.dtype)
-            losses = losses + pull * (apart * weights).sum(dim=1)
-        (gradient,) = torch.autograd.grad(losses.sum(), point)
-        with torch.no_grad():
-            if proximal is not None:
-                gradient += proximal.mu * (point - proximal.anchor[order[:active]])
-            finite[:active] &= _step(
-                parameters[:active], momentum[:active], gradient, optimizer, frozen
-            )
+    groups = stacked.groups(order)
+    results = stacked.each(trained, groups)
+    done = [n for group in groups for n in group]
+    finite = torch.cat([one for _, one in results])
     if not finite.all():
-        culprits = [order[row] + 1 for row in (~finite).nonzero()[:, 0].tolist()]
+        culprits = [done[row] + 1 for row in (~finite).nonzero()[:, 0].tolist()]
         raise ModelError(
             "the training diverged",
             where=f"participant {', '.join(map(str, sorted(culprits)))}",
             hint="Lower the learning rate or the distillation weight, or set clip_norm",
         )
-    back = torch.tensor(np.argsort(order), device=stacked.device)
-    return Learners(torch.cat([parameters, statistics], dim=1)[back], momentum[back])
+    back = torch.tensor(np.argsort(done), device=stacked.device)
+    return Learners(
+        torch.cat([one.vectors for one, _ in results])[back],
+        torch.cat([one.momentum for one, _ in results])[back],
+    )
+
+
+def _train_together(
+    stacked: Stacked,
+    learners: Learners,
+    samples: StackedSamples,
+    batches: Batches,
+    optimizer: OptimizerConfig,
+    who: Sequence[int],
+    *,
+    distillation: Distillation | None,
+    proximal: Proximal | None,
+    frozen: Tensor | None,
+    precision: Literal["full", "bfloat16"],
+) -> tuple[Learners, Tensor]:
+    """Those participants after their steps, and whose gradients were finite throughout.
+
+    Args:
+        who: in falling order of their steps.
+    """
+    steps = [len(batches.indices[n]) for n in who]
+    parameters, statistics = (part.clone() for part in stacked.parts(learners.vectors[who]))
+    momentum = learners.momentum[who].clone()
+    # What every step needs is looked up once: on small networks such small things cost most.
+    rows = _padded([batches.indices[n] for n in who]).to(stacked.device)
+    weights = _padded([batches.weights[n] for n in who]).to(stacked.device, stacked.dtype)
+    labels = samples.labels[rows]
+    pull = None if distillation is None else distillation.weights[who].to(stacked.dtype)
+    norms = parameters.new_zeros(len(who))  # of all gradients, summed: finite if all of them are
+    active = len(who)
+    leaves = stacked.leaves(parameters)
+    for step in range(steps[0] if steps else 0):
+        if steps[active - 1] <= step:
+            active = sum(count > step for count in steps)
+            leaves = stacked.leaves(parameters[:active])
+        now, weight = rows[:active, step], weights[:active, step]
+        features = samples.features.index_select(0, now.flatten()).view(
+            *now.shape, *samples.features.shape[1:]
+        )
+        with torch.autocast(stacked.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = stacked.train_logits(leaves, statistics[:active], features)
+        logits = logits.to(stacked.dtype)
+        losses = _losses(logits, labels[:active, step], weight)
+        if distillation is not None and pull is not None:
+            apart = approximate_kl(logits, distillation.logits[now], distillation.temperature)
+            losses = losses + pull[:active] * (apart * weight).sum(dim=1)
+        pieces = torch.autograd.grad(losses.sum(), leaves)
+        with torch.no_grad():
+            gradient = torch.cat([piece.reshape(active, -1) for piece in pieces], dim=1)
+            if proximal is not None:
+                gradient += proximal.mu * (parameters[:active] - proximal.anchor[who[:active]])
+            norms[:active] += _step(
+                parameters[:active], momentum[:active], gradient, optimizer, frozen
+            )
+    return Learners(torch.cat([parameters, statistics], dim=1), momentum), norms.isfinite()
+
+
+def _padded(parts: Sequence[NDArray[Any]]) -> Tensor:
+    """Arrays (steps_n, b) as one (N, steps, b); what fills it up is never looked at."""
+    result = np.zeros((len(parts), max(map(len, parts)), *parts[0].shape[1:]), dtype=parts[0].dtype)
+    for n, part in enumerate(parts):
+        result[n, : len(part)] = part
+    return torch.from_numpy(result)
 
 
 def loss_gradients(
@@ -310,8 +368,8 @@ def _step(
     optimizer: OptimizerConfig,
     frozen: Tensor | None,
 ) -> Tensor:
-    """torch's SGD with clipping, on all rows in place; tells which gradients were finite."""
-    norms = gradient.norm(dim=1)
+    """torch's SGD with clipping, on all rows in place; the norms of their gradients."""
+    norms: Tensor = gradient.norm(dim=1)
     if optimizer.clip_norm is not None:  # as clip_grad_norm_ does
         gradient *= (optimizer.clip_norm / (norms + 1e-6)).clamp(max=1.0)[:, None]
     if optimizer.weight_decay:
@@ -323,5 +381,4 @@ def _step(
         parameters.add_(momentum, alpha=-optimizer.learning_rate)
     else:
         parameters.add_(momentum.masked_fill(frozen, 0.0), alpha=-optimizer.learning_rate)
-    finite: Tensor = norms.isfinite()
-    return finite
+    return norms

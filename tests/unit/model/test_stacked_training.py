@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, ModelError
+from securefair.model.architectures import architecture
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import QuadraticHead
 from securefair.model.losses import approximate_kl
@@ -87,6 +88,83 @@ def test_batch_norm_keeps_running_statistics_of_its_own_participant() -> None:
     statistics = result.vectors[:, stacked.trained :]
     assert statistics.shape[1] == 12
     assert not torch.equal(statistics[0], statistics[1])
+
+
+def convolving(generator: torch.Generator) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator.initial_seed())
+        return nn.Sequential(
+            nn.Conv2d(1, 3, 3, stride=2),
+            nn.BatchNorm2d(3),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(12, CLASSES),
+        )
+
+
+def images(count: int, seed: int) -> Samples:
+    rng = np.random.default_rng(seed)
+    return Samples(rng.normal(size=(count, 1, 9, 9)), rng.integers(0, CLASSES, count), CLASSES)
+
+
+@pytest.mark.parametrize("extra", ["nothing", "teachers", "anchor"])
+def test_both_forms_compute_the_same(extra: str) -> None:
+    parts = [images(9, 1), images(23, 2), images(8, 3)]
+    results = []
+    for form in ("batched", "rows"):
+        stacked = Stacked(convolving, dtype=torch.float64, form=form)  # type: ignore[arg-type]
+        assert stacked.form == form
+        data = StackedSamples.of(parts, stacked)
+        teachers = all_logits(stacked, stacked.initial([7, 8]), data.features)
+        more: dict[str, object] = {}
+        if extra == "teachers":
+            pull = torch.tensor([3.0, 0.0, 5.0], dtype=torch.float64)
+            more["distillation"] = Distillation(teachers.mean(0), pull, 5.0)
+        if extra == "anchor":
+            more["proximal"] = Proximal(stacked.initial([7] * 3)[:, : stacked.trained], 0.5)
+        _, result = trained(stacked, parts, 4, **more)
+        test = stacked.logits(result.vectors, data.features, shared=True)
+        own = stacked.logits(result.vectors, torch.stack([data.features[:8]] * 3))
+        torch.testing.assert_close(own, test[:, :8])
+        results.append((result.vectors, result.momentum, teachers, test))
+    for batched, rows in zip(*results, strict=True):
+        torch.testing.assert_close(batched, rows)
+
+
+def test_rows_do_not_depend_on_how_many_cores_compute_them() -> None:
+    parts = [images(9, 1), images(23, 2), images(8, 3)]
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(trained(Stacked(convolving, form="rows"), parts, 4)[1])
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found[0].vectors, found[1].vectors)
+    assert torch.equal(found[0].momentum, found[1].momentum)
+
+
+def test_one_computation_is_divided_among_cores() -> None:
+    parts = [samples(9, 1), samples(23, 2), samples(8, 3)]
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            stacked = stack(normed)
+            assert len(stacked.groups(range(3))) == threads
+            found.append(trained(stacked, parts, 4)[1])
+    finally:
+        torch.set_num_threads(before)
+    torch.testing.assert_close(found[0].vectors, found[1].vectors)
+
+
+@pytest.mark.parametrize(("name", "form"), [("mlp-64", "batched"), ("cnn", "rows")])
+def test_networks_with_many_convolutions_go_one_by_one_on_processors(name: str, form: str) -> None:
+    assert Stacked(architecture(name, (1, 28, 28), 10)).form == form
 
 
 def test_a_participant_does_not_depend_on_who_else_trains() -> None:
