@@ -17,19 +17,32 @@ from securefair.reproduction.experiment import Experiment
 from securefair.reproduction.fairsl_tables import FAIRSL_TABLES
 from securefair.reproduction.mean_estimation import MEAN_ESTIMATION
 
+PAPERS = ("cycle", "dpfl", "cffl", "fairsl")
+
+
+def _place(experiment: Experiment) -> tuple[int, str, int]:
+    """Papers in our order; of each the tables, then the figures, by their numbers."""
+    kind, _, number = experiment.item.partition(" ")
+    place = int(number) if number.isdecimal() else 0
+    return PAPERS.index(experiment.paper), {"Table": "", "Figure": "f"}.get(kind, "z"), place
+
+
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
     {
         experiment.name: experiment
-        for experiment in (
-            *CYCLE_TABLES,
-            *CYCLE_FIGURES,
-            *CYCLE_MISBEHAVIOUR,
-            *CYCLE_HOSPITALS,
-            *MEAN_ESTIMATION,
-            *DPFL_TABLES,
-            *DPFL_FIGURES,
-            *CFFL_TABLES,
-            *FAIRSL_TABLES,
+        for experiment in sorted(
+            (
+                *CYCLE_TABLES,
+                *CYCLE_FIGURES,
+                *CYCLE_MISBEHAVIOUR,
+                *CYCLE_HOSPITALS,
+                *MEAN_ESTIMATION,
+                *DPFL_TABLES,
+                *DPFL_FIGURES,
+                *CFFL_TABLES,
+                *FAIRSL_TABLES,
+            ),
+            key=_place,
         )
     }
 )

@@ -93,7 +93,8 @@ def reproduce(
             )
             raise typer.Exit(130) from None
     comparison = compare(experiment, size, seeds, rows)
-    files = write_comparison(comparison, folder)
+    printed = any(number.paper is not None for number in comparison.numbers)
+    files = write_comparison(comparison, folder, bars=printed or experiment.draw is None)
     if experiment.draw is not None:
         files.append(write_figure(experiment.draw(finished, rows), folder / "figure.png"))
     if json:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from rich.markup import escape
 from rich.table import Table
 
 from securefair.report import write_json, write_text
@@ -49,6 +50,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     claims: list[ClaimResult]
 
 
+MOST_LINES = 120  # of a table on a terminal
+
 NOTES: dict[Size, str] = {
     "smoke": "A check that the experiment runs, on small data that comes with the package: its "
     "numbers are not comparable with the paper's.",
@@ -67,7 +70,7 @@ def compare(experiment: Experiment, size: Size, seeds: int, rows: Sequence[Row])
         size=size,
         seeds=seeds,
         unit=experiment.unit,
-        note=" ".join(part for part in (NOTES[size], experiment.differs) if part),
+        note=" ".join(part for part in _notes(experiment, size) if part),
         numbers=[
             ComparedNumber(
                 fields=dict(row.fields),
@@ -86,8 +89,12 @@ def compare(experiment: Experiment, size: Size, seeds: int, rows: Sequence[Row])
     )
 
 
-def write_comparison(comparison: Comparison, out: Path) -> list[Path]:
-    """Write comparison.json, comparison.csv and comparison.png; the files written."""
+def _notes(experiment: Experiment, size: Size) -> tuple[str, str]:
+    return NOTES[size] if experiment.needs else "", experiment.differs
+
+
+def write_comparison(comparison: Comparison, out: Path, *, bars: bool = True) -> list[Path]:
+    """Write comparison.json, comparison.csv and, with bars, comparison.png; the files written."""
     text = io.StringIO()
     keys = list(dict.fromkeys(key for number in comparison.numbers for key in number.fields))
     writer = csv.writer(text, lineterminator="\n")
@@ -100,7 +107,7 @@ def write_comparison(comparison: Comparison, out: Path) -> list[Path]:
         write_text(out / "comparison.csv", text.getvalue()),
     ]
     figure = out / "comparison.png"
-    return [*files, write_figure(_bars(comparison), figure)]
+    return [*files, write_figure(_bars(comparison), figure)] if bars else files
 
 
 def write_figure(figure: Figure, path: Path) -> Path:
@@ -117,32 +124,44 @@ def comparison_table(comparison: Comparison) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    for heading in ("setting", "method", "metric"):
+    for heading in ("method", "metric"):
         table.add_column(heading)
     for heading in ("ours", "paper", "difference"):
         table.add_column(heading, justify="right")
-    for number in comparison.numbers:
-        fields = dict(number.fields)
-        method = " ".join(
-            str(value) if key == "method" else f"{key} {value}"
-            for key, value in fields.items()
-            if key not in ("dataset", "split", "n") and value is not None
-        )
-        setting = ", ".join(
-            f"N = {value}" if key == "n" else str(value)
-            for key, value in fields.items()
-            if key in ("dataset", "split", "n")
-        )
+    above: list[str] = ["", ""]
+    for number in comparison.numbers[:MOST_LINES]:
+        names = _names(number)
+        if names[0] != above[0]:
+            table.add_section()
+            table.add_row(f"[bold]{escape(names[0])}[/]")
         spread = f" ± {number.spread:.2f}" if comparison.seeds > 1 else ""
         table.add_row(
-            setting,
-            method,
+            "" if names == above else f"  {escape(names[1])}",
             number.metric,
             f"{number.ours:.2f}{spread}",
             "-" if number.paper is None else f"{number.paper:.2f}",
             "-" if number.difference is None else f"{number.difference:+.2f}",
         )
+        above = names
+    left_out = len(comparison.numbers) - MOST_LINES
+    if left_out > 0:
+        table.add_section()
+        table.add_row(f"and {left_out} more in comparison.csv")
     return table
+
+
+def _names(number: ComparedNumber) -> list[str]:
+    """Of the setting and of the method in it."""
+    setting, method = [], []
+    for key, value in number.fields.items():
+        if value is None:
+            continue
+        shown = f"{'N =' if key == 'n' else key} {value}"
+        if key in ("dataset", "split", "n"):
+            setting.append(shown if key == "n" else str(value))
+        else:
+            method.append(str(value) if isinstance(value, str) else shown)
+    return [", ".join(setting), ", ".join(method)]
 
 
 def _bars(comparison: Comparison) -> Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -72,13 +71,10 @@ def participant_bars(finished: Sequence[Finished], rows: Sequence[Row]) -> Figur
     for axes, methods in zip(_column(figure, len(panels)), panels.values(), strict=True):
         fields = next(iter(methods.values()))[0].contender.fields
         width = 0.8 / len(methods)
-        lowest = 100.0
         for place, (name, runs) in enumerate(methods.items()):
             accuracy = _mean(runs, percent)
-            lowest = min(lowest, float(accuracy.min()))
             spots = np.arange(len(accuracy)) + (place - (len(methods) - 1) / 2) * width
             axes.bar(spots, accuracy, width, label=name, color=COLOURS[place % len(COLOURS)])
-        axes.set_ylim(bottom=max(0.0, 5 * math.floor(lowest / 5) - 5))
         axes.set_xticks(range(len(accuracy)), [f"P{n + 1}" for n in range(len(accuracy))])
         axes.set_ylabel("test accuracy, %")
         axes.set_title(setting_name(fields), loc="left", fontsize=9)
@@ -254,13 +250,15 @@ def sensitivity(
 
 
 def curves(
-    x: str, panels: Mapping[str, str], **only: float
+    x: str, label: str, panels: Mapping[str, str], bound: str | None = None, **only: float
 ) -> Callable[[Sequence[Finished], Sequence[Row]], Figure]:
     """Metrics of rows along a grid, a line for each method.
 
     Args:
         x: the field that is the grid.
+        label: of its axis.
         panels: metric -> label of its axis.
+        bound: a metric that limits the first panel's, drawn thinly in the same colour.
         only: fields that rows must have to be drawn.
     """
 
@@ -268,29 +266,39 @@ def curves(
         del finished
         rows = [row for row in rows if all(row.fields[k] == v for k, v in only.items())]
         figure = canvas(4.6 * len(panels), 3.6)
-        for axes, (metric, label) in zip(
+        for axes, (metric, title) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
             names = dict.fromkeys(_without(row.fields, x) for row in rows if metric in row.metrics)
             for index, name in enumerate(names):
-                own = [
-                    (float(str(row.fields[x])), row.metrics[metric])
-                    for row in rows
-                    if _without(row.fields, x) == name and metric in row.metrics
-                ]
+                own = _points(rows, x, metric, name)
+                colour, line = COLOURS[index % len(COLOURS)], ("-", "--", ":", "-.")[index % 4]
                 axes.plot(
-                    *zip(*own, strict=True),
-                    label=name,
-                    color=COLOURS[index % len(COLOURS)],
-                    linestyle=("-", "--", ":", "-.")[index % 4],
-                    linewidth=2,
+                    *zip(*own, strict=True), label=name, color=colour, linestyle=line, linewidth=2
                 )
-            axes.set_xlabel(x)
-            axes.set_ylabel(label)
+                limits = _points(rows, x, bound, name) if bound else []
+                if limits:
+                    axes.plot(
+                        *zip(*limits, strict=True),
+                        label=f"{bound}, {name}",
+                        color=colour,
+                        linestyle=line,
+                        linewidth=0.8,
+                    )
+            axes.set_xlabel(label)
+            axes.set_ylabel(title)
             axes.legend(fontsize=8)
         return figure
 
     return draw
+
+
+def _points(rows: Sequence[Row], x: str, metric: str, name: str) -> list[tuple[float, float]]:
+    return [
+        (float(str(row.fields[x])), row.metrics[metric])
+        for row in rows
+        if _without(row.fields, x) == name and metric in row.metrics
+    ]
 
 
 def _without(fields: Fields, *left_out: str) -> str:

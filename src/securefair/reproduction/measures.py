@@ -90,8 +90,13 @@ def reputation(record: RoundRecord) -> np.ndarray[tuple[int, int], np.dtype[np.f
 
 
 def personalised(run: Finished) -> Mapping[str, float]:
-    """DPFL: mean and variance of test accuracy, each at the round that validated best."""
-    accuracy = 100 * np.array(chosen_accuracy(run.records))
+    """DPFL: mean and variance of test accuracy, each at the round that validated best.
+
+    Where a common model is tuned at the end, the tuned model counts and nothing before it.
+    """
+    last = run.records[-1:]
+    tuned = last[0].algorithm.endswith("_fine_tuned")
+    accuracy = 100 * np.array(chosen_accuracy(last if tuned else run.records))
     return {"accuracy": float(accuracy.mean()), "variance": float(accuracy.var())}
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from securefair.records import RoundRecord
 from securefair.reproduction import measures
@@ -74,6 +75,9 @@ def test_personal_models_count_where_they_validated_best() -> None:
     ]
     found = measures.personalised(finished(records, []))
     assert found == pytest.approx({"accuracy": 35, "variance": 225})
+    tuned = [structs.replace(one, algorithm="fedavg_fine_tuned") for one in records]
+    found = measures.personalised(finished(tuned, []))
+    assert found == pytest.approx({"accuracy": 65, "variance": 225})
 
 
 def test_a_method_is_below_another_in_every_setting_or_not() -> None:

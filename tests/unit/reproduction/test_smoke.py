@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from securefair.errors import DataError
 from securefair.report import Progress
 from securefair.reproduction.catalogue import EXPERIMENTS
 from securefair.reproduction.comparison import compare, write_comparison, write_figure
@@ -64,6 +65,38 @@ def test_what_is_written_is_the_same_every_time(
         files.append(write_figure(figure, out / "figure.png"))
         written.append([file.read_bytes() for file in files])
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("name", ["cycle-table2", "cycle-table3", "dpfl-table1", "dpfl-table5"])
+def test_every_kind_of_state_survives_an_interruption(
+    name: str, silent: Callable[..., Progress], tmp_path: Path
+) -> None:
+    """Distillation, gossip, federated averaging with tuning, chosen collaborators."""
+    experiment = EXPERIMENTS[name]
+
+    def runs(out: Path, progress: Progress, *, resume: bool) -> dict[str, bytes]:
+        finished_runs(
+            experiment, "smoke", seeds=1, data=None, out=out, resume=resume, progress=progress
+        )
+        return {path.name: path.read_bytes() for path in (out / "runs").iterdir()}
+
+    whole = runs(tmp_path / "whole", silent(), resume=False)
+    for done in range(1, 40, 3):  # again and again, always a little further
+        try:
+            resumed = runs(tmp_path / "cut", silent(stop_after=done), resume=True)
+            break
+        except KeyboardInterrupt:
+            continue
+    assert resumed == whole
+
+
+@pytest.mark.parametrize("name", ["cycle-table1", "cycle-table4", "dpfl-table1"])
+def test_missing_data_say_what_to_put_where(name: str, tmp_path: Path) -> None:
+    experiment = EXPERIMENTS[name]
+    contender = experiment.contenders("cpu", tmp_path)[0]
+    with pytest.raises(DataError, match=experiment.needs[0]) as raised:
+        contender.members(0)
+    assert str(tmp_path) in str(raised.value)
 
 
 def test_experiments_that_share_runs_mean_the_same_by_a_name() -> None:
