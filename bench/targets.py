@@ -1,0 +1,189 @@
+"""The targets of the engine beside what this machine measures, as tables for docs/performance.md.
+
+    python bench/targets.py                            # print
+    python bench/targets.py --write docs/performance.md  # replace the tables between its markers
+
+Whole exchanges of 512 -> 64 -> 10 on 4096 samples by `profile_head`, for three releases on all
+cores and on one, and the KL cross term. Takes two minutes; on a busy machine times are too long.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import numpy as np
+import typer
+from msgspec.structs import replace
+
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import Release, Wish
+from securefair.ckks.backends import get_backend
+from securefair.errors import PlanError
+from securefair.profiling.head import HeadProfile, profile_head
+from securefair.report import write_text
+from securefair.threads import cores, set_threads
+
+HEAD = Wish(features=512, hidden=64, classes=10, samples=4096)
+RELEASES: tuple[Release, ...] = ("logits", "projection", "loss")
+KB, MB = 1e3, 1e6
+
+Profiles = dict[tuple[Release, int], HeadProfile]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One row: what is wanted, and how it is read off the profiles."""
+
+    what: str
+    goal: float
+    stretch: float
+    unit: str
+    value: Callable[[Profiles], float]
+
+
+def at(release: Release) -> Callable[[Profiles], HeadProfile]:
+    return lambda profiles: profiles[release, cores()]
+
+
+def targets(cross_term_us: float) -> list[Target]:
+    logits, projection, loss = (at(release) for release in RELEASES)
+    return [
+        Target("server, `logits`", 0.05, 0.02, "ms a sample",
+               lambda p: logits(p).server_ms_per_sample),
+        Target("server, `projection` (public, q = 64)", 0.05, 0.02, "ms a sample",
+               lambda p: projection(p).server_ms_per_sample),
+        Target("reconstruction (4096 samples, q = 64)", 1, 0.2, "s",
+               lambda p: projection(p).prepare_s + projection(p).reconstruct_ms / 1e3),
+        Target("KL cross term alone", 1.5, 0.3, "us a sample", lambda _: cross_term_us),
+        Target("encrypt 512 features", 0.3, 0.1, "ms a sample",
+               lambda p: logits(p).encrypt_ms_per_sample),
+        Target("upload, `logits`", 21, 10, "KB a sample",
+               lambda p: logits(p).upload_bytes_per_sample / KB),
+        Target("answer, `loss`", 66, 33, "KB", lambda p: loss(p).bytes_down / KB),
+        Target("answer, `projection` (q = 64)", 700, 128, "KB",
+               lambda p: projection(p).bytes_down / KB),
+        Target("answer, `logits`", 320, 160, "B a sample",
+               lambda p: logits(p).bytes_down / HEAD.samples),
+        Target("evaluation keys, `logits`", 2, 1, "MB", lambda p: logits(p).key_bytes / MB),
+        Target("peak memory, both sides in one process", 1.5, 0.8, "GB",
+               lambda p: logits(p).peak_rss_mb / 1e3),
+    ]  # fmt: skip
+
+
+def verdict(value: float, target: Target) -> str:
+    if value <= target.stretch:
+        return "stretch"
+    return "goal" if value <= target.goal else "missed"
+
+
+def target_table(profiles: Profiles, cross_term_us: float) -> str:
+    rows = ["| | goal | stretch | measured | |", "|---|---|---|---|---|"]
+    for target in targets(cross_term_us):
+        value = target.value(profiles)
+        rows.append(
+            f"| {target.what}, {target.unit} | {target.goal:g} | {target.stretch:g} | "
+            f"**{value:.3g}** | {verdict(value, target)} |"
+        )
+    return "\n".join(rows)
+
+
+def stage_table(profiles: Profiles) -> str:
+    """The teacher's stages, milliseconds an exchange."""
+    columns = list(profiles)
+    times = {
+        key: {stage.stage: stage for stage in profile.stages} for key, profile in profiles.items()
+    }
+    names = list(dict.fromkeys(
+        stage.stage
+        for profile in profiles.values()
+        for stage in profile.stages
+        if stage.side == "teacher"
+    ))  # fmt: skip
+    last = ("rescale", "sanitise", "extract", "other")  # releases differ in what comes before
+    names = [n for n in names if n not in last] + [n for n in last if n in names]
+    titles = " | ".join(f"`{release}`, threads: {threads}" for release, threads in columns)
+    rows = [f"| stage | {titles} | limit |", "|---|" + "---|" * (len(columns) + 1)]
+    for name in names:
+        cells = [f"{times[key][name].ms:.1f}" if name in times[key] else "" for key in columns]
+        stage = times[columns[0]].get(name)
+        limit = ""
+        if stage and stage.arithmetic_limit_ms is not None:
+            limits = stage.arithmetic_limit_ms, stage.bandwidth_limit_ms or 0.0
+            limit = f"{max(limits):.1f} {'arithmetic' if limits[0] > limits[1] else 'bandwidth'}"
+        rows.append(f"| {name} | {' | '.join(cells)} | {limit} |")
+    sums = [f"{p.server_ms_per_sample * HEAD.samples:.0f}" for p in profiles.values()]
+    rows.append(f"| **receive and answer** | {' | '.join(sums)} | |")
+    return "\n".join(rows)
+
+
+def cross_term(repeats: int = 25) -> float:
+    """Microseconds a sample of the products of predictions and logits, summed over classes."""
+    plan = plan_exchange(replace(HEAD, release="loss"))
+    if plan.factors is None:
+        raise PlanError("a loss is planned without products")
+    engine = get_backend("rns")
+    keys = engine.generate_keys(plan.params, relinearization=True)
+    evaluator = engine.evaluator(plan.params, keys.public)
+    values = np.random.default_rng(0).uniform(0, 1, (HEAD.classes, plan.params.slots))
+    upload = keys.encryptor.encrypt(values, plan.factors)
+    x, y = (evaluator.load(upload, plan.factors) for _ in range(2))
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        evaluator.inner(x, y, bound=plan.wish.bounds.logit)
+        times.append(time.perf_counter() - started)
+    return median(times) / HEAD.samples * 1e6
+
+
+def replaced(text: str, name: str, table: str) -> str:
+    """The text with another table between `<!-- name -->` and `<!-- /name -->`."""
+    pattern = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
+    new, count = re.subn(pattern, lambda m: m[1] + table + m[2], text, flags=re.DOTALL)
+    if count != 1:
+        raise typer.BadParameter(f"no place for the table {name}")
+    return new
+
+
+def main(
+    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+    repeats: Annotated[int, typer.Option(help="Exchanges that count.")] = 5,
+) -> None:
+    """Measure, print, and write."""
+    threads: Sequence[int] = sorted({1, cores()}, reverse=True)
+    profiles: Profiles = {}
+    for release in RELEASES:
+        for count in threads if release != "loss" else threads[:1]:
+            profiles[release, count] = profile_head(
+                replace(HEAD, release=release), threads=count, repeats=repeats
+            )
+    set_threads(cores())
+    tables = {
+        "targets": target_table(profiles, cross_term()),
+        "stages": stage_table(profiles),
+    }
+    for name, table in tables.items():
+        print(f"{name}\n\n{table}\n")
+    for key, profile in profiles.items():
+        far = profile.distance
+        print(
+            f"{key}: {far.multiply_adds_per_second / 1e9:.0f} G multiply-adds/s, "
+            f"{far.bytes_per_second / 1e9:.0f} GB/s; server {profile.server_ms_per_sample:.4f}, "
+            f"answer {profile.answer_ms_per_sample:.4f}, encrypt "
+            f"{profile.encrypt_ms_per_sample:.3f} ms a sample; "
+            f"error {profile.error_over_range:.2g} of the range"
+        )
+    if write is not None:
+        text = write.read_text()
+        for name, table in tables.items():
+            text = replaced(text, name, table)
+        write_text(write, text)
+
+
+if __name__ == "__main__":
+    typer.run(main)
