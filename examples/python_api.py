@@ -2,7 +2,7 @@
 
     python examples/python_api.py [ROUNDS [BACKEND]]
 
-Eight lines differ. Everything that leaves a hospital is encrypted, or is one of the numbers that
+Seven lines differ. Everything that leaves a hospital is encrypted, or is one of the numbers that
 a teacher releases; the ledger counts them.
 """
 

@@ -1,0 +1,98 @@
+"""Every example runs, or says plainly what it needs; the library's shows how little it changes."""
+
+import ast
+import difflib
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+CONFIGURATIONS = sorted(path.name for path in EXAMPLES.glob("*.toml"))
+SCRIPTS = {
+    "ordinary_training.py": ["2"],
+    "python_api.py": ["1"],
+}
+LONG = {
+    "train_network.py": "images that do not come with this repository, and minutes",
+    "train_on_features.py": "images that do not come with this repository, and securefair[vision]",
+}
+MOST_LINES = 10
+"""Of an ordinary training script that may change."""
+
+
+def run(name, arguments, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+
+
+def test_no_example_is_forgotten():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == SCRIPTS.keys() | LONG.keys()
+    assert CONFIGURATIONS
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_run(name, monkeypatch, capsys):
+    run(name, SCRIPTS[name], monkeypatch)
+    shown = capsys.readouterr().out
+    assert re.findall(r"^(\w+): \d+\.\d%", shown, re.MULTILINE) == ["North", "South", "East"]
+
+
+def test_everyone_gains_from_the_collaboration_of_the_example(monkeypatch, capsys):
+    """What the script prints with its own number of rounds; the backend changes no accuracy."""
+    run("python_api.py", ["20", "clear"], monkeypatch)
+    shown = capsys.readouterr().out
+    gains = [float(gain) for gain in re.findall(r", ([+-]\d+\.\d)% by peers", shown)]
+    assert len(gains) == 3
+    assert min(gains) > 1
+    assert gains[0] == max(gains)  # the first has the fewest samples
+    assert re.search(r"^\d+ numbers were disclosed in all$", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_scripts_say_what_they_need(name, monkeypatch, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(name, ["--help"], monkeypatch)
+    assert ended.value.code == 0
+    assert "--data" in capsys.readouterr().out
+    pytest.skip(f"only its --help ran: the rest needs {LONG[name]}")
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_configurations_run(name, tmp_path):
+    """One round on one seed; networks in the clear, as test_networks encrypts them."""
+    arguments = ["run", str(EXAMPLES / name), "--out", str(tmp_path), "--rounds", "1"]
+    arguments += ["--seeds", "1"]
+    if name.startswith("network_"):
+        arguments += ["--backend", "clear"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "report.html").is_file()
+
+
+def changed_lines(before, after):
+    """Lines of code that differ: the larger number of those taken out and those put in."""
+    lines = [code(EXAMPLES / name) for name in (before, after)]
+    differences = list(difflib.unified_diff(*lines, n=0, lineterm=""))[2:]
+    return max(sum(one.startswith(sign) for one in differences) for sign in "-+")
+
+
+def code(path):
+    """A script's lines without the text that introduces it and without empty lines."""
+    text = path.read_text(encoding="utf-8")
+    first, *_ = ast.parse(text).body
+    return [line for line in text.splitlines()[first.end_lineno :] if line.strip()]
+
+
+def test_at_most_ten_lines_of_a_training_script_change():
+    changed = changed_lines("ordinary_training.py", "python_api.py")
+    words = {7: "Seven", 8: "Eight", 9: "Nine", 10: "Ten"}
+    assert 0 < changed <= MOST_LINES
+    assert f"{words[changed]} lines differ" in (EXAMPLES / "python_api.py").read_text("utf-8")
+    assert f"{words[changed].lower()} lines differ" in (ROOT / "docs/api.md").read_text("utf-8")
