@@ -119,7 +119,7 @@ class EncryptedCourse:
 
 
 class GossipCourse:
-    """Participants that average models. It is not stored: an interrupted one starts again."""
+    """Participants that average models. Secret keys are not among what is stored."""
 
     def __init__(self, run: GossipRun, *, backend: str) -> None:
         self._run, self._backend = run, backend
@@ -134,17 +134,17 @@ class GossipCourse:
         return self._run.rounds(count)
 
     def snapshot(self) -> bytes | None:
-        """Nothing."""
-        return None
+        """See `Course`."""
+        return encode_state(self._run.standing())
 
     def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
-        """See `Course`.
-
-        Raises:
-            DataError: always, since no snapshot was ever made.
-        """
-        del snapshot, exchanges
-        raise DataError("averaging takes no snapshots", found=f"round {finished}")
+        """See `Course`; before the first round, since keys are sent again."""
+        standing = decode_state(snapshot, self._run.standing())
+        if standing.finished != finished:
+            raise DataError(
+                "a snapshot is of another round", found=standing.finished, expected=finished
+            )
+        self._run.recall(standing, exchanges)
 
     def facts(self) -> RunFacts | None:
         """See `Course`."""

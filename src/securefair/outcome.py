@@ -109,6 +109,7 @@ def gossip_facts_of(run: GossipRun, *, backend: str) -> RunFacts:
         ledger=run.ledger,
         traffic=run.traffic,
         problems=run.problems,
+        repeated=run.repeated_bytes,
         sums=SumFacts(
             backend=backend if sums.hides_parameters else CLEAR,
             ring_degree=inner.params.ring_degree,

@@ -120,6 +120,29 @@ def test_an_encrypted_run_goes_on_with_new_keys(tmp_path):
     assert broken.outcome.repeated_bytes > keys
 
 
+AVERAGING = {
+    "run.algorithms": ["standalone", "cycle-gossip"],
+    "fairness.forced_every": 3,
+    "training.rounds": 5,
+}
+
+
+@pytest.mark.parametrize("after", [11, 12, 13])
+def test_averages_go_on_with_new_keys(tmp_path, after):
+    """Interrupted after the first, second or third round of cycle-gossip: two do not align."""
+    config = small(**AVERAGING)
+    finish(config, tmp_path / "whole", resume=False)
+    interrupt(config, tmp_path / "again", after)
+    listener = finish(config, tmp_path / "again", resume=True)
+    assert listener.started[-1] == ("cycle-gossip", None, after - 10)
+    whole, again = (read_run(tmp_path / name).outcome for name in ("whole", "again"))
+    assert again.rounds == whole.rounds
+    assert again.ledger == whole.ledger
+    assert again.traffic == whole.traffic
+    assert again.repeated_bytes > 0
+    assert again.result.participants == whole.result.participants
+
+
 def test_no_secret_key_reaches_the_disk(tmp_path, monkeypatch):
     """The only object with secret keys refuses to be stored, and the files hold none."""
     from securefair.ckks.backends import get_backend

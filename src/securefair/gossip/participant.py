@@ -58,6 +58,7 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
+from securefair.protocol.standing import Standing
 
 Array = NDArray[np.float64]
 
@@ -109,11 +110,8 @@ class GossipParticipant:
     ) -> None:
         check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
-        self.machine = ParticipantMachine(
-            data.name,
-            [name for name in agreement.participants if name != data.name],
-            agreement.machine_settings(data.name, disclosure or DisclosureLimits()),
-        )
+        self._disclosure = disclosure or DisclosureLimits()
+        self.machine = self._machine(None)
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derived_seed(agreement.seed, "network", "")
         self.learners = Learners.start(agreement.stacked, [start])
@@ -132,6 +130,14 @@ class GossipParticipant:
     def vector(self) -> Array:
         """The model as it is now, float64 (V,)."""
         return vector_of(self.learners)
+
+    def recall(self, learners: Learners, row: Row, standing: Standing) -> None:
+        """Go on where an earlier process of this participant stood after a round.
+
+        Its keys are new, so that no mask of the earlier process comes again.
+        """
+        self.learners, self.row = learners, row
+        self.machine = self._machine(standing)
 
     def train_alone(self) -> None:
         """Local epochs before round 0."""
@@ -179,6 +185,14 @@ class GossipParticipant:
                 raise LocalProtocolError(
                     "this participant averages, it does not distil", found=type(job).__name__
                 )
+
+    def _machine(self, standing: Standing | None) -> ParticipantMachine:
+        return ParticipantMachine(
+            self.name,
+            [name for name in self.agreement.participants if name != self.name],
+            self.agreement.machine_settings(self.name, self._disclosure),
+            standing=standing,
+        )
 
     def _import(self, job: ImportPeer) -> Imported:
         agreement, backend = self.agreement, self._backend

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import RemoteProtocolError
-from securefair.protocol import student, teacher
+from securefair.protocol import receiving, student, teacher
 from securefair.protocol.effects import Blame
 from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import (
@@ -181,6 +181,7 @@ def _send_upload(turn: Turn, name: str) -> None:
         return
     turn.set_introduction(name, replace(introduction, upload_sent=True))
     _send_prepared(turn, name, prepared)
+    receiving.introduced(turn, name)
 
 
 def _repeat_upload(turn: Turn, name: str) -> None:

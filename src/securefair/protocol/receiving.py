@@ -59,6 +59,16 @@ def offer(turn: Turn, shares: dict[str, bool]) -> None:
     link(turn)
 
 
+def introduced(turn: Turn, name: str) -> None:
+    """Tell a peer that gets the own keys only now what was decided before; nobody else waits.
+
+    So a round that begins with introductions loses no average, whether or not it aligns.
+    """
+    shared = turn.memory.averaging.offered.get(turn.round, {}).get(name)
+    if shared is not None:
+        turn.send(name, Offer(turn.round, shared))
+
+
 def on_offer(turn: Turn, name: str, message: Offer) -> None:
     """Keep a neighbour's decision; of rounds that are over nobody asks."""
     furthest = turn.round + turn.settings.forced_every

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
+from msgspec import convert, to_builtins
+from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from securefair.collaboration import DisclosureLimits
@@ -15,13 +17,33 @@ from securefair.errors import SecureFairError
 from securefair.gossip.agreement import GossipAgreement
 from securefair.gossip.participant import GossipParticipant, vector_of
 from securefair.model.stacked import Stacked
+from securefair.model.stacked_training import Learners
 from securefair.model.training import Evaluation, OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import RoundSummary
 from securefair.protocol.jobs import PrepareKeysAndFeatures
+from securefair.protocol.standing import Standing
 from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
+from securefair.simulation.traffic import joined, repeated_bytes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GossipStanding:
+    """What a run has come to after a finished round: numbers only, and no secret key."""
+
+    finished: int
+    learners: Mapping[str, Learners]
+    weights: Mapping[str, NDArray[np.float64]]  # rows of W
+    similarities: Mapping[str, NDArray[np.float64]]
+    machines: Mapping[str, dict[str, object]]  # `Standing` of each, as plain values
+    traffic: list[dict[str, object]]
+    problems: list[str]
+    kept_own: int
+    lost: int
+    max_sum_error: float
+    repeated_bytes: int
 
 
 @dataclass(eq=False)
@@ -47,6 +69,8 @@ class GossipRun:
     kept_own: int = 0
     lost: int = 0
     max_sum_error: float = 0.0
+    earlier: list[TrafficRow] = field(default_factory=list)  # of the processes before this one
+    repeated_before: int = 0  # bytes, by the processes before this one
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
         """Run up to so many rounds; one record each, as soon as it is over.
@@ -69,6 +93,48 @@ class GossipRun:
             self.finished = number + 1
             yield self._record(number, log)
 
+    def standing(self) -> GossipStanding:
+        """What a later process needs to go on after the last finished round; no key is in it."""
+        participants = self.engine.participants
+        return GossipStanding(
+            finished=self.finished,
+            learners={name: own.learners for name, own in participants.items()},
+            weights={name: own.row.weights for name, own in participants.items()},
+            similarities={name: own.row.similarities for name, own in participants.items()},
+            machines={
+                name: to_builtins(own.machine.standing) for name, own in participants.items()
+            },
+            traffic=to_builtins(self.traffic),
+            problems=list(self.problems),
+            kept_own=self.kept_own,
+            lost=self.lost,
+            max_sum_error=self.max_sum_error,
+            repeated_bytes=self.repeated_bytes,
+        )
+
+    def recall(self, standing: GossipStanding, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on where an earlier process stood, with new keys, before the first round of this one.
+
+        Args:
+            standing: of the earlier process.
+            exchanges: that it had recorded.
+        """
+        for name, own in self.engine.participants.items():
+            own.recall(
+                standing.learners[name],
+                replace(
+                    own.row,
+                    weights=standing.weights[name],
+                    similarities=standing.similarities[name],
+                ),
+                convert(standing.machines[name], Standing),
+            )
+        self.finished, self.exchanges = standing.finished, list(exchanges)
+        self.earlier = convert(standing.traffic, list[TrafficRow])
+        self.problems, self.kept_own = list(standing.problems), standing.kept_own
+        self.lost, self.max_sum_error = standing.lost, standing.max_sum_error
+        self.repeated_before = standing.repeated_bytes
+
     @property
     def ledger(self) -> list[LedgerRow]:
         """What every participant has disclosed so far."""
@@ -80,8 +146,14 @@ class GossipRun:
 
     @property
     def traffic(self) -> list[TrafficRow]:
-        """Bytes by sender, receiver and message type so far."""
-        return self.network.traffic_rows(self.algorithm)
+        """Bytes by sender, receiver and message type so far, as if there had been one process."""
+        return joined(self.earlier, self.network.traffic_rows(self.algorithm))
+
+    @property
+    def repeated_bytes(self) -> int:
+        """Introductions that were sent although an earlier process had sent its own."""
+        now = self.network.traffic_rows(self.algorithm)
+        return self.repeated_before + repeated_bytes(self.earlier, now)
 
     def _exchanges(self, number: int, log: RoundLog) -> Iterator[ExchangeRecord]:
         participants = self.engine.participants
