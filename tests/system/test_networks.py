@@ -19,7 +19,7 @@ def config(**changes):
     small = {
         "training.rounds": 2,
         "training.local_epochs": 30,
-        "data.test_fraction": 0.8,  # few to train on: time goes into encryption
+        "data.test_fraction": 0.8,
         "fairness.forced_every": 1,
         "distillation.q": 32,
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -49,6 +50,8 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
             whether they are filled or not.
         ms_per_image: the teacher's time for the batch, from uploaded bytes to the answer's
             bytes, over the batch.
+        processor_ms_per_image: the same as processor time, of all threads together; other work
+            on the machine hardly changes it.
         encrypt_ms_per_image, open_us_per_image: the student's times over the batch.
         latency_seconds: from the first pixel to the last logit, the transfer left out; what
             every single image waits.
@@ -73,6 +76,7 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
     batch: int
     slots: int
     ms_per_image: float
+    processor_ms_per_image: float
     encrypt_ms_per_image: float
     open_us_per_image: float
     latency_seconds: float
@@ -114,15 +118,15 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
     set_threads(threads)
     gc.collect()
     reset_peak_memory()
-    watch = Stopwatch()
+    watch, processor = Stopwatch(), Stopwatch(time.process_time)
     with watch.stage(KEYS):
         keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
     with _encrypted(task, keys, watch) as upload:
         size = upload.seek(0, os.SEEK_END)
-        with watch.stage(COMPILE):
+        with watch.stage(COMPILE), processor.stage(COMPILE):
             evaluator = engine.evaluator(plan.params, keys.public)
             maps = compile_network(task.network, plan.wish.network)
-        with watch.stage(ANSWER):
+        with watch.stage(ANSWER), processor.stage(ANSWER):
             released = _answered(evaluator, plan, upload, size, maps)
     with watch.stage(OPEN):
         found = _opened(plan, keys, released)
@@ -137,6 +141,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         batch=count,
         slots=plan.params.slots,
         ms_per_image=(seconds[COMPILE] + seconds[ANSWER]) / count * 1e3,
+        processor_ms_per_image=sum(processor.seconds.values()) / count * 1e3,
         encrypt_ms_per_image=seconds[ENCRYPT] / count * 1e3,
         open_us_per_image=seconds[OPEN] / count * 1e6,
         latency_seconds=sum(seconds[stage] for stage in (ENCRYPT, COMPILE, ANSWER, OPEN)),

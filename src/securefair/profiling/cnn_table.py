@@ -16,6 +16,7 @@ def cnn_table(profile: CnnProfile) -> Table:
         ("Network", f"{p.network}: {count(p.multiply_adds)} products, {count(p.squares)} squares"),
         ("Batch", f"{plural(p.batch, 'image')} together, {p.slots} places"),
         ("Teacher, an image", f"{p.ms_per_image:.2f} ms on {plural(p.threads, 'thread')}"),
+        ("  of processor time", f"{p.processor_ms_per_image:.2f} ms"),
         ("Encryption, an image", f"{p.encrypt_ms_per_image:.2f} ms"),
         ("Latency of the batch", f"{p.latency_seconds:.1f} s"),
         *((f"  {name}", f"{value:.1f} s") for name, value in p.stages.items()),

@@ -47,6 +47,7 @@ def test_a_batch_is_classified_within_the_planned_error(task, backend):
     assert (found.batch, found.test_images, found.beyond_bounds) == (50, 40, 0.0)
     assert found.slots == plan.params.slots
     assert found.latency_seconds * 1e3 >= found.ms_per_image * 50 > 0
+    assert found.processor_ms_per_image > 0
     assert found.peak_rss_mb > 10
     assert found.multiply_adds == task.network.multiply_adds
     if backend == "rns":

@@ -1,0 +1,97 @@
+"""Whole networks on encrypted images, with weights and images that are drawn: `make bench`.
+
+Accuracy needs data: `securefair profile cnn` measures it with the time. Here times do not depend on
+what was learned, so nothing but the package is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from securefair.circuit.planner import plan_exchange
+from securefair.ckks.backends import get_backend, kernels
+from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.tensor import CipherTensor
+from securefair.compilation import compile_network
+from securefair.model.networks import balanced_network, fold, reference, reference_network
+from securefair.model.networks.reference import ReferenceName
+from securefair.profiling.cnn import profile_cnn
+from securefair.profiling.cnn_task import CnnTask, network_wish
+from securefair.threads import cores, set_threads
+
+IMAGES = 64
+
+
+@pytest.fixture(scope="module", autouse=True)
+def all_threads() -> Iterator[None]:
+    before = kernels.describe().threads
+    set_threads(cores())
+    yield
+    set_threads(before)
+
+
+def task_of(name: ReferenceName) -> CnnTask:
+    """A fresh network on noise; its batch fills few of the places, which costs the same."""
+    shape, classes = reference(name).input_shape, reference(name).classes
+    rng = np.random.default_rng(0)
+    images = rng.uniform(-1, 1, (IMAGES, *shape)).astype(np.float32)
+    inputs = images.astype(np.float64)
+    network = balanced_network(fold(reference_network(name, seed=0).eval()), inputs)
+    wish = network_wish(network, inputs, classes=classes, largest=1.0)
+    plan = plan_exchange(msgspec.structs.replace(wish, samples=IMAGES))
+    return CnnTask(name, network, plan, images, network.clear(inputs).argmax(axis=1))
+
+
+def test_network_for_digits(benchmark: BenchmarkFixture) -> None:
+    task = task_of("mnist")
+    profiles = []
+    benchmark.pedantic(
+        lambda: profiles.append(profile_cnn(task, threads=cores())), rounds=1, warmup_rounds=0
+    )
+    found = profiles[0]
+    assert found.max_abs_error <= found.error_bound
+    full = found.ms_per_image * found.batch / found.slots
+    benchmark.extra_info["ms an image, all places filled"] = full
+    benchmark.extra_info["profile"] = msgspec.to_builtins(found)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("name", ["cifar", "derma"])
+def test_one_band_of_a_convolution(
+    benchmark: BenchmarkFixture, name: ReferenceName, place: int
+) -> None:
+    """A product with its squares, summed under the pool: what a network mostly consists of."""
+    task = task_of(name)
+    plan = task.plan
+    bands = compile_network(task.network, plan.wish.network)[place].bands
+    band = bands[len(bands) // 2]
+    engine = get_backend("rns")
+    keys = engine.generate_keys(plan.params, relinearization=True)
+    evaluator: Evaluator[Any] = engine.evaluator(plan.params, keys.public)
+    limbs, layer, groups = plan.schedule.stages[place].linear.limbs, band.layer, band.groups
+    assert groups is not None
+    meta = replace(plan.features, count=layer.inputs, limbs=limbs)
+    generator = torch.Generator().manual_seed(0)
+    least = min(plan.params.primes)
+    residues = torch.randint(least, meta.residue_shape, dtype=torch.int32, generator=generator)
+    rows = np.stack([np.zeros(layer.inputs, np.int64), np.arange(layer.inputs)], axis=1)
+    spec = replace(plan.specs[place], inputs=layer.inputs, outputs=layer.outputs)
+    block = CipherTensor(meta, residues)
+
+    benchmark.pedantic(
+        evaluator.square_sums_from,
+        args=([block], rows, spec, layer, groups),
+        rounds=5,
+        warmup_rounds=1,
+    )
+    products = layer.multiply_adds * 2 * limbs * plan.params.ring_degree
+    benchmark.extra_info["limbs"] = limbs
+    benchmark.extra_info["ps a product"] = benchmark.stats["median"] / products * 1e12
