@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from securefair.averaging import Contributions, Gathering, SumWish, contribute, open_sum, release
+from securefair.averaging import (
+    Contributions,
+    Gathering,
+    SumWish,
+    contribute,
+    open_sum,
+    release,
+    streams,
+)
 from securefair.averaging.masked import MaskedKeys, MaskedSums, add_masks
 from securefair.averaging.pairwise import pair_masks, public_bytes
 from securefair.errors import LocalProtocolError, RemoteProtocolError
@@ -135,6 +143,33 @@ def test_whatever_changes_about_a_sum_changes_every_mask(uniform, precision):
     ]
     for one, other in combinations(messages, 2):
         # The same vector and weight: all that differs between two messages are the masks.
+        assert (one == other).mean() < 0.001
+        assert looks_random(one - other, uniform)
+
+
+def test_a_changed_set_of_senders_changes_the_mask_of_every_pair():
+    """Not only the sum of a sender's masks, which changes with any one of them."""
+    context = plan_of().digest
+    keys = [
+        {m.peer: m.key for m in pair_masks(KEYS["a"].private, PUBLICS, each, "a", context)}
+        for each in (
+            gathering_of(),
+            gathering_of(("a", "b", "c")),
+            gathering_of(("a", "b")),
+            gathering_of(attempt=1),
+            gathering_of(round=1),
+        )
+    ]
+    drawn = [key for one in keys for key in one.values()]
+    assert len(set(drawn)) == len(drawn) == 3 + 2 + 1 + 3 + 3
+
+
+def test_no_part_of_a_message_shares_its_masks_with_another(uniform, monkeypatch):
+    """Parameters are worked on in chunks: two under one mask would show their difference."""
+    monkeypatch.setattr(streams, "CHUNK", PARAMETERS // 4)
+    message = words(plan_of(), gathering_of(), "a", np.zeros(PARAMETERS))
+    parts = message.reshape(4, -1)
+    for one, other in combinations(parts, 2):
         assert (one == other).mean() < 0.001
         assert looks_random(one - other, uniform)
 
