@@ -103,21 +103,21 @@ class PlainProgress:
         self._rounds = 0
         self._done = 0
         self._before = 0  # rounds that an earlier process did
-        self._started = 0.0
+        self._first = 0.0  # when the first round of this process was over: training came before
 
     def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
         """Say what begins."""
         self._label, self._rounds, self._done = _label(algorithm, seed), rounds, done
-        self._before, self._started = done, self._clock()
+        self._before = done
         earlier = f", {done} of them done before" if done else ""
         self._say(plural(rounds, "round") + earlier)
 
     def advance(self, record: RoundRecord) -> None:
         """Say so when another part of the rounds is over."""
         self._done += 1
+        left = self._left()
         lines_before = (self._done - 1) * _PLAIN_LINES // max(self._rounds, 1)
         if self._done * _PLAIN_LINES // max(self._rounds, 1) > lines_before:
-            left = self._left()
             self._say(f"round {self._done} of {self._rounds}, {_accuracy(record)}{left}")
 
     def finish(self) -> None:
@@ -125,10 +125,14 @@ class PlainProgress:
 
     def _left(self) -> str:
         """The time that the other rounds take if they are like those so far."""
-        if self._done >= self._rounds:
+        here = self._done - self._before  # rounds in this process
+        if here == 1:
+            self._first = self._clock()
+        if here < 2 or self._done >= self._rounds:
             return ""
-        each = (self._clock() - self._started) / (self._done - self._before)
-        return f", about {duration(each * (self._rounds - self._done))} left"
+        each = (self._clock() - self._first) / (here - 1)
+        left = max(round(each * (self._rounds - self._done)), 1)
+        return f", about {duration(left)} left"
 
     def _say(self, text: str) -> None:
         self._console.print(Text(f"{self._label}: {text}"), soft_wrap=True)

@@ -1,0 +1,254 @@
+"""The command line as somebody meets it: from nothing to results, mistakes, Ctrl-C."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+
+TIMEOUT = 120
+# A shell may have started this suite with interrupts ignored, which children inherit.
+PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from securefair.cli import main; main()"
+)
+QUICK = ("--rounds", "2", "--seeds", "1", "--backend", "clear")
+
+
+def command(*arguments):
+    return [sys.executable, "-c", PROGRAM, *arguments]
+
+
+def environment():
+    variables = os.environ | {"PYTHONUNBUFFERED": "1", "COLUMNS": "100"}
+    if paths := os.environ.get("PYTHONPATH"):  # relative ones mean another folder there
+        variables["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, paths.split(os.pathsep)))
+    return variables
+
+
+def securefair(*arguments, cwd):
+    return subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def test_from_nothing_to_results(tmp_path):
+    """The commands that `new` prints, as a newcomer types them."""
+    made = securefair("new", "mine", cwd=tmp_path)
+    assert (made.returncode, made.stderr) == (0, "")
+    following = [
+        line.split()[1:] for line in made.stdout.splitlines() if line.startswith("  securefair")
+    ]
+    assert [words[0] for words in following] == ["check", "run"]
+    checked = securefair(*following[0], cwd=tmp_path)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert not (tmp_path / "runs").exists()
+    ran = securefair(*following[1], *QUICK, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (tmp_path / "runs" / "mine" / "report.html").exists()
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A new project and a finished run of it; tests change copies."""
+    folder = tmp_path_factory.mktemp("cli")
+    assert invoke("new", folder / "p").exit_code == 0
+    done = invoke("run", folder / "p" / "config.toml", *QUICK, "--out", folder / "done")
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.fixture
+def workplace(project, tmp_path, monkeypatch):
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def replaced(old, new):
+    return lambda file: file.write_text(file.read_text("utf-8").replace(old, new, 1), "utf-8")
+
+
+def line(number, change):
+    def edit(file):
+        lines = file.read_text("utf-8").splitlines(keepends=True)
+        lines[number - 1] = change(lines[number - 1])
+        file.write_text("".join(lines), "utf-8")
+
+    return edit
+
+
+def content(data):
+    return lambda file: file.write_bytes(data)
+
+
+def as_parquet(file):
+    file.with_suffix(".parquet").write_bytes(b"PAR1" + bytes(200))
+    replaced("hungary.csv", "hungary.parquet")(file.parent.parent / "config.toml")
+
+
+def in_the_way(file):
+    file.unlink()
+    file.mkdir()
+
+
+CONFIG, TABLE = "p/config.toml", "p/data/hungary.csv"
+MISTAKES = {
+    "no such file": ("check p/none.toml", "", None, ("p/none.toml", "Give the path")),
+    "a folder": ("run p", "", None, ("p: ", "Is a directory")),
+    "empty file": ("run", CONFIG, content(b""), ("config.toml", "run", "missing")),
+    "binary file": ("run", CONFIG, content(b"\xff\xfe\x00"), ("not UTF-8",)),
+    "broken TOML": ("run", CONFIG, content(b"[run\nname ="), ("not valid TOML", "line 1")),
+    "unknown key": ("run", CONFIG, replaced("rounds =", "roundz ="), ("roundz", "mean rounds")),
+    "wrong type": ("run", CONFIG, replaced("rounds = 20", 'rounds = "20"'), ("rounds", "whole")),
+    "negative": ("run", CONFIG, replaced("rounds = 20", "rounds = -3"), ("rounds", "at least 1")),
+    "huge": ("run", CONFIG, replaced("rounds = 20", f"rounds = 1{'0' * 30}"), ("at most",)),
+    "not a number": (
+        "check",
+        CONFIG,
+        replaced("learning_rate = 0.05", "learning_rate = nan"),
+        ("learning_rate", "above 0"),
+    ),
+    "another source": (
+        "check",
+        CONFIG,
+        replaced('source = "files"', 'source = "hart"'),
+        ("data.source", '"heart"'),
+    ),
+    "no label column": (
+        "check",
+        CONFIG,
+        replaced('label = "num"', 'label = "ill"'),
+        ("cleveland.csv", "'ill'", "age"),
+    ),
+    "no table": ("check", TABLE, lambda file: file.unlink(), ("Hungary", "hungary.csv")),
+    "a folder for a table": ("check", TABLE, in_the_way, ("hungary.csv", "directory")),
+    "empty table": ("check", TABLE, content(b""), ("hungary.csv", "empty")),
+    "NaN": ("check", TABLE, line(2, lambda row: "NaN" + row[2:]), ("line 2, column age",)),
+    "a word": ("check", TABLE, line(2, lambda row: "old" + row[2:]), ("line 2", "'old'")),
+    "infinite": ("check", TABLE, line(2, lambda row: "inf" + row[2:]), ("line 2", "finite")),
+    "too many fields": (
+        "check",
+        TABLE,
+        line(3, lambda row: row.strip() + ",1\n"),
+        ("line 3", "found 15, expected 14"),
+    ),
+    "latin-1": (
+        "check",
+        TABLE,
+        lambda file: file.write_bytes(file.read_bytes() + b"\xe9"),
+        ("hungary.csv", "not UTF-8", "Export it"),
+    ),
+    "truncated Parquet": ("check", TABLE, as_parquet, ("hungary.parquet", "not a Parquet file")),
+    "no run to report": ("report p", "", None, ("p: ", "no folder of a finished run")),
+    "no run to compare": ("compare done p", "", None, ("p: ", "no folder of a finished run")),
+    "one run to compare": ("compare done done", "", None, ("two different runs",)),
+    "nothing to resume": ("resume done", "", None, ("done: ", "a finished run")),
+    "damaged metrics": ("report done", "done/metrics.json", content(b"{}"), ("metrics.json",)),
+    "odd metrics": (
+        "report done",
+        "done/metrics.json",
+        content(b'{"encryption": [1]}'),
+        ("metrics.json",),
+    ),
+    "damaged rounds": (
+        "report done",
+        "done/rounds.jsonl",
+        lambda file: file.write_bytes(file.read_bytes()[:-20]),
+        ("rounds.jsonl, line 8",),
+    ),
+    "edited config of a run": (
+        "report done",
+        "done/config.toml",
+        replaced("rounds =", "roundz ="),
+        ("done/config.toml", "roundz"),
+    ),
+    "a file for results": ("demo --out p/config.toml", "", None, ("not a folder", "--out")),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line_that_names_it(workplace, mistake):
+    words, file, change, expected = MISTAKES[mistake]
+    if change is not None:
+        change(workplace / file)
+    arguments = words.split()
+    result = invoke(*arguments, *([CONFIG] if arguments in (["run"], ["check"]) else []))
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 2
+    assert result.stderr.startswith("securefair: ")
+    assert result.stderr.count("\n") == 1
+    for part in expected:
+        assert part in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_run_whose_data_changed_is_not_gone_on_with(workplace, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("securefair.run_folder.write_json_lines", full)
+    stopped = invoke("run", CONFIG, *QUICK, "--out", "out")
+    assert stopped.exit_code == 2
+    assert stopped.stderr.endswith("securefair resume out\n")
+    monkeypatch.undo()
+    monkeypatch.chdir(workplace)
+    table = workplace / TABLE
+    original = table.read_bytes()
+    line(2, lambda row: "61" + row[2:])(table)
+    refused = invoke("resume", "out")
+    assert refused.exit_code == 2
+    assert "the data changed" in refused.stderr
+    table.write_bytes(original)
+    assert invoke("resume", "out").exit_code == 0
+    for name in ("metrics.json", "rounds.jsonl", "ledger.json", "traffic.json"):
+        assert (workplace / "out" / name).read_bytes() == (workplace / "done" / name).read_bytes()
+
+
+def test_an_interrupted_encrypted_run_goes_on_to_equal_metrics(tmp_path):
+    """Ctrl-C in the middle of encrypted rounds, in a real process."""
+    options = ("demo", "--rounds", "2", "--seeds", "1")
+    with subprocess.Popen(
+        command(*options, "--out", "out"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            for text in process.stdout:
+                if text.startswith("VPDL: round 1 of 2"):
+                    break
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=TIMEOUT)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert errors == (
+        "securefair: Interrupted. Go on from the last finished round: securefair resume out\n"
+    )
+    resumed = securefair("resume", "out", "--json", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout)["algorithm"] == "cycle"  # nothing but JSON on stdout
+    whole = securefair(*options, "--out", "whole", cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    first, second = (tmp_path / name / "metrics.json" for name in ("out", "whole"))
+    assert first.read_bytes() == second.read_bytes()
