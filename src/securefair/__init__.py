@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from securefair.callbacks import Callback, MlflowLogger, TensorBoardLogger
     from securefair.circuit.planner import ExchangePlan, plan_exchange
     from securefair.circuit.wish import HeadBounds, Wish
-    from securefair.collaboration import Collaboration
+    from securefair.collaboration import Collaboration, DisclosureLimits
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.errors import SecureFairError
     from securefair.exchange import Opened, Student, Teacher
+    from securefair.fairness.reputation import ReputationRule
     from securefair.library import Result, collaborate
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
     from securefair.model.modules import Quadratic
+    from securefair.model.training import OptimizerConfig
     from securefair.participant import ModelConfig, Participant
 
 __version__ = "0.1.0"
@@ -46,16 +48,19 @@ __version__ = "0.1.0"
 __all__ = [
     "Callback",
     "Collaboration",
+    "DisclosureLimits",
     "ExchangePlan",
     "HeadBounds",
     "LinearHead",
     "MlflowLogger",
     "ModelConfig",
     "Opened",
+    "OptimizerConfig",
     "Participant",
     "ParticipantData",
     "Quadratic",
     "QuadraticHead",
+    "ReputationRule",
     "Result",
     "Samples",
     "SecureFairError",
@@ -71,16 +76,19 @@ __all__ = [
 _HOME = {
     "Callback": "callbacks",
     "Collaboration": "collaboration",
+    "DisclosureLimits": "collaboration",
     "ExchangePlan": "circuit.planner",
     "HeadBounds": "circuit.wish",
     "LinearHead": "model.heads",
     "MlflowLogger": "callbacks",
     "ModelConfig": "participant",
     "Opened": "exchange",
+    "OptimizerConfig": "model.training",
     "Participant": "participant",
     "ParticipantData": "data.dataset",
     "Quadratic": "model.modules",
     "QuadraticHead": "model.heads",
+    "ReputationRule": "fairness.reputation",
     "Result": "library.result",
     "Samples": "data.dataset",
     "SecureFairError": "errors",

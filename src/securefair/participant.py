@@ -54,11 +54,20 @@ KEPT_ROUNDS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """A participant's own model and how it trains; models may differ between participants."""
+    """A participant's own model and how it trains; models may differ between participants.
+
+    Attributes:
+        kind: of the model.
+        hidden: units of a quadratic head.
+        network: which, where the kind is "network".
+        optimizer: of every step.
+        local_epochs: of training alone, before the first round.
+        batch_size: of these epochs; None for full batches.
+    """
 
     kind: ModelKind = "quadratic"
     hidden: int = 16
-    network: str | None = None  # which, where the kind is "network"
+    network: str | None = None
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = 40
     batch_size: int | None = None

@@ -72,8 +72,12 @@ class Samples:
 class ParticipantData:
     """One participant's name, training samples and held-out samples.
 
-    `test` is only ever scored. `validation` is held out too, but algorithms may decide by it:
-    CFFL scores the peers' models on it, DPFL chooses collaborators and checkpoints.
+    Attributes:
+        name: of the participant.
+        train: what its model learns from.
+        test: only ever scored.
+        validation: held out too, but algorithms may decide by it: CFFL scores the peers' models
+            on it, DPFL chooses collaborators and checkpoints.
     """
 
     name: str

@@ -118,6 +118,6 @@ def _of(kind: type[T], where: str, given: T | None) -> T:
             "this argument is of another type",
             where=where,
             found=type(given).__name__,
-            expected=f"{kind.__module__}.{kind.__name__}",
+            expected=f"securefair.{kind.__name__}",
         )
     return given

@@ -74,7 +74,16 @@ class Head(nn.Module, ABC):
 
 
 class LinearHead(Head):
-    """z = W x + b, softmax regression: under encryption, sums with cleartext weights only."""
+    """z = W x + b, softmax regression: under encryption, sums with cleartext weights only.
+
+    Args:
+        features: d, at least 1.
+        classes: M, at least 2.
+        generator: of the initial parameters.
+
+    Raises:
+        ModelError: a size is too small.
+    """
 
     def __init__(self, features: int, classes: int, generator: torch.Generator) -> None:
         super().__init__(features, classes)
@@ -101,6 +110,15 @@ class QuadraticHead(Head):
     a must stay away from 0, where folding would divide by it: a = f + (a0 - f) exp(rho), with the
     floor f = 1/32, a0 = 0.25 and rho learned from 0. It is positive without loss, since W2
     carries the sign, and weight decay pulls it back to a0 rather than to some arbitrary number.
+
+    Args:
+        features: d, at least 1.
+        hidden: units of the layer, at least 1.
+        classes: M, at least 2.
+        generator: of the initial parameters.
+
+    Raises:
+        ModelError: a size is too small.
     """
 
     def __init__(
@@ -153,7 +171,14 @@ def build_head(kind: HeadKind, features: int, hidden: int, classes: int, seed: i
     """A freshly initialised head; equal arguments give equal parameters.
 
     Weights and biases are uniform within 1/sqrt(inputs of their layer), as torch initialises
-    linear layers. `hidden` is ignored by the linear head.
+    linear layers.
+
+    Args:
+        kind: "linear" or "quadratic".
+        features: d, width of the features.
+        hidden: units of the quadratic layer; the linear head ignores it.
+        classes: M, width of the logits.
+        seed: of the initial parameters.
 
     Raises:
         ModelError: unknown kind, or a size that is too small.

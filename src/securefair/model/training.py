@@ -27,6 +27,12 @@ from securefair.model.losses import approximate_kl
 class OptimizerConfig:
     """Stochastic gradient descent with momentum.
 
+    Attributes:
+        learning_rate: step size.
+        momentum: share of the last step that is kept, in [0, 1).
+        weight_decay: L2 penalty.
+        clip_norm: largest norm of the whole gradient, before momentum; None: no clipping.
+
     Raises:
         ConfigError: a rate that is not positive, a momentum outside [0, 1), a negative decay.
     """
@@ -34,7 +40,7 @@ class OptimizerConfig:
     learning_rate: float = 0.05
     momentum: float = 0.9
     weight_decay: float = 1e-3
-    clip_norm: float | None = 5.0  # of the whole gradient, before momentum; None: no clipping
+    clip_norm: float | None = 5.0
 
     def __post_init__(self) -> None:
         for name, accepted, expected in (
