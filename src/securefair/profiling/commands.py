@@ -20,6 +20,7 @@ from securefair.profiling.options import (
     PrecisionOption,
     ReleaseOption,
     SamplesOption,
+    WeightBitsOption,
 )
 
 app = typer.Typer(
@@ -52,6 +53,7 @@ def head(
     flooding_bits: FloodingOption = options.FLOODING_BITS,
     precision: PrecisionOption = options.PRECISION,
     feature_norm: NormOption = None,
+    weight_bits: WeightBitsOption = options.WEIGHT_BITS,
     backend: EngineOption = "rns",
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 5,
@@ -78,6 +80,7 @@ def head(
         flooding_bits=flooding_bits,
         precision=precision,
         feature_norm=feature_norm,
+        weight_bits=weight_bits,
     )
     measured = profile_head(wish, backend=backend, threads=threads, repeats=repeats)
     if json:

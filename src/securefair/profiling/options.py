@@ -28,11 +28,14 @@ NormOption = Annotated[
     float | None,
     typer.Option(help="Largest Euclidean norm of a sample (default: sqrt of the features)."),
 ]
+WeightBitsOption = Annotated[
+    int, typer.Option(help="Bits of the largest weight: fewer need a smaller modulus.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096
 RELEASE, BASIS, NUMBERS = "projection", "public", 64
-FLOODING_BITS, PRECISION = 30, 2.0**-10
+FLOODING_BITS, PRECISION, WEIGHT_BITS = 30, 2.0**-10, 12
 
 
 def wish_of(
@@ -47,6 +50,7 @@ def wish_of(
     flooding_bits: int,
     precision: float,
     feature_norm: float | None,
+    weight_bits: int = WEIGHT_BITS,
 ) -> Wish:
     """The wish that options spell out; the planner judges it."""
     from securefair.circuit.wish import Basis, HeadBounds, Release, Wish
@@ -61,6 +65,7 @@ def wish_of(
         q=q,
         flooding_bits=flooding_bits,
         precision=precision,
+        weight_bits=weight_bits,
         bounds=HeadBounds(feature_norm=feature_norm),
     )
 

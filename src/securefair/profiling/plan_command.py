@@ -20,6 +20,7 @@ from securefair.profiling.options import (
     PrecisionOption,
     ReleaseOption,
     SamplesOption,
+    WeightBitsOption,
 )
 
 
@@ -34,6 +35,7 @@ def plan(
     flooding_bits: FloodingOption = options.FLOODING_BITS,
     precision: PrecisionOption = options.PRECISION,
     feature_norm: NormOption = None,
+    weight_bits: WeightBitsOption = options.WEIGHT_BITS,
     model: Annotated[
         Path | None,
         typer.Option(help="Cost model of `profile scale --out`; estimates a collaboration."),
@@ -74,6 +76,7 @@ def plan(
         flooding_bits=flooding_bits,
         precision=precision,
         feature_norm=feature_norm,
+        weight_bits=weight_bits,
     )
     try:
         report = report_plan(plan_exchange(wish))

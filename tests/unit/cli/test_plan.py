@@ -34,9 +34,10 @@ def test_a_plan_is_printed_as_json():
 def test_options_reach_the_plan():
     result = call(
         *("plan", *SMALL, "--release", "projection", "--basis", "student", "--flooding-bits", "31"),
-        *("--precision", "0.01", "--feature-norm", "1.5", "--json"),
+        *("--precision", "0.01", "--feature-norm", "1.5", "--weight-bits", "9", "--json"),
     )
     wish = json.loads(result.stdout)["wish"]
+    assert wish["weight_bits"] == 9
     assert (wish["basis"], wish["flooding_bits"], wish["precision"]) == ("student", 31, 0.01)
     assert wish["bounds"]["feature_norm"] == 1.5
     assert (wish["features"], wish["hidden"], wish["classes"], wish["samples"]) == (6, 3, 2, 40)
