@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from securefair.config import (
     BinaryColumn,
@@ -260,12 +260,21 @@ def participant_of(
     """
     if isinstance(data, ParticipantData):
         data = (data.train, data.test)
-    if isinstance(data, tuple) and len(data) == 2 and not hasattr(data[0], "dtype"):
+    if are_two_data_sets(data):
         train = samples_of(data[0], where=f"{name}, training", feature_range=feature_range)
         test = samples_of(data[1], where=f"{name}, test", feature_range=feature_range)
         return ParticipantData(name, train, test)
     samples = samples_of(data, where=name, feature_range=feature_range)
     return hold_out(name, samples, test_fraction, seed)
+
+
+def are_two_data_sets(data: object) -> TypeGuard[tuple[object, object]]:
+    """Whether a pair is (training, test) rather than the arrays (features, labels) of one."""
+    return (
+        isinstance(data, tuple)
+        and len(data) == 2
+        and not any(hasattr(part, "dtype") for part in data)  # a table of features has dtypes
+    )
 
 
 def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:

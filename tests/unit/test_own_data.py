@@ -281,6 +281,30 @@ class TestCode:
         assert "NUM_CLIENTS" in message
 
 
+class Frame:
+    """As a data frame: columns with dtypes, no dtype of its own."""
+
+    def __init__(self, values):
+        self.values, self.dtypes = values, [values.dtype] * values.shape[1]
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, column):
+        raise KeyError(column)
+
+
+def test_a_data_frame_and_its_labels_are_one_data_set():
+    x, y = np.linspace(-1, 1, 24).reshape(12, 2), np.arange(12) % 2
+    own = participant_of("a", (Frame(x), y), test_fraction=1 / 3, seed=0)
+    assert (len(own.train), len(own.test)) == (8, 4)
+    held = np.concatenate([own.train.features, own.test.features])
+    np.testing.assert_array_equal(np.sort(held, axis=0), x)
+
+
 def test_a_pair_of_arrays_is_one_data_set_and_a_pair_of_pairs_is_two():
     x, y = np.zeros((12, 2)), np.arange(12) % 2
     one = participant_of("a", (x, y), test_fraction=1 / 3, seed=0)

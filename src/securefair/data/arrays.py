@@ -115,20 +115,21 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
         DataError: it is neither, has no samples, or their shapes differ.
     """
     if isinstance(data, tuple) and len(data) == 2:
-        return _array(data[0]), _array(data[1])
+        return _array(data[0], where), _array(data[1], where)
     if isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
         raise DataError(
             "this is no data set",
             where=where,
             found=type(data).__name__,
             expected="(features, labels), or samples by number as torch's map-style data sets",
+            hint="Give the data set of this loader" if hasattr(data, "dataset") else None,
         )
     features, labels = [], []
     for at in range(len(data)):
         match _sample(data, at, where):
             case (x, y):
-                features.append(_array(x))
-                labels.append(_array(y).reshape(-1))
+                features.append(_array(x, f"{where}, sample {at}"))
+                labels.append(_array(y, f"{where}, sample {at}").reshape(-1))
             case other:
                 count = f" of {len(other)}" if isinstance(other, tuple | list) else ""
                 raise DataError(
@@ -156,10 +157,13 @@ def _sample(data: IndexedDataset, at: int, where: str) -> object:
         ) from error
 
 
-def _array(values: object) -> NDArray[np.generic]:
+def _array(values: object, where: str) -> NDArray[np.generic]:
     """Numbers that may be a tensor with a gradient, or on another device."""
     detach = getattr(values, "detach", None)
-    return np.asarray(values if detach is None else detach().cpu())
+    try:
+        return np.asarray(values if detach is None else detach().cpu())
+    except ValueError as error:  # rows of different length
+        raise DataError("this is no array", where=where, found=str(error)) from error
 
 
 def _features(features: NDArray[np.generic], where: str) -> NDArray[np.float64]:

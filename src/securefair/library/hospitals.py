@@ -11,7 +11,7 @@ from torch import nn
 from securefair.config import RunConfig
 from securefair.data import ParticipantData, Samples, arrays_of
 from securefair.errors import ConfigError, DataError
-from securefair.own_data import participant_of
+from securefair.own_data import are_two_data_sets, participant_of
 
 EXTRACTED_AT_ONCE = 256
 """Samples that go through an extractor together."""
@@ -87,7 +87,7 @@ def _extracted(given: object, extractor: nn.Module, name: str) -> object:
     """The same data sets with the extractor's features in the place of samples."""
     if isinstance(given, ParticipantData):
         given = (given.train, given.test)
-    if isinstance(given, tuple) and len(given) == 2 and not hasattr(given[0], "dtype"):
+    if are_two_data_sets(given):
         return tuple(_features(part, extractor, name) for part in given)
     return _features(given, extractor, name)
 

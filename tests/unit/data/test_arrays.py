@@ -10,6 +10,20 @@ X = np.array([[0.5, -1.0], [0.25, 1.0], [0.0, 0.0]])
 Y = np.array([0, 1, 1])
 
 
+class Loader:
+    """As torch's DataLoader: batches, and the data set behind them."""
+
+    dataset = ()
+
+
+class Broken:
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        raise OSError(f"no file {index}")
+
+
 class Listed:
     """A map-style data set without torch."""
 
@@ -29,6 +43,7 @@ class Listed:
         (X, Y),
         (X.tolist(), Y.tolist()),
         (torch.tensor(X), torch.tensor(Y)),
+        (torch.tensor(X, requires_grad=True), torch.tensor(Y)),
         (X, Y.astype(float)),
         (X, Y[:, None]),
         (X[:, :, None], Y),
@@ -38,7 +53,15 @@ class Listed:
         Listed(*((x, y) for x, y in zip(X, Y, strict=True))),
     ],
     ids=[
-        *("arrays", "lists", "tensors", "float labels", "column of labels", "more dimensions"),
+        *(
+            "arrays",
+            "lists",
+            "tensors",
+            "tensor with gradient",
+            "float labels",
+            "column of labels",
+            "more dimensions",
+        ),
         *("samples", "data set", "FLamby's shapes", "no torch"),
     ],
 )
@@ -78,6 +101,12 @@ def test_classes_may_be_more_than_occur():
         (Listed(([0.0], 0), ([0.0, 1.0], 0)), ("differ in shape",)),
         ({"x": 1}, ("no data set", "dict")),
         (7, ("no data set", "int")),
+        (Loader(), ("no data set", "Loader", "Give the data set of this loader")),
+        (Broken(), ("sample 0", "failed with OSError: no file 0")),
+        (Listed((X[0], 0, "a.png")), ("sample 0", "no pair", "tuple of 3")),
+        (([[0.0], [0.0, 1.0]], [0, 1]), ("no array",)),
+        (([["0"]], [["ill"]]), ("features are not numbers",)),
+        (([[0.0]], ["ill"]), ("not one class number", "Number the classes from 0")),
     ],
 )
 def test_what_cannot_be_used_is_named(data, words):
