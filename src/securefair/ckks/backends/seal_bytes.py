@@ -76,11 +76,15 @@ class Pipe:
         return self.path
 
 
-def unwrap(data: bytes) -> bytes:
+def unwrap(data: bytes, largest: int | None = None) -> bytes:
     """Header off, decompressed.
 
+    Args:
+        data: a serialised object.
+        largest: bytes of what is expected, if that is known; MAX_BODY_BYTES otherwise.
+
     Raises:
-        EncryptionError: not a SEAL object, or one that decompresses to more than MAX_BODY_BYTES.
+        EncryptionError: not a SEAL object, or one that decompresses to more.
     """
     if len(data) < _HEADER.size:
         raise EncryptionError("a SEAL object is truncated", found=f"{len(data)} bytes")
@@ -90,18 +94,18 @@ def unwrap(data: bytes) -> bytes:
     body = data[_HEADER.size :]
     if compression == _PLAIN:
         return body
-    return _inflated(body)
+    return _inflated(body, MAX_BODY_BYTES if largest is None else largest)
 
 
-def _inflated(body: bytes) -> bytes:
+def _inflated(body: bytes, largest: int) -> bytes:
     reader, pieces, size = zstandard.ZstdDecompressor().stream_reader(body), [], 0
     try:
         while piece := reader.read(_PIECE):
             pieces.append(piece)
             size += len(piece)
-            if size > MAX_BODY_BYTES:
+            if size > largest:
                 raise EncryptionError(
-                    "a SEAL object is too large", expected=f"at most {MAX_BODY_BYTES} bytes"
+                    "a SEAL object is too large", expected=f"at most {largest} bytes"
                 )
     except zstandard.ZstdError as error:
         raise EncryptionError("a SEAL object cannot be decompressed", found=str(error)) from error
@@ -180,6 +184,12 @@ def read_relinearization_key(body: bytes) -> Residues:
             values, offset = _values(body, offset + _CIPHERTEXT.size)
             keys.append(values.reshape(polys, limbs, n))
         return np.stack(keys)
+
+
+def seeded_key_bytes(shape: tuple[int, int, int]) -> int:
+    """Length of the body of a seeded key for s^2, (digits, limbs, N), headers generously."""
+    digits, limbs, n = shape
+    return digits * (8 * limbs * n + 1024) + 1024
 
 
 def read_seeded_key(

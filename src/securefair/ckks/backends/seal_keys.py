@@ -18,6 +18,7 @@ from securefair.ckks.backends.seal_bytes import (
     read_ciphertext,
     read_plaintext,
     read_seeded_key,
+    seeded_key_bytes,
     unwrap,
     write_ciphertext,
 )
@@ -213,8 +214,8 @@ def seeded_relinearization_key(
     """First polynomials (digits, limbs with the special prime, N) and seeds (digits, 64) of a
     peer's relinearisation key; None where the plan lists none.
 
-    Residues are still to be compared with their primes, and seeds to be expanded: SEAL does both,
-    but ten times slower than the kernels, and its Python surface can only save the result.
+    Residues are still to be compared with their primes, and seeds to be expanded. SEAL would do
+    both, but one seed block after the other, and hand the result out compressed.
 
     Raises:
         EncryptionError: not a seeded key of these parameters.
@@ -224,7 +225,7 @@ def seeded_relinearization_key(
     params = context.params
     level = struct.pack("<4Q", *context.seal.key_parms_id())
     shape = (params.limbs, params.limbs + 1, params.ring_degree)
-    first, seeds = read_seeded_key(unwrap(data), level, shape)
+    first, seeds = read_seeded_key(unwrap(data, seeded_key_bytes(shape)), level, shape)
     if (first >> np.uint64(8 * wire.WORD)).any():
         raise EncryptionError("a relinearisation key holds a residue of more than 32 bits")
     return first.astype(np.uint32), seeds

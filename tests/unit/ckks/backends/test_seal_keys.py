@@ -1,9 +1,11 @@
 import math
+import struct
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+import zstandard
 
 from securefair.ckks import rules
 from securefair.ckks.backends import kernels, seal_keys, wire
@@ -138,7 +140,7 @@ def test_seeded_keys_of_other_parameters_are_refused():
 
 def test_a_key_whose_masks_come_from_no_seed_is_refused(keys):
     whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
-    with pytest.raises(EncryptionError, match="seeded"):
+    with pytest.raises(EncryptionError, match="too large"):  # twice the size
         seal_keys.seeded_relinearization_key(CONTEXT, CONTEXT.pipe.serialized(whole))
 
 
@@ -155,6 +157,14 @@ def test_every_byte_of_a_seeded_key_but_residues_and_seeds_is_given(keys):
         data[place] ^= 1
         with pytest.raises(EncryptionError):
             seal_keys.seeded_relinearization_key(CONTEXT, wrap(bytes(data)))
+
+
+def test_a_key_that_inflates_beyond_its_parameters_is_refused_early(keys):
+    plain = unwrap(keys[1].relinearization)
+    packed = zstandard.ZstdCompressor().compress(plain + bytes(1 << 24))
+    header = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 2, 0, 16 + len(packed))
+    with pytest.raises(EncryptionError, match="too large"):
+        seal_keys.seeded_relinearization_key(CONTEXT, header + packed)
 
 
 def test_wide_residues_of_a_key_are_refused(keys):
