@@ -2,7 +2,7 @@
 
 The model, for d ciphertexts of p polynomials with L limbs of N residues (engine.md's layout):
 
-    linear H x d      H d p L N multiply-adds
+    linear H x d      H d p L N multiply-adds; of a network only the products there are
     square            3 d L N multiply-adds; other products 4 L N each
     transform         N/2 log2 N multiply-adds, one a butterfly
     relinearise       a digit for every limb: L transforms back, L^2 forth, 2 L (L + 1) N
@@ -11,7 +11,7 @@ The model, for d ciphertexts of p polynomials with L limbs of N residues (engine
     encryption of 0   made one prime higher: 5 (L + 1) transforms
     expand a seed     d L N residues from a hash; no multiply-adds
 
-Operations that no answer of a head takes have no cost here.
+Operations that no answer takes have no cost here.
 
 Bytes: every operation reads its inputs once and writes its output once, four bytes a residue; no
 credit for what stays in a cache, no charge for what is read again.
@@ -77,11 +77,14 @@ def _once(step: Step) -> Cost:
             expanded = written // 2
             read = written // 2
         case "linear":
-            multiply_adds = step.inputs[0].count * written
+            products = step.products or step.inputs[0].count * count
+            multiply_adds = products * out.polys * limbs * n
         case "add" | "subtract":
             multiply_adds = written
         case "square":
             multiply_adds = written  # c0^2, c0 c1, c1^2
+        case "square_sums":
+            multiply_adds = 3 * step.inputs[0].count * limbs * n
         case "multiply" | "outer":
             multiply_adds = 4 * count * limbs * n
         case "inner":

@@ -27,9 +27,13 @@ def plan_table(report: PlanReport) -> RenderableType:
 
 
 def shape(wish: Wish) -> str:
-    """The head's layers: "512 -> 64 -> 10"."""
-    layers = [wish.features, *([wish.hidden] if wish.hidden else []), wish.classes]
-    return " -> ".join(count(width) for width in layers)
+    """The model's layers: "head 512 -> 64 -> 10"."""
+    if wish.network:
+        widths = (wish.features, *(promise.values for promise in wish.network))
+    else:
+        widths = (wish.features, *((wish.hidden,) if wish.hidden else ()), wish.classes)
+    kind = "network" if wish.network else "head"
+    return f"{kind} " + " -> ".join(count(width) for width in widths)
 
 
 def _parameters(r: PlanReport) -> list[tuple[str, str]]:
@@ -38,7 +42,7 @@ def _parameters(r: PlanReport) -> list[tuple[str, str]]:
     filled = percent(wish.samples / (r.blocks * r.slots), 0)
     bits = ", ".join(f"{p.bit_length()}" for p in r.primes)
     return [
-        ("Exchange", f"{count(wish.samples)} samples, head {shape(wish)}"),
+        ("Exchange", f"{count(wish.samples)} samples, {shape(wish)}"),
         ("Release", wish.release + chosen),
         ("Ring degree", f"{count(r.ring_degree)}; {plural(r.blocks, 'block')}, {filled} filled"),
         ("Limbs", f"{len(r.primes)} of {bits} bits, special {r.special_prime.bit_length()} bits"),
@@ -104,7 +108,11 @@ def _disclosure(r: PlanReport) -> list[tuple[str, str]]:
     told = r.disclosure
     return [
         ("Numbers", count(told.numbers)),
-        ("of the head's parameters", _share(told.numbers, told.model_parameters)),
+        *(
+            [("of the head's parameters", _share(told.numbers, told.model_parameters))]
+            if told.model_parameters
+            else []
+        ),
         ("of all logits (samples times classes)", _share(told.numbers, told.all_logits)),
     ]
 

@@ -68,12 +68,13 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         numbers: released by an answer.
-        model_parameters: of the teacher's head; as many numbers could determine it.
+        model_parameters: of the teacher's model; as many numbers could determine it. None for a
+            network, whose wish does not tell how often it uses a weight.
         all_logits: what the release `logits` would disclose, samples times classes.
     """
 
     numbers: int
-    model_parameters: int
+    model_parameters: int | None
     all_logits: int
 
 
@@ -160,8 +161,10 @@ def planned_step(step: Step) -> PlannedStep:
     )
 
 
-def model_parameters(wish: Wish) -> int:
+def model_parameters(wish: Wish) -> int | None:
     """Numbers that training changes in a head of that shape (`Head.parameter_count`)."""
+    if wish.network:
+        return None
     d, hidden, classes = wish.features, wish.hidden, wish.classes
     if not hidden:
         return classes * (d + 1)

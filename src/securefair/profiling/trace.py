@@ -18,6 +18,7 @@ from securefair.profiling.observe import observed
 
 _STAGES = {
     "load": "expand",
+    "square_sums": "square",
     "add": "add_blocks",
     "subtract": "add_blocks",
     "multiply": "products",
@@ -38,6 +39,7 @@ class Step:
         inputs, output: public facts of the ciphertexts; of the last time where sums grow.
         coefficients: how many coefficients leave; None where whole ciphertexts do, or nothing.
         times: how often, once a block for most.
+        products: of a sparse linear map, of a weight and a ciphertext; None where it is dense.
     """
 
     stage: str
@@ -46,6 +48,7 @@ class Step:
     output: CipherMeta
     coefficients: int | None
     times: int
+    products: int | None = None
 
 
 def stage_name(operation: str, arguments: Sequence[object], specs: Sequence[AffineSpec]) -> str:
@@ -59,6 +62,10 @@ def stage_name(operation: str, arguments: Sequence[object], specs: Sequence[Affi
 def trace(plan: ExchangePlan) -> tuple[Step, ...]:
     """The steps of an answer in order, equal ones of different blocks counted together."""
     seen: dict[tuple[object, ...], Step] = {}
+    products = {
+        f"linear{place}": promise.multiply_adds
+        for place, promise in enumerate(plan.wish.network, start=1)
+    }
 
     def write_down(operation: str, method: Any, *arguments: Any, **keywords: Any) -> Any:
         result = method(*arguments, **keywords)
@@ -67,7 +74,7 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
         if isinstance(result, Released) and result.coefficients is not None:
             coefficients = len(result.coefficients)
         stage = stage_name(operation, arguments, plan.specs)
-        step = Step(stage, operation, inputs, result.meta, coefficients, 1)
+        step = Step(stage, operation, inputs, result.meta, coefficients, 1, products.get(stage))
         shapes = [meta.residue_shape for meta in (*inputs, result.meta)]
         if shapes == [result.meta.residue_shape] * 2 and operation == "rescale":
             return result  # nothing to come down from

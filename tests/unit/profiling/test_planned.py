@@ -7,9 +7,12 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import HeadBounds, Wish
 from securefair.ckks.security import MAX_LOG_QP
+from securefair.compilation import promises_by_shape
 from securefair.model.heads import build_head
-from securefair.profiling.plan_tables import plan_table
+from securefair.model.networks import fold, small_network
+from securefair.profiling.plan_tables import plan_table, shape
 from securefair.profiling.planned import model_parameters, report_plan
 
 EXCHANGES = [
@@ -67,3 +70,26 @@ def test_tables_fit_eighty_columns(wish, changes):
     assert "head's parameters" in text
     assert ("Query" in text) == (changes["release"] in ("loss", "class_sums"))
     assert ("Basis, once" in text) == (changes.get("basis") == "student")
+
+
+def test_a_network_counts_the_products_there_are():
+    """A wish tells neither kernels nor how often they are used, so nothing of parameters."""
+    promises = promises_by_shape(fold(small_network("digits-8", 10, seed=0)), weight_bits=12)
+    wish = Wish(
+        features=64,
+        hidden=0,
+        classes=10,
+        samples=100,
+        q=32,
+        bounds=HeadBounds(logit=promises[-1].bound),
+        network=promises,
+    )
+    plan = plan_exchange(wish)
+    report = report_plan(plan)
+    stages = {step.stage: step for step in report.steps}
+    assert {"linear1", "square", "linear2"} <= stages.keys()
+    first, row = stages["linear1"], 2 * plan.params.limbs * plan.params.ring_degree
+    assert first.work.multiply_adds == promises[0].multiply_adds * row
+    assert promises[0].multiply_adds == 6 * 22 * 22  # of 24 x 24 places, those on the image
+    assert report.disclosure.model_parameters is None
+    assert "64 -> 96 -> 10" in shape(wish)
