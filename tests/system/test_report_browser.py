@@ -236,7 +236,7 @@ def test_play_runs_through_the_rounds(page):
     assert heat(page)[1] == f"Round {ROUNDS} of {ROUNDS}"
 
 
-@pytest.mark.parametrize("width", [320, 360, 800])
+@pytest.mark.parametrize("width", [320, 360, 800, 1280])
 def test_nothing_is_wider_than_the_screen(page, width):
     page.command(
         "Emulation.setDeviceMetricsOverride",
