@@ -33,6 +33,7 @@ def test_a_written_run_reads_back(result, tmp_path):
     html = page.read_text(encoding="utf-8")
     assert "three-hospitals" in html
     assert "South" in html
+    assert "The data came from code" in html
     run = read_run(page.parent)
     assert run.config.run.name == run.outcome.result.name == "three-hospitals"
     assert run.outcome.rounds == result.outcome.rounds
