@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from securefair.errors import ConfigError, ModelError
-from securefair.gossip.sketch import error_bound, sketch, unit, unit_sketch
+from securefair.gossip.sketch import error_bound, hadamard, sketch, unit, unit_sketch
 
 
 def pair(dimension, cosine, shape, seed=0):
@@ -114,3 +114,15 @@ def test_the_error_bound_is_that_of_gaussians():
     assert error_bound(10**6, 8192, 1e-6) == pytest.approx(0.0595, abs=1e-4)
     with pytest.raises(ConfigError, match="failure"):
         error_bound(10**6, 8192, 0.0)
+
+
+@pytest.mark.parametrize("log2_size", range(4, 17))
+def test_factors_multiply_to_the_matrix_of_hadamard(log2_size):
+    """Every size has other factors; two rows are enough to tell all of them."""
+    size = 1 << log2_size
+    places = np.random.default_rng(log2_size).integers(size, size=2)
+    rows = np.zeros((2, size), dtype=np.float32)
+    rows[[0, 1], places] = 1.0
+    popcounts = np.array([[(int(p) & k).bit_count() for k in range(size)] for p in places])
+    expected = np.where(popcounts % 2, -1.0, 1.0) / np.sqrt(size)
+    np.testing.assert_allclose(hadamard(rows), expected, rtol=1e-5)
