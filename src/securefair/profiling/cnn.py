@@ -26,10 +26,10 @@ from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import StudentKeys
-from securefair.compilation import compile_network, segments
+from securefair.compilation import compile_network, compiled_network, segments
 from securefair.metrics import accuracy
-from securefair.model.linear_maps import SumPool
-from securefair.model.quantized_network import quantize_network_at
+from securefair.model.folded_network import CHUNK
+from securefair.model.quantized_network import QuantizedNetwork
 from securefair.profiling.cnn_task import CnnTask
 from securefair.profiling.head import Machine, describe_machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
@@ -195,15 +195,10 @@ def _opened(plan: ExchangePlan, keys: StudentKeys, released: Released) -> Logits
 
 def _quality(task: CnnTask, found: Logits) -> dict[str, Any]:
     """How good the opened logits are, against labels and against both clear networks."""
-    plan, network, tested = task.plan, task.network, task.tested
-    images = task.images.astype(np.float64)
-    scales = [
-        promise.log2_scale
-        for segment, promise in zip(segments(network), plan.wish.network, strict=True)
-        if not isinstance(segment.map, SumPool)
-    ]
-    rounded = quantize_network_at(network, scales).clear(images)
-    clear = network.clear(images[:tested]).argmax(axis=1)
+    plan, tested = task.plan, task.tested
+    compiled = compiled_network(task.network, plan.wish.network)
+    rounded, beyond = _rounded(task, compiled.quantized)
+    clear = task.network.clear(task.images[:tested].astype(np.float64)).argmax(axis=1)
     opened = found[:tested].argmax(axis=1)
     return {
         "test_images": tested,
@@ -212,25 +207,25 @@ def _quality(task: CnnTask, found: Logits) -> dict[str, Any]:
         "agreement": float(np.mean(clear == opened)),
         "max_abs_error": float(np.abs(found - rounded).max()),
         "error_bound": plan.error_bound,
-        "beyond_bounds": _beyond(task, images),
+        "beyond_bounds": beyond,
     }
 
 
-def _beyond(task: CnnTask, images: Logits) -> float:
-    """Share of images that exceed a promised bound anywhere."""
-    layers, parts = task.network.layers, segments(task.network)
+def _rounded(task: CnnTask, network: QuantizedNetwork) -> tuple[Logits, float]:
+    """Logits of the rounded network, and the share of images beyond a promised bound."""
     bounds = {
         segment.index: promise.bound
-        for segment, promise in zip(parts, task.plan.wish.network, strict=True)
+        for segment, promise in zip(segments(network.network), task.plan.wish.network, strict=True)
     }
-    beyond = 0
-    for start in range(0, len(images), 128):
-        values = images[start : start + 128]
+    logits, beyond = np.empty((len(task.images), network.network.classes)), 0
+    for start in range(0, len(task.images), CHUNK):
+        values = task.images[start : start + CHUNK].astype(np.float64)
         outside = np.zeros(len(values), dtype=bool)
-        for index, layer in enumerate(layers):
+        for index, layer in enumerate(network.layers):
             values = layer.apply(values)
             if index in bounds:
                 sizes = np.abs(values).reshape(len(values), -1).max(axis=1)
                 outside |= sizes > bounds[index]
+        logits[start : start + CHUNK] = values.reshape(len(values), -1)
         beyond += int(outside.sum())
-    return beyond / len(images)
+    return logits, beyond / len(task.images)
