@@ -210,6 +210,7 @@ class Cohort:
             proximal=proximal,
             frozen=frozen,
             precision=self.precision,
+            names=self.names if only is None else [self.names[n] for n in only],
         )
 
     def sent(

@@ -183,6 +183,7 @@ def train(
     proximal: Proximal | None = None,
     frozen: Tensor | None = None,
     precision: Literal["full", "bfloat16"] = "full",
+    names: Sequence[str] | None = None,
 ) -> Learners:
     """Optimiser steps on mean cross-entropy, and on what else is given.
 
@@ -190,6 +191,7 @@ def train(
         frozen: (P,) bool, parameters that stay as they are.
         precision: "bfloat16" computes matrix products and convolutions in it (autocast), and
             keeps parameters, momentum and losses in the full type.
+        names: of the rows, for errors; None: participant 1, 2, ...
 
     Raises:
         ModelError: the training of a participant diverged.
@@ -216,10 +218,12 @@ def train(
     done = [n for group in groups for n in group]
     finite = torch.cat([one for _, one in results])
     if not finite.all():
-        culprits = [done[row] + 1 for row in (~finite).nonzero()[:, 0].tolist()]
+        if names is None:
+            names = [f"participant {n + 1}" for n in range(len(learners))]
+        culprits = sorted(done[row] for row in (~finite).nonzero()[:, 0].tolist())
         raise ModelError(
             "the training diverged",
-            where=f"participant {', '.join(map(str, sorted(culprits)))}",
+            where=", ".join(names[n] for n in culprits),
             hint="Lower the learning rate or the distillation weight, or set clip_norm",
         )
     back = torch.tensor(np.argsort(done), device=stacked.device)

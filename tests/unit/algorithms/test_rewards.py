@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from securefair.algorithms.dssgd import Dssgd
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.rffl import Rffl
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, ModelError
 from securefair.model.stacked import Slot
 from securefair.model.training import OptimizerConfig
 
@@ -89,6 +90,75 @@ def test_cffl_rates_and_rewards_as_computed_by_hand() -> None:
     torch.testing.assert_close(after.learners.vectors, expected)
     torch.testing.assert_close(after.reputation, c)
     assert record.present == [True, True]
+
+
+def test_cffl_rates_sparse_uploads_by_the_servers_own_model() -> None:
+    members = cohort([30, 10])
+    algorithm = Cffl(local_epochs=1, clip=100.0, schedule=None, upload_rate=0.3, alpha=2.0)
+    state = algorithm.init(members, 0)
+    after, record = algorithm.round(state, members)
+
+    trained = members.train(state.learners, epochs=1, seed=0, clock=0)
+    count = math.ceil(0.3 * members.stacked.length)
+    update = trained.vectors - state.learners.vectors
+    upload = torch.stack([largest(row, count) for row in update])
+    accuracy = members.scores_on_all(state.server + upload).accuracy
+    c = 0.5 * 0.5 + 0.5 * torch.sinh(2 * accuracy / accuracy.sum())
+    torch.testing.assert_close(after.reputation, c / c.sum())
+    torch.testing.assert_close(after.server, state.server + 0.75 * upload[0] + 0.25 * upload[1])
+    assert record.numbers_sent == [count] * 2
+
+
+def test_cffl_by_class_numbers_weighs_by_the_most_classes() -> None:
+    every, one = cohort([20, 20]).participants
+    rows = np.flatnonzero(one.train.labels == 0)
+    only = Samples(one.train.features[rows], one.train.labels[rows], one.train.classes)
+    members = replace(cohort([20, 20]), participants=(every, replace(one, train=only)))
+    algorithm = Cffl(imbalance="classes", local_epochs=1, clip=100.0, schedule=None)
+    state = algorithm.init(members, 0)
+    after, _ = algorithm.round(state, members)
+
+    trained = members.train(state.learners, epochs=1, seed=0, clock=0).vectors
+    update = trained - state.learners.vectors
+    aggregate = update[0] + update[1] / 3  # class_j / max(class), which need not sum to 1
+    c = after.reputation
+    for j, part in enumerate((1.0, 1 / 3)):
+        reward = largest(aggregate, round(float(c[j] / c.max()) * part * len(aggregate)))
+        own = torch.where(reward != 0, part * update[j], 0)
+        torch.testing.assert_close(after.learners.vectors[j], trained[j] + reward - own)
+
+
+def test_cffl_reputations_are_a_distribution_over_who_is_left() -> None:
+    members = cohort([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
+    algorithm = Cffl(local_epochs=2, clip=1.0, threshold=0.6)
+    state = algorithm.init(members, 0)
+    for _ in range(15):
+        state, record = algorithm.round(state, members)
+        assert ((state.reputation >= 0) & (state.reputation <= 1)).all()
+        assert math.isclose(float(state.reputation.sum()), 1.0)
+        assert not state.reputation[~state.present].any()
+        assert record.present == state.present.tolist()
+    assert not state.present[3]
+
+
+def test_whoever_is_isolated_goes_on_alone() -> None:
+    members = cohort([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
+    algorithm = Cffl(local_epochs=1, clip=100.0, threshold=0.6, schedule=None)
+    state = algorithm.init(members, 0)
+    while state.present[3]:
+        state, _ = algorithm.round(state, members)
+    after, _ = algorithm.round(state, members)
+    alone = members.train(state.learners, epochs=1, seed=0, clock=state.round).vectors
+    torch.testing.assert_close(after.learners.vectors[3], alone[3])
+    assert not torch.equal(after.learners.vectors[0], alone[0])
+
+
+@pytest.mark.parametrize("algorithm", [Cffl(), Dssgd(), Rffl(), Cgsv()])
+def test_diverging_training_is_an_error_that_says_whose(algorithm: Any) -> None:
+    wild = OptimizerConfig(learning_rate=1e200, momentum=0.9, weight_decay=1.0, clip_norm=None)
+    members = replace(cohort([20, 10]), optimizer=wild)
+    with pytest.raises(ModelError, match=r"p[01]: the training diverged"):
+        list(run(replace(algorithm, local_epochs=5), members, 0, 2))
 
 
 def test_cffl_isolates_a_free_rider_and_keeps_everyone_else() -> None:
