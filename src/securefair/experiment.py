@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import platform
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -250,7 +251,7 @@ def versions() -> Mapping[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
-    return found
+    return found | {"Python": platform.python_version()}
 
 
 def _with_controls(config: RunConfig) -> list[str]:

@@ -3,6 +3,8 @@
 `ending` says how all of them end, `options` holds what they share.
 """
 
+from typing import Annotated
+
 import typer
 
 from securefair.cli.ending import Commands
@@ -24,6 +26,29 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(version("securefair"))
+        except PackageNotFoundError:
+            typer.echo("not installed: runs from its source folder")
+        raise typer.Exit
+
+
+VersionOption = Annotated[
+    bool,
+    typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit."),
+]
+
+
+@app.callback()
+def options(version: VersionOption = False) -> None:
+    """Hospitals improve their models together without showing each other patients or models."""
+
 
 STARTING, RUNNING, READING, MEASURING = "Start", "Run", "Read results", "Plan and measure"
 

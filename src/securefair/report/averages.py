@@ -35,6 +35,14 @@ def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[s
     training, gossip = config.training, config.gossip
     every = config.fairness.forced_every
     compared = "every round" if every == 1 else f"once in {every} rounds"
+    secret = config.encryption.backend != CLEAR
+    key, unseen = (
+        (", encrypted under its own key,", " without seeing it")
+        if secret
+        else (" in the open,", "")
+    )
+    projected = 0 < gossip.sketch < averaging.parameters
+    gradient = "a short random projection of its gradient" if projected else "its gradient"
     graph = "of the edges in the configuration" if gossip.edges else f"({gossip.topology} graph)"
     return [
         f"Every {nouns.participant} started from the same model of "
@@ -43,9 +51,9 @@ def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[s
         f"In each of {plural(training.rounds, 'round')} everyone first took "
         f"{plural(training.local_steps, 'step')} on its own {nouns.samples}.",
         f"{compared.capitalize()} neighbours {graph} compared gradients: one sent a short random "
-        "projection of its gradient, encrypted under its own key, the other multiplied it by its "
-        "own without seeing it, and what came back opened to one number, the cosine. The better "
-        "the directions agreed, the more weight the other's model got.",
+        f"projection of its gradient{key} the other multiplied it by its own{unseen}, and what "
+        "came back was one number, the cosine. The better the directions agreed, the more weight "
+        "the other's model got.",
         f"By that weight and chance everyone decided who may have its model. Who was offered at "
         f"least {averaging.min_senders} asked for their weighted sum, whose parts were "
         f"{_MEANS[averaging.averaging]}, and added its own model; the others kept theirs.",

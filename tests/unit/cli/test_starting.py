@@ -183,3 +183,9 @@ def test_every_command_has_json():
         if "--json" not in {option for one in command.params for option in one.opts}
     ]
     assert without == []
+
+
+def test_the_version_is_told(invoke):
+    result = invoke("--version")
+    assert result.exit_code == 0
+    assert result.stdout.strip()

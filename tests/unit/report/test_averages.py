@@ -1,0 +1,173 @@
+import msgspec
+import pytest
+
+from securefair.config import parse_config
+from securefair.records import AveragingResult, EncryptionResult, LedgerRow, RoundRecord
+from securefair.report import averages, sentences
+from securefair.report.facts import SenderDisclosure, sender_disclosures
+from securefair.report.wording import HOSPITALS
+
+AVERAGING = AveragingResult(
+    averaging="masked",
+    hides_weights=False,
+    hides_parameters=True,
+    parameters=20_000,
+    sum_error_bound=2e-8,
+    cosine_error_bound=0.06,
+    min_senders=2,
+    kept_own=0,
+    lost=0,
+)
+RESULT = EncryptionResult(
+    backend="rns",
+    ring_degree=4096,
+    log_qp=105.0,
+    security_bits=128,
+    release="alignment",
+    flooding_bits=30,
+    max_abs_error=1.5e-8,
+    error_over_range=1e-9,
+    bytes_up=2_000_000,
+    bytes_down=1_000_000,
+    answers=70,
+    declines=3,
+    seconds=12.0,
+    averaging=AVERAGING,
+)
+CONFIG = """
+[run]
+name = "x"
+algorithms = ["standalone", "cycle-gossip"]
+[data]
+source = "heart"
+"""
+
+
+def config(gossip=""):
+    return parse_config(f"{CONFIG}[gossip]\n{gossip}\n", source="test")
+
+
+def changed(**changes):
+    return msgspec.structs.replace(AVERAGING, **changes)
+
+
+def test_steps_say_what_was_sent_of_a_gradient():
+    long = " ".join(averages.steps(config(), AVERAGING, HOSPITALS))
+    assert "random projection" in long
+    for short in (
+        averages.steps(config(), changed(parameters=500), HOSPITALS),
+        averages.steps(config("sketch = 0"), AVERAGING, HOSPITALS),
+    ):
+        assert "random projection" not in " ".join(short)
+    edges = 'edges = [["Cleveland", "Hungary"], ["Hungary", "Switzerland"]]'
+    assert "edges in the configuration" in " ".join(
+        averages.steps(config(edges), AVERAGING, HOSPITALS)
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "averaging", "said", "unsaid"),
+    [
+        (RESULT, AVERAGING, ["128-bit", "2 models or more", "knew the weight"], ["open"]),
+        (
+            RESULT,
+            changed(hides_weights=True, min_senders=3),
+            ["hidden from senders", "3 models"],
+            [],
+        ),
+        (
+            msgspec.structs.replace(RESULT, backend="clear"),
+            AVERAGING,
+            ["without encryption", "tests only"],
+            ["128-bit"],
+        ),
+        (
+            msgspec.structs.replace(RESULT, backend="clear"),
+            changed(averaging="clear", hides_parameters=False),
+            ["not protected", "in the open"],
+            ["128-bit"],
+        ),
+        (
+            msgspec.structs.replace(RESULT, backend="clear"),
+            changed(averaging="crypten", hides_parameters=False),
+            ["not protected", "one computer"],
+            ["128-bit"],
+        ),
+    ],
+    ids=["masked", "ckks", "clear alignment", "clear", "crypten"],
+)
+def test_protection_promises_what_is_so(result, averaging, said, unsaid):
+    text = averages.protection(result, averaging)
+    for words in said:
+        assert words in text
+    for words in unsaid:
+        assert words not in text
+    assert sentences.encryption(msgspec.structs.replace(result, averaging=averaging)) == text
+
+
+def test_costs_name_what_was_skipped_and_both_errors():
+    text = averages.cost(RESULT, AVERAGING, 1)
+    assert "1.5e-08" in text
+    assert "2.0e-08" in text
+    assert "kept its own" not in text
+    text = averages.cost(RESULT, changed(kept_own=1, lost=4), 3)
+    assert "Once a participant kept its own model" in text
+    assert "4 times a sender was lost" in text
+    assert "over all 3 repetitions" in text
+
+
+def test_how_many_must_side_with_a_receiver_follows_the_configuration():
+    for least in (2, 4):
+        limits = dict(averages.not_protected(changed(min_senders=least), HOSPITALS))
+        assert f"{least - 1} of the senders" in limits["Receivers with a sender on their side"]
+    assert "without breaking any rule" in limits["What sums imply"]
+
+
+def test_weights_name_the_preferred_neighbour():
+    record = RoundRecord(
+        algorithm="cycle-gossip",
+        round=0,
+        forced=True,
+        accuracy=[0.5] * 3,
+        cross_entropy=[0.5] * 3,
+        reputation=[[None, 0.25, 0.5], [0.1, None, None], [None, None, None]],
+        alignment=[[None] * 3] * 3,
+        distillation_loss=[[None] * 3] * 3,
+        asked=[[False] * 3] * 3,
+        answered=[[False] * 3] * 3,
+    )
+    assert averages.weights(record, ["a", "b", "c"]) == [
+        "a gives c most weight (0.50), and itself 0.25.",
+        "b gives a most weight (0.10), and itself 0.90.",
+        "c has no neighbours.",
+    ]
+
+
+def row(teacher, student, release, answers, numbers):
+    return LedgerRow(
+        algorithm="cycle-gossip",
+        student=student,
+        teacher=teacher,
+        release=release,
+        answers=answers,
+        numbers_per_answer=1,
+        numbers_total=numbers,
+        teacher_parameters=66,
+        student_logits=0,
+    )
+
+
+def test_sums_and_cosines_are_counted_apart():
+    ledger = [
+        row("a", "b", "alignment", 4, 4),
+        row("a", "c", "alignment", 4, 4),
+        row("a", "b", "weighted_sum", 7, 462),
+        row("b", "a", "alignment", 4, 4),
+    ]
+    first, second = sender_disclosures(ledger, "cycle-gossip")
+    assert first == SenderDisclosure(sender="a", receivers=1, cosines=8, sums=7, parameters=66)
+    assert (second.sender, second.sums, second.receivers) == ("b", 0, 0)
+    assert "8 cosines" in averages.disclosure(first)
+    assert "7 sums for 1 receiver." in averages.disclosure(first)
+    nothing = SenderDisclosure("z", 0, 0, 0, 66)
+    assert averages.disclosure(nothing) == "z let out nothing."
