@@ -50,8 +50,8 @@ def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[s
         f"for {plural(training.local_epochs, 'epoch')}.",
         f"In each of {plural(training.rounds, 'round')} everyone first took "
         f"{plural(training.local_steps, 'step')} on its own {nouns.samples}.",
-        f"{compared.capitalize()} neighbours {graph} compared gradients: one sent a short random "
-        f"projection of its gradient{key} the other multiplied it by its own{unseen}, and what "
+        f"{compared.capitalize()} neighbours {graph} compared gradients: one sent the direction "
+        f"of {gradient}{key} the other multiplied it by its own{unseen}, and what "
         "came back was one number, the cosine. The better the directions agreed, the more weight "
         "the other's model got.",
         f"By that weight and chance everyone decided who may have its model. Who was offered at "
