@@ -1,6 +1,6 @@
 """How the cost of an exchange grows with samples and features, and which ring wins when.
 
-    python bench/scaling.py --out docs/images
+    python bench/scaling.py --out docs/images --threads 1 --write docs/performance.md
 
 Measures on this machine, writes scaling.json and scaling.svg, prints the fits. Takes some minutes.
 All exchanges are measured in turn, several times over, and the shortest times count: other work on
@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import msgspec
 import typer
+from page import replace_tables
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.wish import Wish
@@ -130,6 +131,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for scaling.json and scaling.svg.")],
     threads: Annotated[int | None, typer.Option(help="Default: all cores.")] = None,
     passes: Annotated[int, typer.Option(help="How often everything is measured.")] = 3,
+    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
 ) -> None:
     """Measure, fit, draw."""
     threads = threads or cores()
@@ -159,12 +161,42 @@ def main(
         by_ring=by_ring,
         fits=fits(by_samples, by_features),
     )
-    for name, line in scaling.fits.items():
-        print(f"{name}: {line.fixed:.4f} s + {line.slope:.6f} s each, R2 {line.r2:.4f}")
+    tables = {"growth": growth_table(scaling), "rings": ring_table(scaling)}
+    for name, table in tables.items():
+        print(f"{name}\n\n{table}\n")
     write_json(out / "scaling.json", scaling)
     svg = io.StringIO()
     draw(scaling).savefig(svg, format="svg", metadata={"Date": None})
     write_text(out / "scaling.svg", svg.getvalue())
+    if write is not None:
+        replace_tables(write, tables)
+
+
+def growth_table(scaling: Scaling) -> str:
+    """Seconds by samples and by features, with the lines through them."""
+    rows = ["| samples | features | encrypt, s | receive and answer, s | a further answer, s |"]
+    rows.append("|---|---|---|---|---|")
+    for point in (*scaling.by_samples, *scaling.by_features):
+        times = f"{point.encrypt_s:.2f} | {point.server_s:.3f} | {point.answer_s:.3f}"
+        rows.append(f"| {point.samples:,} | {point.features} | {times} |")
+    rows += ["", "| line | seconds | R^2 |", "|---|---|---|"]
+    for name, line in scaling.fits.items():
+        what, by = name.split("_s by ")
+        unit = by.removesuffix("s")
+        formula = f"{line.fixed:.3f} + {line.slope:.3g} a {unit}"
+        rows.append(f"| {what} by {by} | {formula} | {line.r2:.4f} |")
+    return "\n".join(rows)
+
+
+def ring_table(scaling: Scaling) -> str:
+    """Milliseconds an exchange of both sides, by ring and samples."""
+    names = list(scaling.by_ring)
+    rows = [f"| samples | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    for number, samples in enumerate(BATCHES):
+        points = [scaling.by_ring[name][number] for name in names]
+        cells = [f"{(p.server_s + p.encrypt_s) * 1e3:.0f}" for p in points]
+        rows.append(f"| {samples:,} | {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def draw(scaling: Scaling) -> Figure:

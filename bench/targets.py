@@ -9,7 +9,6 @@ cores and on one, and the KL cross term. Takes two minutes; on a busy machine ti
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,13 +19,13 @@ from typing import Annotated
 import numpy as np
 import typer
 from msgspec.structs import replace
+from page import replace_tables
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.wish import Release, Wish
 from securefair.ckks.backends import get_backend
 from securefair.errors import PlanError
 from securefair.profiling.head import HeadProfile, profile_head
-from securefair.report import write_text
 from securefair.threads import cores, set_threads
 
 HEAD = Wish(features=512, hidden=64, classes=10, samples=4096)
@@ -141,15 +140,6 @@ def cross_term(repeats: int = 25) -> float:
     return median(times) / HEAD.samples * 1e6
 
 
-def replaced(text: str, name: str, table: str) -> str:
-    """The text with another table between `<!-- name -->` and `<!-- /name -->`."""
-    pattern = rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)"
-    new, count = re.subn(pattern, lambda m: m[1] + table + m[2], text, flags=re.DOTALL)
-    if count != 1:
-        raise typer.BadParameter(f"no place for the table {name}")
-    return new
-
-
 def main(
     write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
     repeats: Annotated[int, typer.Option(help="Exchanges that count.")] = 5,
@@ -179,10 +169,7 @@ def main(
             f"error {profile.error_over_range:.2g} of the range"
         )
     if write is not None:
-        text = write.read_text()
-        for name, table in tables.items():
-            text = replaced(text, name, table)
-        write_text(write, text)
+        replace_tables(write, tables)
 
 
 if __name__ == "__main__":
