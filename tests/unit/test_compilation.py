@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,7 +7,12 @@ import pytest
 from securefair.circuit.wish import MapPromise
 from securefair.ckks.evaluator import check_layer
 from securefair.ckks.rules import AffineSpec
-from securefair.compilation import compile_network, promises_for, segments
+from securefair.compilation import (
+    compile_network,
+    promises_by_shape,
+    promises_for,
+    segments,
+)
 from securefair.errors import ModelError
 from securefair.model.folded_network import FoldedNetwork, Square
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
@@ -125,3 +131,28 @@ def test_another_network_than_the_promised_one_is_refused(inputs):
     wider = MapPromise(outputs=3, log2_scale=5, max_integer=256, l1=1.0, l2=1.0, bound=1.0)
     with pytest.raises(ModelError, match="another network"):
         compile_network(folded, (*promises[:-1], wider))
+
+
+def test_weights_that_are_zero_are_multiplied_like_others():
+    """Neither what is read nor what is counted tells which weights are zero."""
+    folded = network()
+    sparse = FoldedNetwork(
+        SHAPE,
+        tuple(
+            replace(
+                layer,
+                weights=layer.weights
+                * (np.arange(layer.weights.size) % 3 == 0).reshape(layer.weights.shape),
+            )
+            if isinstance(layer, ConvMap | DenseMap)
+            else layer
+            for layer in folded.layers
+        ),
+    )
+    promises = promises_by_shape(folded, weight_bits=10)
+    for full, thin in zip(
+        compile_network(folded, promises), compile_network(sparse, promises), strict=True
+    ):
+        assert full.multiply_adds == thin.multiply_adds
+        for one, other in zip(full.bands, thin.bands, strict=True):
+            np.testing.assert_array_equal(one.reads, other.reads)

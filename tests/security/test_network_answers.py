@@ -1,0 +1,115 @@
+"""Answers of whole networks tell the released numbers, and nothing of weights in their noise."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from securefair import steps
+from securefair.circuit.wish import HeadBounds, Wish
+from securefair.ckks import rules
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.evaluator import Released
+from securefair.compilation import promises_by_shape
+from securefair.data import Samples
+from securefair.exchange import Student, Teacher
+from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
+
+COUNT = 50
+FLOODING_BITS = 30
+
+
+def network(seed):
+    torch.manual_seed(seed)
+    layers = nn.Sequential(
+        nn.Conv2d(1, 2, 3),
+        Quadratic(2),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(2, 3),
+        Quadratic(3),
+        nn.Linear(3, 2),
+    )
+    return he_network(layers, (1, 4, 4))
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(0)
+    return Samples(rng.uniform(0, 1, (COUNT, 16)), rng.integers(0, 2, COUNT), classes=2)
+
+
+@pytest.fixture(scope="module")
+def student(samples):
+    promises = promises_by_shape(fold(network(0)), weight_bits=10)
+    wish = Wish(
+        features=16,
+        hidden=0,
+        classes=2,
+        samples=COUNT,
+        release="logits",
+        precision=2.0**-7,
+        flooding_bits=FLOODING_BITS,
+        bounds=HeadBounds(logit=promises[-1].bound),
+        network=promises,
+    )
+    return Student(wish)
+
+
+def noise_of(student, samples, model):
+    """Every slot of an answer as decrypted, less what the network computes there."""
+    plan = student.plan
+    answer = Teacher(model).answer(student.request(samples))
+    opened = student._keys.decryptor.open(Released(plan.released[0], None, answer))
+    exact = steps.compile_model(plan, model).logits(samples.features)
+    return opened - exact.T[:, np.arange(plan.params.slots) % COUNT]
+
+
+def test_the_noise_of_an_answer_is_that_of_the_flooding_whatever_the_weights(student, samples):
+    """Also of a network whose weights are all zero: its own evaluation has next to no noise."""
+    meta = student.plan.released[0]
+    # A slot's real part sums N coefficients under cosines, whose squares are 1/2 on average.
+    slots = np.sqrt(student.plan.params.ring_degree / 2) * 2.0**-meta.log2_scale
+    expected = meta.flood / np.sqrt(3) * slots
+    nothing = network(1)
+    with torch.no_grad():
+        for layer in nothing.layers:
+            if isinstance(layer, nn.Conv2d | nn.Linear):
+                layer.weight.zero_()
+    for untrained in (network(2), nothing):
+        noise = noise_of(student, samples, NetworkHead(untrained, 2, samples.features))
+        assert noise.std() == pytest.approx(expected, rel=0.05)
+        assert np.abs(noise).max() <= student.plan.error_bound
+
+
+def test_flooding_hides_the_noise_of_the_whole_circuit(student):
+    """Key switches and rescalings inside the network are part of what is hidden."""
+    plan = student.plan
+    seen = []
+
+    class Watching(PlanningEvaluator):
+        def sanitize(self, x, flooding_bits):
+            seen.append((x.meta, flooding_bits))
+            return super().sanitize(x, flooding_bits)
+
+    watching = Watching(plan.params)
+    inputs = steps.Inputs(
+        features=[watching.load(b"", plan.features)],
+        factors=[],
+        signs=np.ones(1, dtype=np.int64),
+        coefficients=np.zeros(1, dtype=np.int64),
+    )
+    maps = (None,) * len(plan.specs)
+    steps.answer(watching, plan.wish, plan.schedule, plan.specs, maps, inputs)
+    ((meta, bits),) = seen
+    assert bits == FLOODING_BITS
+    assert 2.0 ** rules.flooding(meta, bits) >= 2.0**FLOODING_BITS * rules.TAIL * meta.noise
+    # At least the rounding of one division is in it: the circuit's noise is not understated.
+    assert meta.noise >= rules.rounding(plan.params.ring_degree, 2)
+
+
+def test_two_answers_to_one_question_share_no_mask(student, samples):
+    request = student.request(samples)
+    model = NetworkHead(network(2), 2, samples.features)
+    first, second = (np.frombuffer(Teacher(model).answer(request), "<u4") for _ in range(2))
+    assert np.mean(first == second) < 1e-3
