@@ -2,7 +2,8 @@
 
 Place in the flow: the same settings, run and conclusions as of a configuration file (`experiment`),
 for a caller who has data sets and modules in hand. `call` tells the story, `settings` checks
-numbers, `hospitals` takes data sets, `models` takes modules, `result` is what comes back.
+numbers, `hospitals` takes data sets, `models` takes modules, `controls` trains alone, `result` is
+what comes back.
 """
 
 from securefair.library.call import collaborate

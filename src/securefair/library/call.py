@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from torch import nn
 
-from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.population import Population
-from securefair.algorithms.standalone import Standalone
 from securefair.callbacks import Callback
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.wish import Basis
 from securefair.collaboration import DisclosureLimits
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError, ModelError
+from securefair.errors import ConfigError
 from securefair.experiment import check_plans, collaboration_of
 from securefair.fairness import ReputationRule
+from securefair.library.controls import GivenHeads, controls
 from securefair.library.hospitals import participants
 from securefair.library.models import Model, Models, hidden_units, suitable_q
 from securefair.library.result import Result
 from securefair.library.settings import settings
 from securefair.model.heads import Head
-from securefair.model.training import Learner, OptimizerConfig, train_epochs
+from securefair.model.training import Learner, OptimizerConfig
 from securefair.outcome import Repetition, conclude, facts_of
 from securefair.own_data import alike
 from securefair.participant import ModelConfig
-from securefair.records import RoundRecord
 from securefair.simulation.run import EncryptedRun, start_run
 from securefair.threads import threads_set
 
@@ -67,8 +63,8 @@ def collaborate(
 
     Everyone trains alone, then in every round asks the others how their models judge its own
     samples; only encrypted samples and released numbers pass between them. Everyone also trains
-    alone for as long, to know the gain. Nothing is written; see `Result.write`. Interrupted, it
-    leaves nothing behind.
+    alone, for as long and stopped early, to know the gain. Nothing is written; see
+    `Result.write`. Interrupted, it leaves nothing behind.
 
     Args:
         hospitals: name: (training data set, test data set), or name: one data set of which a part
@@ -194,13 +190,19 @@ def _carried_out(
 ) -> tuple[EncryptedRun, Repetition]:
     """The run after its last round, and the records of it and of training alone."""
     algorithm, training = config.run.collaborative[-1], config.training
-    learners = {name: Learner.start(head, optimizer) for name, head in heads.items()}
-    for own in data:
-        with _about(own.name):
-            train_epochs(learners[own.name], own.train, training.local_epochs)
-    run = _start(config, data, learners, optimizer, disclosure)
+    seed = config.run.seeds[0]
+    population = GivenHeads(
+        participants=tuple(data),
+        heads=heads,
+        head="quadratic" if config.model.kind == "quadratic" else "linear",
+        hidden=config.model.hidden,
+        optimizer=optimizer,
+        local_epochs=training.local_epochs,
+        local_steps=training.local_steps,
+    )
+    run = _start(config, data, population.trained_alone(seed), optimizer, disclosure)
     repetition = Repetition(data)
-    repetition.rounds["standalone"] = list(_alone(config, data, learners))
+    repetition.rounds |= controls(population, training.rounds, seed)
     records = repetition.rounds[algorithm] = []
     started = time.perf_counter()
     for record in run.rounds(training.rounds):
@@ -220,7 +222,7 @@ def _start(
     optimizer: OptimizerConfig,
     disclosure: DisclosureLimits | None,
 ) -> EncryptedRun:
-    """A run before its first round; everyone has a copy of its learner."""
+    """A run before its first round, of learners that have trained alone."""
     seed, algorithm = config.run.seeds[0], config.run.collaborative[-1]
     model = ModelConfig(
         kind=config.model.kind,
@@ -239,37 +241,5 @@ def _start(
         trained=False,
     )
     for name, participant in run.engine.participants.items():
-        participant.learner = learners[name].copy()
+        participant.learner = learners[name]
     return run
-
-
-def _alone(
-    config: RunConfig, data: Sequence[ParticipantData], learners: Mapping[str, Learner]
-) -> Iterator[RoundRecord]:
-    """As many rounds of everyone's local steps without the others."""
-    control = Standalone()
-    population = Population(
-        participants=tuple(data),
-        head=config.model.kind,
-        hidden=config.model.hidden,
-        local_steps=config.training.local_steps,
-    )
-    state: LearningState[Mapping[str, Learner]] = LearningState(config.run.seeds[0], 0, learners)
-    for _ in range(config.training.rounds):
-        state, record = control.round(state, population)
-        yield record
-
-
-@contextmanager
-def _about(name: str) -> Iterator[None]:
-    """Name the hospital whose training diverged."""
-    try:
-        yield
-    except ModelError as error:
-        raise ModelError(
-            error.problem,
-            where=", ".join(filter(None, [name, error.where])),
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
-        ) from error

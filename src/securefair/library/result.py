@@ -55,6 +55,19 @@ class Result:
         return {one.name: one.gain for one in self._participants}
 
     @property
+    def gain_over_early_stopping(self) -> dict[str, float]:
+        """Accuracy minus that of training alone but stopped in time.
+
+        What is left of a gain when protection from overfitting does not count; see
+        `securefair.algorithms.early_stopping`.
+        """
+        stopped = self.outcome.result.algorithms["early_stopping"].accuracy
+        return {
+            one.name: one.accuracy - alone
+            for one, alone in zip(self._participants, stopped, strict=True)
+        }
+
+    @property
     def mcg(self) -> float:
         """Mean collaboration gain."""
         return self.outcome.result.algorithms[self.outcome.result.algorithm].mcg
