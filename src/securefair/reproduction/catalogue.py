@@ -8,9 +8,10 @@ from types import MappingProxyType
 
 from securefair.errors import ConfigError
 from securefair.reproduction.cffl_tables import CFFL_TABLES
+from securefair.reproduction.cycle_figures import CYCLE_FIGURES
 from securefair.reproduction.cycle_hospitals import CYCLE_HOSPITALS
 from securefair.reproduction.cycle_misbehaviour import CYCLE_MISBEHAVIOUR
-from securefair.reproduction.cycle_tables import CYCLE_FIGURES, CYCLE_TABLES
+from securefair.reproduction.cycle_tables import CYCLE_TABLES
 from securefair.reproduction.dpfl_figures import DPFL_FIGURES
 from securefair.reproduction.dpfl_tables import DPFL_TABLES
 from securefair.reproduction.experiment import Experiment

@@ -13,18 +13,20 @@ import numpy as np
 from securefair.data.division import divide
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS
 from securefair.reproduction import figures, measures
-from securefair.reproduction.cycle_settings import (
-    CENTRES,
-    FED_ISIC,
+from securefair.reproduction.cycle_methods import (
     GOSSIP_ALONE,
-    ISIC_DIFFERS,
-    UNSTATED,
     Method,
-    Setting,
     contenders,
     cycle_experiment,
     cycle_gossip,
     gossip,
+)
+from securefair.reproduction.cycle_settings import (
+    CENTRES,
+    FED_ISIC,
+    ISIC_DIFFERS,
+    UNSTATED,
+    Setting,
     partitioner,
     source,
 )

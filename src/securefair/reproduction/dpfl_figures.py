@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from securefair.records import RoundRecord
 from securefair.reproduction import figures
+from securefair.reproduction.dpfl_methods import Method, contenders, dpfl, dpfl_experiment
 from securefair.reproduction.dpfl_settings import (
     ALL,
     BUDGETS,
@@ -22,11 +23,7 @@ from securefair.reproduction.dpfl_settings import (
     PATHOLOGICAL,
     TENTH,
     TWENTIETH,
-    Method,
     Setting,
-    contenders,
-    dpfl,
-    dpfl_experiment,
 )
 from securefair.reproduction.dpfl_tables import FEDERATED, OURS
 from securefair.reproduction.experiment import (

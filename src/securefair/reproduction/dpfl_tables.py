@@ -6,28 +6,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from securefair.reproduction import figures
+from securefair.reproduction.dpfl_methods import (
+    FEDAVG,
+    FEDPROX,
+    TUNED_FEDAVG,
+    TUNED_FEDPROX,
+    Method,
+    contenders,
+    dpfl,
+    dpfl_experiment,
+    random_gossip,
+)
 from securefair.reproduction.dpfl_settings import (
     ALL,
     BUDGETS,
     CIFAR10,
     CINIC10,
     DIRICHLET,
-    FEDAVG,
-    FEDPROX,
     FEMNIST,
     FIFTH,
     NATURAL,
     PATHOLOGICAL,
     TENTH,
-    TUNED_FEDAVG,
-    TUNED_FEDPROX,
     TWENTIETH,
-    Method,
     Setting,
-    contenders,
-    dpfl,
-    dpfl_experiment,
-    random_gossip,
 )
 from securefair.reproduction.experiment import Claim, Contender, Contenders, Row, Size
 

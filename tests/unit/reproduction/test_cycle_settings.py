@@ -16,16 +16,13 @@ from securefair.data.partition import (
 )
 from securefair.data.pool import pool_of
 from securefair.errors import ConfigError
+from securefair.reproduction.cycle_methods import ALONE, CYCLE, FEDAVG, contenders
 from securefair.reproduction.cycle_settings import (
-    ALONE,
     BALANCED_TEST,
     CIFAR10,
-    CYCLE,
     FED_ISIC,
-    FEDAVG,
     SCALES,
     Setting,
-    contenders,
     equal_classes,
     partitioner,
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from securefair.reproduction.dpfl_figures import harmful, sparsity, symmetry
+from securefair.reproduction.dpfl_methods import contenders, dpfl
 from securefair.reproduction.dpfl_settings import (
     ALL,
     CIFAR10,
@@ -15,8 +16,6 @@ from securefair.reproduction.dpfl_settings import (
     FIFTH,
     TWENTIETH,
     Setting,
-    contenders,
-    dpfl,
     peers,
 )
 
