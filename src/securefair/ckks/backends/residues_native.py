@@ -67,14 +67,14 @@ def all_below(x: torch.Tensor, basis: Basis) -> bool:
 
 def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.add`."""
-    result = torch.empty_like(x)
+    result = _new(*x.shape)
     _native.add(_rows(result), _rows(x), _rows(y), basis.prime_list)
     return result
 
 
 def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.subtract`."""
-    result = torch.empty_like(x)
+    result = _new(*x.shape)
     _native.subtract(_rows(result), _rows(x), _rows(y), basis.prime_list)
     return result
 
@@ -86,7 +86,7 @@ def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
 
 def multiply_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.multiply_plain`."""
-    result = torch.empty_like(x)
+    result = _new(*x.shape)
     _native.multiply_plain(result.numpy(), x.numpy(), plain.numpy(), basis.prime_list)
     return result
 
@@ -247,6 +247,6 @@ def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
 
 def decode(x: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
     """See `kernels.decode`."""
-    result = torch.empty((len(x), basis.ring_degree // 2), dtype=torch.float64)
+    result = torch.from_numpy(np.empty((len(x), basis.ring_degree // 2)))
     _native.decode(result.numpy(), x.numpy(), scale, basis.prime_list)
     return result
