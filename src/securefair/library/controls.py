@@ -43,7 +43,7 @@ class GivenHeads(Population):
         return learners
 
 
-def controls(population: GivenHeads, rounds: int, seed: int) -> dict[str, list[RoundRecord]]:
+def controls(population: Population, rounds: int, seed: int) -> dict[str, list[RoundRecord]]:
     """Records of training alone as long as the others collaborate, and of stopping early."""
     alone = ReferenceCourse(Standalone(), population, seed)
     stopped = ReferenceCourse(EarlyStopping(rounds=rounds), population, seed)
