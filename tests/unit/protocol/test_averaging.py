@@ -70,7 +70,7 @@ WILLING = dict.fromkeys(NEIGHBOURS, 1.0)
 class Stage:
     """One machine in a round without alignments, in which its own step has been taken."""
 
-    def __init__(self, probabilities=WILLING, *, min_senders=2, settled=True):
+    def __init__(self, probabilities=WILLING, *, min_senders=2, settled=True, introduced=PEERS):
         gossip = dataclasses.replace(SETTINGS.gossip, min_senders=min_senders)
         self.machine = ParticipantMachine(
             "ann", PEERS, dataclasses.replace(SETTINGS, gossip=gossip)
@@ -78,7 +78,7 @@ class Stage:
         self.begin(0)
         self.done(PrepareKeysAndFeatures(), Prepared(Keys(0, b"own", b"sums"), None))
         keys = Keys(0, b"theirs", b"sums")
-        for peer in PEERS:
+        for peer in introduced:
             self.hear(peer, Hello(PROTOCOL_VERSION, bytes(32)))
             self.hear(peer, keys)
             self.done(ImportPeer(peer, keys, None), Imported())
@@ -459,3 +459,21 @@ class TestHosts:
         machine.handle(Received("bea", Hello(PROTOCOL_VERSION, bytes(32))))
         effects = machine.handle(Received("bea", Offer(0, True)))
         assert "models are not averaged" in blamed(effects).reason
+
+
+class TestIntroductions:
+    def test_who_gets_the_keys_later_hears_of_the_decision_then(self):
+        """A process that goes on introduces itself in a round that may not align."""
+        stage = Stage(introduced=("cem", "dan", "eve"))
+        assert set(sent(stage.offered, Offer)) == {"cem", "dan"}
+        effects = stage.hear("bea", Hello(PROTOCOL_VERSION, bytes(32)))
+        kinds = [type(e.message) for e in effects if isinstance(e, Send) and e.peer == "bea"]
+        assert kinds == [Keys, Offer]
+        assert sent(effects, Offer) == {"bea": Offer(0, True)}
+        assert not sent(stage.hear("bea", Hello(PROTOCOL_VERSION, bytes(32))), Offer)
+
+    def test_offers_of_earlier_rounds_are_not_made_up_for(self):
+        stage = Stage(introduced=("cem", "dan", "eve"))
+        assert over(stage.expire())  # nobody else offers anything
+        stage.begin(1)
+        assert not sent(stage.hear("bea", Hello(PROTOCOL_VERSION, bytes(32))), Offer)
