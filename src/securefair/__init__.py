@@ -8,7 +8,8 @@ Hospitals improve their models together without showing each other patients, mod
                                         |
     released numbers -> teacher logits -> alignment -> reputation -> sharing -> optimiser step
 
-`steps` tells this story in code. A single exchange, three lines on each side:
+`steps` tells this story in code, `collaborate` runs a whole collaboration. A single exchange, three
+lines on each side:
 
 >>> import numpy as np
 >>> import securefair as sf
