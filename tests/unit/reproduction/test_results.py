@@ -1,0 +1,66 @@
+"""What stored runs of size "cpu" show of the papers' claims, and what they do not.
+
+The files under data/ are comparison.json as `securefair reproduce` wrote them. A claim that does
+not reproduce is named here and in docs/reproduction.md; one that suddenly does is news as well.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from securefair.report import read_json
+from securefair.reproduction.catalogue import EXPERIMENTS
+from securefair.reproduction.comparison import Comparison
+from securefair.reproduction.experiment import Row
+
+STORED = sorted((Path(__file__).parent / "data").glob("*.json"))
+GUIDE = Path(__file__).parents[3] / "docs" / "reproduction.md"
+
+NOT_SHOWN: dict[str, set[str]] = {
+    "cycle-figure3": {
+        "CYCle's mean gain (MCG) is above VPDL's on every split",
+        "Every participant gains by CYCle on Dirichlet splits",
+    },
+}
+
+
+def rows_of(comparison: Comparison) -> list[Row]:
+    """The means that the claims were judged by."""
+    rows: dict[tuple[object, ...], Row] = {}
+    for number in comparison.numbers:
+        row = rows.setdefault(
+            tuple(number.fields.items()),
+            Row(fields=number.fields, metrics={}, spread={}, paper={}),
+        )
+        rows[tuple(number.fields.items())] = Row(
+            fields=row.fields,
+            metrics={**row.metrics, number.metric: number.ours},
+            spread={**row.spread, number.metric: number.spread},
+            paper=row.paper,
+        )
+    return list(rows.values())
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_stored_results_show_the_claims(path: Path) -> None:
+    stored = read_json(path, Comparison)
+    assert stored.size == "cpu"
+    rows = rows_of(stored)
+    # A file may hold some of an experiment's settings, and then judges the claims on these.
+    claims = {claim.words: claim for claim in EXPERIMENTS[stored.experiment].claims}
+    held = {told.claim: claims[told.claim].holds(rows) for told in stored.claims}
+    assert held
+    assert held == {told.claim: told.holds for told in stored.claims}
+    assert {words for words, holds in held.items() if not holds} == NOT_SHOWN.get(
+        stored.experiment, set()
+    )
+
+
+def test_the_guide_tells_of_every_stored_result() -> None:
+    guide = GUIDE.read_text(encoding="utf-8")
+    names = [read_json(path, Comparison).experiment for path in STORED]
+    assert len(set(names)) == len(names)
+    assert {"cycle-figure3", "cycle-table3"} <= set(names)
+    assert [name for name in names if f"`{name}`" not in guide] == []
