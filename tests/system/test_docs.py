@@ -209,7 +209,7 @@ def test_settings_are_accepted(page):
 
 def whole(settings):
     """The settings, completed where they are a part: by the demo's, or by two tables."""
-    if "run" in settings:
+    if {"run", "data"} <= settings.keys():
         return settings
     base = demo_config().model_dump(mode="json", exclude_none=True)
     if "table" in settings or "participants" in settings:
@@ -259,6 +259,20 @@ def invoke(arguments):
     done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
     assert done.exit_code == 0, done.output
     return done.output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    for link in links(page):
+        if link.startswith(("https://", "mailto:")):
+            continue
+        assert not link.startswith(("http:", "/")), f"{link}: absolute or unsafe"
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.is_relative_to(ROOT), f"{link} leaves the repository"
+        assert target.exists(), f"{link} leads nowhere"
+        if anchor:
+            assert anchor in anchors(target), f"{link}: no such heading"
 
 
 def test_the_check_can_fail(tmp_path):
