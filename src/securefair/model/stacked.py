@@ -95,15 +95,15 @@ class Stacked:
             raise ModelError("the network has nothing to train", found="0 parameters")
         self.trained = trained  # P: of a vector's V numbers, the first P are trained
         self.length = self.slots[-1].stop  # V
-        self.form: Form = form or self._best_form(network)
+        convolves = any(isinstance(module, nn.Conv2d) for module in network.modules())
+        self._convolves = convolves and self.device.type == "cpu"
+        self.form: Form = form or self._best_form()
         self._layout = self._best_layout(network)
         self._shape_only = network.to("meta")
         self._local = threading.local()
 
-    def _best_form(self, network: nn.Module) -> Form:
-        convolves = any(isinstance(module, nn.Conv2d) for module in network.modules())
-        limit = SMALL if convolves and self.device.type == "cpu" else LARGE
-        return "rows" if self.trained > limit else "batched"
+    def _best_form(self) -> Form:
+        return "rows" if self.trained > (SMALL if self._convolves else LARGE) else "batched"
 
     def _best_layout(self, network: nn.Module) -> torch.memory_format:
         """Pooling and small convolutions with strides are faster where a pixel's channels meet."""
@@ -153,6 +153,11 @@ class Stacked:
         """The slots of what training changes: the tensors that quotas of coordinates are set by."""
         return tuple(slot for slot in self.slots if slot.stop <= self.trained)
 
+    @property
+    def chunk(self) -> int:
+        """How many samples `logits` is best given at once, so that activations stay in a cache."""
+        return 256 if self._convolves else 2048
+
     def initial(self, seeds: Sequence[int]) -> Tensor:
         """Freshly initialised networks, (N, V); equal seeds give equal rows."""
         return torch.stack([self.vector(self._built(seed)) for seed in seeds])
@@ -182,7 +187,8 @@ class Stacked:
             vectors: (N, V).
             features: (N, B, ...), each network its own; (B, ...) for all if `shared`.
         """
-        if self.form == "rows" and len(vectors) > 1:
+        # Without gradients there is little to save: not enough for grouped convolutions.
+        if (self.form == "rows" or self._convolves) and len(vectors) > 1:
             rows = range(len(vectors))
             return torch.cat(
                 self.each(lambda n: self._logits(vectors[n : n + 1], features, n, shared), rows)

@@ -23,8 +23,7 @@ from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Stacked
 from securefair.model.training import OptimizerConfig
 
-CHUNK = 2048  # samples a network evaluates at once, so that activations stay in memory
-GRADIENT_CHUNK = 512  # the same where activations must be kept for the gradient
+GRADIENT_CHUNK = 512  # samples at once where activations must be kept for the gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,8 +351,8 @@ def all_logits(stacked: Stacked, vectors: Tensor, features: Tensor) -> Tensor:
     """Logits (K, B, M) of K networks on the same B samples: K teachers, or K candidates."""
     return torch.cat(
         [
-            stacked.logits(vectors, features[start : start + CHUNK], shared=True)
-            for start in range(0, len(features), CHUNK)
+            stacked.logits(vectors, features[start : start + stacked.chunk], shared=True)
+            for start in range(0, len(features), stacked.chunk)
         ],
         dim=1,
     )
