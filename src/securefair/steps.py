@@ -48,7 +48,7 @@ B = TypeVar("B", bytes, memoryview)
 ENCRYPTED_AT_ONCE = 128
 """Ciphertexts: enough work to share between processes, some hundred MB at most."""
 
-LOADED_AT_ONCE = 8
+LOADED_AT_ONCE = 4
 """Features of a network that are expanded together: neighbours in a row of an image."""
 
 

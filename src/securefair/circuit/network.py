@@ -8,6 +8,7 @@ best after a pool, when four squares have become one value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -17,10 +18,12 @@ import numpy as np
 from securefair.circuit.bands import Band, BandedMap
 from securefair.circuit.schedule import Settling, Stage
 from securefair.circuit.wish import MapPromise, Wish
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.patches import Indices
-from securefair.ckks.rules import AffineSpec
-from securefair.ckks.tensor import CipherTensor
+from securefair.ckks.rules import AffineSpec, with_count
+from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
 P = TypeVar("P")
@@ -111,6 +114,10 @@ class Stream(Generic[P]):
     all that read it are done.
 
     Level 0 are the chunks of features, level i the bands of map i, settled for what reads them.
+
+    Attributes:
+        peak_bytes: most residues that were kept at a time so far. What one band works with on its
+            way comes on top: some hundred MB at most.
     """
 
     def __init__(
@@ -132,6 +139,8 @@ class Stream(Generic[P]):
             for places, m in zip(self._places, maps, strict=False)
         ]
         self._kept: dict[tuple[int, int], CipherTensor[P]] = {}
+        self._bytes = 0
+        self.peak_bytes = 0
 
     def logits(self) -> CipherTensor[P]:
         """The values of the last map, in order."""
@@ -144,7 +153,10 @@ class Stream(Generic[P]):
 
     def _unit(self, level: int, unit: int) -> CipherTensor[P]:
         if (level, unit) not in self._kept:
-            self._kept[level, unit] = self._computed(level, unit)
+            value = self._computed(level, unit)
+            self._kept[level, unit] = value
+            self._bytes += _size(value.meta)
+            self.peak_bytes = max(self.peak_bytes, self._bytes)
         return self._kept[level, unit]
 
     def _computed(self, level: int, unit: int) -> CipherTensor[P]:
@@ -179,7 +191,39 @@ class Stream(Generic[P]):
         for unit in units:
             self._readers[level][unit] -= 1
             if self._readers[level][unit] == 0:
-                del self._kept[level, unit]
+                self._bytes -= _size(self._kept.pop((level, unit)).meta)
+
+
+def planned_peak(
+    fresh: CipherTensor[None],
+    size: int,
+    specs: Sequence[AffineSpec],
+    stages: Sequence[Stage],
+    maps: Sequence[BandedMap],
+) -> int:
+    """Most bytes of residues that an evaluation keeps at a time, found on paper.
+
+    Args:
+        fresh: all features of a block on the planning backend.
+        size: features of a chunk.
+        specs, stages, maps: as of `network_logits`.
+    """
+    count = fresh.meta.count
+
+    def chunk(start: int) -> Chunk[None]:
+        features = np.arange(start, min(start + size, count))
+        part = CipherTensor(with_count(fresh.meta, len(features)), None)
+        return Chunk(features, lambda: part)
+
+    evaluator = PlanningEvaluator(fresh.meta.params)
+    chunks = [chunk(start) for start in range(0, count, size)]
+    stream = Stream(evaluator, chunks, specs, stages, maps)
+    stream.logits()
+    return stream.peak_bytes
+
+
+def _size(meta: CipherMeta) -> int:
+    return WORD * math.prod(meta.residue_shape)
 
 
 def _places(units: Sequence[Indices], count: int) -> Indices:

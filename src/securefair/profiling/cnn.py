@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from securefair import steps
 from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.network import Chunk
+from securefair.circuit.network import Chunk, planned_peak
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import StudentKeys
+from securefair.ckks.tensor import CipherTensor
 from securefair.compilation import compile_network, compiled_network, segments
 from securefair.metrics import accuracy
 from securefair.model.folded_network import CHUNK
@@ -59,6 +60,8 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
         bytes_up_per_image, bytes_down_per_image: upload and answer over the batch.
         key_bytes: once per key epoch.
         peak_rss_mb: largest memory of the process and its children, both sides together.
+        planned_peak_mb: ciphertexts that the evaluation keeps at a time, as planned; it works
+            with some hundred MB more.
         test_images: of the batch, which the next three are taken over.
         accuracy_clear, accuracy_encrypted: of the network in float64 and as opened.
         agreement: share of equal predictions.
@@ -85,6 +88,7 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
     bytes_down_per_image: float
     key_bytes: int
     peak_rss_mb: float
+    planned_peak_mb: float
     test_images: int
     accuracy_clear: float
     accuracy_encrypted: float
@@ -131,7 +135,14 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
     with watch.stage(OPEN):
         found = _opened(plan, keys, released)
     peak = peak_memory()
-    del evaluator, maps
+    del evaluator
+    planned = planned_peak(
+        CipherTensor(plan.features, None),
+        steps.LOADED_AT_ONCE,
+        plan.specs,
+        plan.schedule.stages,
+        maps,
+    )
     seconds, count = watch.seconds, len(task.images)
     return CnnProfile(
         network=task.name,
@@ -150,6 +161,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         bytes_down_per_image=len(released.data) / count,
         key_bytes=len(keys.public.encryption) + len(keys.public.relinearization),
         peak_rss_mb=peak / 1e6,
+        planned_peak_mb=planned / 1e6,
         **_quality(task, found),
         multiply_adds=task.network.multiply_adds,
         squares=task.network.squares,

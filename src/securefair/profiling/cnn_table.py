@@ -24,6 +24,7 @@ def cnn_table(profile: CnnProfile) -> Table:
         ("Down, an image", data_size(round(p.bytes_down_per_image))),
         ("Keys, once", data_size(p.key_bytes)),
         ("Peak memory, both sides", data_size(round(p.peak_rss_mb * 1e6))),
+        ("  ciphertexts, planned", data_size(round(p.planned_peak_mb * 1e6))),
         (
             "Accuracy in the clear",
             f"{p.accuracy_clear:.2%} of {plural(p.test_images, 'test image')}",

@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.network import Chunk, Stream, network_logits
+from securefair.circuit.network import Chunk, Stream, network_logits, planned_peak
 from securefair.circuit.planner import plan_exchange
 from securefair.ckks.backends import get_backend
 from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.rules import with_count
+from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, ModelError
 
 COEFFICIENTS = np.array([0, 3, 17, 40])
@@ -113,6 +115,32 @@ def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
     # Each row of the image once, although its neighbours read it too; the last row and column
     # are beyond the pool's last window.
     assert sorted(loaded) == [0, 5, 10, 15, 20]
+
+
+def test_the_planned_peak_is_that_of_a_run(make_network):
+    network, features = make_network(squares=1, channels=3, most=4)
+    plan = plan_exchange(network.wish)
+    stages, params = plan.schedule.stages, plan.params
+    everything = CipherTensor(plan.features, None)
+    planned = planned_peak(everything, 5, plan.specs, stages, network.maps)
+    keys = get_backend("rns").generate_keys(params, relinearization=plan.needs_relinearization)
+    evaluator = get_backend("rns").evaluator(params, keys.public)
+    slots = np.zeros((25, params.slots))
+    slots[:, : len(features)] = features.T
+    data = keys.encryptor.encrypt(slots, plan.features)
+    each = len(data) // 25
+
+    def chunk(start):
+        meta = with_count(plan.features, 5)
+        rows = slice(start * each, (start + 5) * each)
+        return Chunk(np.arange(start, start + 5), lambda: evaluator.load(data[rows], meta))
+
+    chunks = [chunk(start) for start in range(0, 25, 5)]
+    stream = Stream(evaluator, chunks, plan.specs, stages, network.maps)
+    stream.logits()
+    assert stream.peak_bytes == planned
+    least = 5 * plan.params.limbs * 2 * 4 * params.ring_degree  # one chunk
+    assert planned > least
 
 
 def test_chunks_must_cover_the_features(make_network):
