@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,18 +59,6 @@ def interrupted(message: str) -> NoReturn:
     """End after Ctrl-C, with a line that says what is left."""
     typer.echo(f"securefair: {message}", err=True)
     raise typer.Exit(EXIT_INTERRUPTED) from None
-
-
-def check_writable(folder: Path) -> None:
-    """Find out before a long run, not after it, and leave nothing behind."""
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        problem = f"{existing} is not a folder"
-    elif not os.access(existing, os.W_OK | os.X_OK):
-        problem = f"{existing} does not permit it"
-    else:
-        return
-    stop(f"cannot write to {folder}: {problem}. Choose another folder with --out")
 
 
 def shown(path: Path) -> str:

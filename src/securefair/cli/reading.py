@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from securefair.cli.ending import check_writable
 from securefair.cli.options import JsonOption
 
 
@@ -25,7 +24,7 @@ def report(
     import msgspec
     from rich.console import Console
 
-    from securefair.report import summary
+    from securefair.report import check_writable, summary
     from securefair.run_folder import read_run, write_page
 
     run = read_run(folder)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from securefair.cli.ending import check_writable, interrupted, os_problem, shown, stop
+from securefair.cli.ending import interrupted, os_problem, shown, stop
 from securefair.cli.options import (
     BackendOption,
     JsonOption,
@@ -69,6 +69,7 @@ def resume(
     Example: securefair resume runs/demo
     """
     from securefair.journal import unfinished_config
+    from securefair.report import check_writable
 
     config = unfinished_config(folder)
     check_writable(folder)
@@ -86,6 +87,7 @@ def _start(
 ) -> None:
     from securefair.config import override
     from securefair.journal import is_unfinished
+    from securefair.report import check_writable
 
     changes: dict[str, object] = {}
     if seeds is not None:

@@ -145,8 +145,11 @@ def sharing(
     from securefair.profiling.sharing_files import write_sharing
     from securefair.profiling.sharing_table import sharing_table
     from securefair.profiling.tasks import reshaped, task_config, with_possible_q
+    from securefair.report import check_writable
     from securefair.threads import set_threads
 
+    if out is not None:
+        check_writable(out)
     chosen = options.numbers_of("--probabilities", probabilities)
     task = task_config(
         load_config(config) if config else None,
@@ -218,8 +221,10 @@ def scale(
 
     from securefair.profiling.scale import profile_scale
     from securefair.profiling.scale_table import scale_table
-    from securefair.report import write_json
+    from securefair.report import check_writable, write_json
 
+    if out is not None:
+        check_writable(out.parent)
     sizes = {
         "samples": options.whole_numbers_of("--samples", samples),
         "features": options.whole_numbers_of("--features", features),

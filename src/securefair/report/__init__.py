@@ -6,6 +6,7 @@ shows a run while it goes on, `files` writes so that a crash leaves no half file
 """
 
 from securefair.report.files import (
+    check_writable,
     read_json,
     read_json_lines,
     write_bytes,
@@ -19,6 +20,7 @@ from securefair.report.terminal import summary
 
 __all__ = [
     "Progress",
+    "check_writable",
     "read_json",
     "read_json_lines",
     "show_progress",

@@ -16,6 +16,22 @@ from securefair.errors import DataError
 T = TypeVar("T")
 
 
+def check_writable(folder: Path) -> None:
+    """Find out before long work, not after it, whether a folder takes files; leaves nothing behind.
+
+    Raises:
+        DataError: the folder, or the nearest one above it that exists, cannot be written.
+    """
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        problem = f"{existing} is not a folder"
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        problem = f"{existing} does not permit it"
+    else:
+        return
+    raise DataError(f"cannot write to {folder}: {problem}", hint="Choose another place with --out")
+
+
 def write_text(path: Path, text: str) -> Path:
     """Write UTF-8 text so that a reader or a crash sees the old file or the new, never a part.
 

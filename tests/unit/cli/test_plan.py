@@ -95,3 +95,13 @@ def test_profiles_end_like_every_command_on_expected_errors():
     result = call("profile", "head", *SMALL, "--threads", "4096")
     assert result.exit_code == 2
     assert "threads" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["sharing", "scale"])
+def test_a_place_that_takes_no_results_is_found_before_the_work(tmp_path, command):
+    (tmp_path / "taken").write_text("mine")
+    result = call("profile", command, "--out", str(tmp_path / "taken" / "results"))
+    assert result.exit_code == 2
+    assert "taken is not a folder" in result.stderr
+    assert "--out" in result.stderr
+    assert (tmp_path / "taken").read_text() == "mine"
