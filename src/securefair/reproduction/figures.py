@@ -265,18 +265,20 @@ def curves(
     def draw(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
         del finished
         rows = [row for row in rows if all(row.fields[k] == v for k, v in only.items())]
-        figure = canvas(4.6 * len(panels), 3.6)
+        figure = canvas(4.8 * len(panels), 4.2)
         for axes, (metric, title) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
-            names = dict.fromkeys(_without(row.fields, x) for row in rows if metric in row.metrics)
+            names = dict.fromkeys(
+                _without(row.fields, x, *only) for row in rows if metric in row.metrics
+            )
             for index, name in enumerate(names):
-                own = _points(rows, x, metric, name)
+                own = _points(rows, x, metric, name, *only)
                 colour, line = COLOURS[index % len(COLOURS)], ("-", "--", ":", "-.")[index % 4]
                 axes.plot(
                     *zip(*own, strict=True), label=name, color=colour, linestyle=line, linewidth=2
                 )
-                limits = _points(rows, x, bound, name) if bound else []
+                limits = _points(rows, x, bound, name, *only) if bound else []
                 if limits:
                     axes.plot(
                         *zip(*limits, strict=True),
@@ -287,17 +289,19 @@ def curves(
                     )
             axes.set_xlabel(label)
             axes.set_ylabel(title)
-            axes.legend(fontsize=8)
+            axes.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.18))
         return figure
 
     return draw
 
 
-def _points(rows: Sequence[Row], x: str, metric: str, name: str) -> list[tuple[float, float]]:
+def _points(
+    rows: Sequence[Row], x: str, metric: str, name: str, *left_out: str
+) -> list[tuple[float, float]]:
     return [
         (float(str(row.fields[x])), row.metrics[metric])
         for row in rows
-        if _without(row.fields, x) == name and metric in row.metrics
+        if _without(row.fields, x, *left_out) == name and metric in row.metrics
     ]
 
 

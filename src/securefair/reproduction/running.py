@@ -22,6 +22,8 @@ from securefair.reproduction.experiment import (
 )
 from securefair.reproduction.reference import printed, printed_rows
 
+FINGERPRINT = "experiment.json"
+
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     """What a folder of runs belongs to: results of another experiment are never mixed in."""
@@ -87,6 +89,8 @@ def finished_runs(
         DataError: data are missing, or a checkpoint is damaged.
     """
     contenders = experiment.contenders(size, data)
+    if contenders and not (out / FINGERPRINT).exists():
+        contenders[0].members(0)  # without its data an experiment should leave no folder behind
     _claim_folder(out, Fingerprint(experiment=experiment.name, size=size, seeds=seeds), resume)
     folder = out / "runs" if runs is None else runs / f"{experiment.paper}-{size}"
     # One count for everything, so that the remaining time is that of the experiment.
@@ -154,7 +158,7 @@ def _row(fields: Fields, each: Sequence[Mapping[str, float]], paper: Mapping[str
 
 
 def _claim_folder(out: Path, mine: Fingerprint, resume: bool) -> None:
-    path = out / "experiment.json"
+    path = out / FINGERPRINT
     if path.exists():
         theirs = read_json(path, Fingerprint)
         if theirs != mine:

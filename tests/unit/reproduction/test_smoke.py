@@ -91,12 +91,22 @@ def test_every_kind_of_state_survives_an_interruption(
 
 
 @pytest.mark.parametrize("name", ["cycle-table1", "cycle-table4", "dpfl-table1"])
-def test_missing_data_say_what_to_put_where(name: str, tmp_path: Path) -> None:
-    experiment = EXPERIMENTS[name]
-    contender = experiment.contenders("cpu", tmp_path)[0]
+def test_missing_data_say_what_to_put_where(
+    name: str, silent: Callable[..., Progress], tmp_path: Path
+) -> None:
+    experiment, out = EXPERIMENTS[name], tmp_path / "out"
     with pytest.raises(DataError, match=experiment.needs[0]) as raised:
-        contender.members(0)
+        finished_runs(
+            experiment,
+            "cpu",
+            seeds=1,
+            data=tmp_path,
+            out=out,
+            resume=False,
+            progress=silent(),
+        )
     assert str(tmp_path) in str(raised.value)
+    assert not out.exists()  # with the data in place the same command works, without --resume
 
 
 def test_experiments_that_share_runs_mean_the_same_by_a_name() -> None:
