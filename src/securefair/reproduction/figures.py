@@ -16,8 +16,18 @@ from securefair.reproduction.measures import percent, reputation
 
 Values = NDArray[np.float64]
 # Okabe and Ito's colours, in an order that also differs in lightness, with marks of their own.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#D55E00", "#0072B2", "#CC79A7", "#F0E442")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+COLOURS = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#D55E00",
+    "#0072B2",
+    "#CC79A7",
+    "#F0E442",
+    "#999999",
+)
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")  # another number than of colours
 MAP = "cividis"
 
 
