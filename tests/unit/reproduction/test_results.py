@@ -23,6 +23,9 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's mean gain (MCG) is above VPDL's on every split",
         "Every participant gains by CYCle on Dirichlet splits",
     },
+    "dpfl-figure3": {
+        "In the last round fewer than a tenth of the honest participants' links are harmful",
+    },
     "dpfl-table1": {
         "DPFL under every budget is above FedAvg+FT, dirichlet(0.1)",
         "DPFL under every budget is above FedAvg+FT, patho(3)",
