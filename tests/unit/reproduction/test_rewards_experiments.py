@@ -10,10 +10,10 @@ import pytest
 
 from securefair.errors import DataError
 from securefair.records import RoundRecord
-from securefair.report import Progress
+from securefair.report import Progress, read_json
 from securefair.reproduction import cffl_tables, fairsl_forests, fairsl_networks
 from securefair.reproduction.catalogue import EXPERIMENTS
-from securefair.reproduction.comparison import compare, write_comparison, write_figure
+from securefair.reproduction.comparison import Comparison, compare, write_comparison, write_figure
 from securefair.reproduction.experiment import Finished, Row
 from securefair.reproduction.running import compared_rows, finished_runs
 
@@ -119,6 +119,16 @@ def test_claims_can_fail() -> None:
     steps = {"1->2": 5.0, "2->3": -1.0, "p of 1->2": 0.01}
     assert rising([row("any", **steps, **{"p of 2->3": 0.2})])
     assert not rising([row("any", **steps, **{"p of 2->3": 0.02})])
+
+
+def test_stored_fairness_of_cffl_is_above_90() -> None:
+    """What `securefair reproduce cffl-table1 --size cpu --seeds 2` wrote, its runs on MNIST."""
+    stored = read_json(Path(__file__).parent / "data" / "cffl-table1.json", Comparison)
+    assert (stored.experiment, stored.size, stored.seeds) == ("cffl-table1", "cpu", 2)
+    found = [number.ours for number in stored.numbers if number.fields["method"] == "CFFL"]
+    assert len(found) == 4
+    assert min(found) > 90
+    assert all(claim.holds for claim in stored.claims)
 
 
 @pytest.mark.parametrize("name", ["cffl-table1", "fairsl-table2"])
