@@ -110,7 +110,8 @@ def promises_for(
         ModelError: `weight_bits` is out of range.
     """
     quantized = quantize_network(network, weight_bits)
-    largest = {r.stage: r.maximum for r in network_ranges(quantized.network, inputs)}
+    # By position: maps without a square between them share a name. The input comes first.
+    largest = [r.maximum for r in network_ranges(quantized.network, inputs)][1:]
     found = []
     for segment in segments(quantized.network):
         scale = quantized.log2_scales[segment.index]
@@ -123,7 +124,7 @@ def promises_for(
                 max_integer=1 if scale is None else 1 << weight_bits,
                 l1=l1 if scale is None else l1 * head_room,
                 l2=l2 if scale is None else l2 * head_room,
-                bound=largest[network.names[segment.index]] * head_room,
+                bound=largest[segment.index] * head_room,
                 multiply_adds=_products(segment),
             )
         )

@@ -112,6 +112,18 @@ def test_promises_hold_for_the_network_they_are_made_for(inputs):
     assert before_squares == pytest.approx([1.25] * 3, rel=0.02)  # balanced to 1
 
 
+def test_maps_without_a_square_between_them_have_bounds_of_their_own(inputs):
+    rng = np.random.default_rng(2)
+    first = ConvMap(rng.normal(size=(3, 2, 3, 3)) * 10, np.zeros(3))
+    second = ConvMap(rng.normal(size=(1, 3, 3, 3)) / 100, np.zeros(1))
+    folded = FoldedNetwork(SHAPE, (first, second))
+    values = first.apply(inputs), folded.clear(inputs)
+    found = promises_for(folded, inputs, weight_bits=10, head_room=1.0)
+    assert [p.bound for p in found] == pytest.approx(
+        [np.abs(value).max() for value in values], rel=0.02
+    )
+
+
 def test_products_are_counted_as_the_network_counts_them(inputs):
     folded = network()
     promises = promises_for(folded, inputs, weight_bits=8, head_room=1.0)
