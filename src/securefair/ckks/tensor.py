@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from securefair.ckks.parameters import CkksParameters
@@ -81,7 +81,3 @@ class CipherTensor(Generic[PayloadT]):
 
     meta: CipherMeta
     payload: PayloadT
-
-    def with_meta(self, **changes: object) -> CipherTensor[PayloadT]:
-        """The same payload under changed public facts."""
-        return CipherTensor(replace(self.meta, **changes), self.payload)  # type: ignore[arg-type]

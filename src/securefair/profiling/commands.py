@@ -36,11 +36,6 @@ RepeatsOption = Annotated[int, typer.Option(min=1, help="Figures are medians of 
 EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear (unencrypted).")]
 
 
-@app.callback()
-def profile() -> None:
-    """Keeps `head` a command of its own while it is the only one."""
-
-
 @app.command()
 def head(
     features: FeaturesOption = options.FEATURES,
