@@ -24,7 +24,7 @@ from securefair.ckks.tensor import CipherMeta, Packing
 from securefair.errors import EncryptionError
 
 TAIL = 8.0
-"""Deviations that an error bound allows for: 2^-50 a value for a Gaussian."""
+"""Deviations that an error bound allows for: 2^-50 to either side of a value for a Gaussian."""
 
 TAIL_OF_S, TAIL_OF_S2 = 2.2, 7.0
 """What r s and r s^2, r a rounding error, need in a slot for the same 2^-50, over a Gaussian.

@@ -16,6 +16,10 @@ SMALL = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bi
 WIDE = CkksParameters(CkksSpec(ring_degree=8192, limb_bits=(31,) * 5, special_bits=31))
 
 
+def test_the_tail_is_as_safe_as_decision_8_states():
+    assert math.log2(math.erfc(rules.TAIL / math.sqrt(2))) == pytest.approx(-49.5, abs=0.05)
+
+
 def encrypted(params=WIDE, **changes):
     facts = {"count": 3, "limbs": params.limbs, "log2_scale": 30.0, "bound": 1.0}
     return rules.fresh(params, **{**facts, **changes})
