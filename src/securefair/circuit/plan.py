@@ -47,8 +47,9 @@ class ExchangePlan:
         features: public facts of one block of features.
         factors: public facts of one block of predictions or basis rows, None if there are none.
         released: public facts of an answer, one entry a released tensor.
-        error_bound: no released value of an honest run is further off, in its own unit (a logit,
-            a coefficient, or a sum over samples).
+        error_bound: no released value of an honest run is further off what the model with integer
+            weights gives, in its own unit (a logit, a coefficient, or a sum over samples). How far
+            rounding the weights moves that depends on them, and is not in it.
         relative_error: the bound over the range that the wish declares.
     """
 

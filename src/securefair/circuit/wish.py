@@ -94,7 +94,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         basis: of a projection: coefficients of the message polynomial, or the student's rows.
         q: released numbers per class of a projection.
         flooding_bits: s, statistical hiding of all noise that depends on the teacher.
-        precision: largest error of a logit over the range of logits.
+        precision: largest error of a logit over the range of logits, of encryption alone: against
+            the head with weights of `weight_bits`, whose rounding comes on top.
         weight_bits: bits of the largest integer weight.
         bounds: public promises about features and models; of a network, features and logits.
         network: the maps of a whole network instead of a head, `hidden` being 0.

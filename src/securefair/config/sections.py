@@ -330,7 +330,10 @@ class EncryptionSection(Section):
         default=30, ge=30, le=60, description="Noise in an answer over its evaluation noise, log2"
     )
     precision: Ratio = Field(
-        default=2**-10, gt=0, le=0.1, description="Largest error of a released value over its range"
+        default=2**-10,
+        gt=0,
+        le=0.1,
+        description="Largest error by encryption of a released value, over its range",
     )
 
 

@@ -18,7 +18,7 @@ from securefair.exchange import Student, Teacher, Upload
 from securefair.model.folded import FoldedHead
 from securefair.model.heads import Head
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
-from securefair.profiling.rehearsal import Material, invent
+from securefair.profiling.rehearsal import Material, invent, rounding_error
 
 CLEARTEXT_BYTES = 8
 """A float64 feature as the student holds it."""
@@ -40,6 +40,8 @@ class ExchangeCost(msgspec.Struct, frozen=True, kw_only=True):
         receive_seconds, answer_seconds: the teacher's, medians.
         error: largest difference of a released number from the clear backend's.
         error_bound: what the plan promises for it.
+        rounding_error: how far rounding the head's weights to integers moves a logit of the
+            invented samples at most; neither error nor its bound contain it.
         peak_bytes: largest memory of this process and its children meanwhile, both sides
             together; 0 where the system does not tell.
     """
@@ -65,6 +67,7 @@ class ExchangeCost(msgspec.Struct, frozen=True, kw_only=True):
     answer_seconds: float
     error: float
     error_bound: float
+    rounding_error: float
     peak_bytes: int
 
     @property
@@ -97,6 +100,7 @@ class PreparedExchange:
         self._backend = backend
         material: Material = invent(self.plan)
         self._head = material.model if head is None else head
+        self._samples = material.samples
         self._seconds = Stopwatch()
         with self._seconds.stage("keys"):
             self._student = Student(wish, backend=backend)
@@ -174,6 +178,7 @@ class PreparedExchange:
             answer_seconds=answer,
             error=float(np.abs(released - self._clear()).max()),
             error_bound=plan.error_bound,
+            rounding_error=rounding_error(plan, self._head, self._samples),
             peak_bytes=peak,
         )
 

@@ -38,6 +38,7 @@ from securefair.profiling.rehearsal import (
     encode_only,
     invent,
     rehearse,
+    rounding_error,
 )
 from securefair.profiling.trace import trace
 from securefair.threads import cores, set_threads
@@ -119,6 +120,8 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
             repeats, in its own unit (`ExchangePlan.error_bound`).
         error_over_range: the same over the range that the wish declares, as in its precision.
         error_bound: what the plan promises for max_abs_error.
+        rounding_error: how far rounding weights to integers moves a logit at most, which no
+            other error contains.
         peak_rss_mb: largest memory of the process and its children, both sides together.
     """
 
@@ -143,6 +146,7 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
     max_abs_error: float
     error_over_range: float
     error_bound: float
+    rounding_error: float
     ring_degree: int
     limbs: int
     blocks: int
@@ -233,6 +237,7 @@ def profile_plan(
         max_abs_error=error,
         error_over_range=error * plan.relative_error / plan.error_bound,
         error_bound=plan.error_bound,
+        rounding_error=rounding_error(plan, material.model, material.samples),
         ring_degree=plan.params.ring_degree,
         limbs=plan.params.limbs,
         blocks=plan.blocks,

@@ -22,7 +22,7 @@ FloodingOption = Annotated[
     int, typer.Option(help="Bits by which flooding exceeds all noise that tells of the model.")
 ]
 PrecisionOption = Annotated[
-    float, typer.Option(help="Largest error of a released value over its range.")
+    float, typer.Option(help="Largest error by encryption of a released value, over its range.")
 ]
 NormOption = Annotated[
     float | None,

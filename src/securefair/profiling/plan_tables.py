@@ -52,6 +52,7 @@ def _parameters(r: PlanReport) -> list[tuple[str, str]]:
         ("Flooding", f"{wish.flooding_bits} bits above all noise that tells of the model"),
         ("Largest error", f"{r.error_bound:.3g} in a released number"),
         ("  over the range", f"{r.relative_error:.2g}, asked for {wish.precision:.2g}"),
+        ("  not in it", "rounding the model's weights to integers"),
     ]
 
 

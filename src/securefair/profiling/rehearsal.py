@@ -137,6 +137,12 @@ def encode_only(material: Material, stages: Stopwatch) -> None:
             kernels.encode(torch.from_numpy(block), 2.0**meta.log2_scale, basis)
 
 
+def rounding_error(plan: ExchangePlan, model: Head, samples: Samples) -> float:
+    """Largest change of a logit when weights become integers: no part of what a plan promises."""
+    rounded = steps.compile_head(plan, model).logits(samples.features)
+    return float(np.abs(rounded - model.logits(samples.features)).max())
+
+
 def basis_rows(material: Material) -> Array:
     """Weights (q, B) of the samples in the numbers of a projection, as they are encrypted."""
     plan, basis = material.plan, material.basis

@@ -66,6 +66,7 @@ def _figures(p: HeadProfile) -> Table:
         ("Keys", data_size(p.key_bytes)),
         ("Largest error, its bound", f"{p.max_abs_error:.3g}, {p.error_bound:.3g}"),
         ("Largest error over the range", f"{p.error_over_range:.3g}"),
+        ("Besides: a logit by rounding weights", f"{p.rounding_error:.3g}"),
         ("Peak memory, both sides", f"{p.peak_rss_mb:.0f} MB"),
     ]
     return rows_table("Head exchange", rows)

@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
 from securefair.errors import ModelError
 from securefair.model.heads import build_head
 from securefair.profiling.exchange_cost import PreparedExchange, wish_for
+from securefair.profiling.rehearsal import invent
 
 
 @pytest.mark.parametrize("kind", ["linear", "quadratic"])
@@ -27,6 +29,22 @@ def test_figures_are_those_of_the_plan(kind, release):
     assert cost.level == plan.schedule.answer_limbs - 1
     assert 0 < cost.error < cost.error_bound
     assert cost.seconds == cost.receive_seconds + cost.answer_seconds > 0
+
+
+def test_the_error_of_rounded_weights_is_told_beside_that_of_encryption():
+    """Asked for a millionth of the range, a user's logits are still off by the rounding."""
+    head = build_head("quadratic", 8, 4, 2, seed=0)
+    wish = wish_for(head, 30, "logits", precision=1e-6)
+    exchange = PreparedExchange(wish, head, backend="rns")
+    cost = exchange.cost(repeats=1)
+    features = invent(exchange.plan).samples.features
+    opened = exchange.open(exchange.serve())
+
+    assert cost.error < cost.error_bound < cost.rounding_error / 10
+    seen = np.abs(opened - head.logits(features)).max()
+    assert abs(seen - cost.rounding_error) <= cost.error_bound
+    finer = PreparedExchange(wish_for(head, 30, "logits", weight_bits=14), head, backend="clear")
+    assert finer.cost(repeats=1).rounding_error < cost.rounding_error / 2
 
 
 def test_the_given_head_is_the_one_that_answers():

@@ -30,6 +30,7 @@ def test_a_profile_states_bytes_error_and_parameters(wish, limits):
     assert 0 < found.key_bytes <= plan.key_bytes
     assert 0 < found.max_abs_error <= found.error_bound == plan.error_bound
     assert found.error_over_range == pytest.approx(found.max_abs_error / (2 * asked.bounds.logit))
+    assert 0 < found.rounding_error < 0.1
     assert found.threads == 1
 
 
