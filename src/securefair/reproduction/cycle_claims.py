@@ -83,6 +83,16 @@ def _best_of_the_plane(rows: Sequence[Row]) -> bool:
     return min(spread, key=spread.__getitem__) == "CYCle" and gain["CYCle"] > gain["VPDL"]
 
 
+def _comparable(rows: Sequence[Row]) -> bool:
+    mine = measures.values(rows, "MCG", **MINE_GOSSIP)
+    plain = measures.values(rows, "MCG", method="Gossip-SGD")
+    return all(found > plain[key] / 2 for key, found in mine.items())
+
+
+COMPARABLE_GOSSIP = Claim(
+    words="CYCle's mean gain (MCG) is more than half of Gossip-SGD's on every split",
+    holds=_comparable,
+)
 FOLLOWS_CONTRIBUTION = Claim(
     words="What CYCle gives follows accuracy alone (Pearson above 0.5, and above Gossip-SGD's)",
     holds=_correlates,

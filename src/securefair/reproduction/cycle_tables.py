@@ -5,6 +5,7 @@ from __future__ import annotations
 from securefair.reproduction import figures, measures
 from securefair.reproduction.cycle_claims import (
     CLAIMS,
+    COMPARABLE_GOSSIP,
     EVERYONE_GAINS,
     EVERYONE_GAINS_SKEWED,
     FAIRER_GOSSIP,
@@ -47,6 +48,7 @@ CYCLE_TABLES = (
             EVERYONE_GAINS,
             EVERYONE_GAINS_SKEWED,
             FAIRER_GOSSIP,
+            COMPARABLE_GOSSIP,
         ),
     ),
     cycle_experiment(
@@ -61,6 +63,7 @@ CYCLE_TABLES = (
             EVERYONE_GAINS,
             EVERYONE_GAINS_SKEWED,
             FAIRER_GOSSIP,
+            COMPARABLE_GOSSIP,
         ),
     ),
     cycle_experiment(
@@ -93,7 +96,7 @@ CYCLE_TABLES = (
         metrics=measures.collaboration_and_correlation,
         datasets=(CIFAR10, CIFAR100),
         differs=f"CIFAR-100 at size paper only. {DIFFERS}",
-        claims=(FAIRER_GOSSIP, FOLLOWS_CONTRIBUTION),
+        claims=(FAIRER_GOSSIP, COMPARABLE_GOSSIP, FOLLOWS_CONTRIBUTION),
         draw=figures.participant_radar,
     ),
     cycle_experiment(

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from securefair.records import RoundRecord
@@ -164,6 +165,8 @@ def link_maps(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
             chosen = np.array(record.answered).sum(axis=1).mean()
             axes.set_title(f"round {t}: {chosen:.1f} each", fontsize=8)
             axes.tick_params(labelsize=6)
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_major_locator(MaxNLocator(integer=True))
         line[0].set_ylabel(method_name(run.contender.fields), fontsize=7)
     return figure
 

@@ -23,6 +23,9 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's mean gain (MCG) is above VPDL's on every split",
         "Every participant gains by CYCle on Dirichlet splits",
     },
+    "cycle-table12": {
+        "CYCle's mean gain (MCG) is more than half of Gossip-SGD's on every split",
+    },
     "dpfl-figure3": {
         "In the last round fewer than a tenth of the honest participants' links are harmful",
     },
