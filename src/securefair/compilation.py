@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from securefair.circuit.bands import MOST_VALUES, BandedMap, Window, convolution, dense, pooling
 from securefair.circuit.wish import MapPromise
-from securefair.errors import ModelError
+from securefair.errors import ModelError, PlanError
 from securefair.model.folded_network import FoldedNetwork, Square, network_ranges
 from securefair.model.linear_maps import ConvMap, LinearMap, Pair, Shape, SumPool
 from securefair.model.quantized_network import (
@@ -160,24 +160,41 @@ def promises_by_shape(network: FoldedNetwork, *, weight_bits: int) -> tuple[MapP
     Nothing but shapes is read, so all participants agree on the same.
 
     Args:
-        network: any of the architecture.
+        network: any of the architecture, for features of at most 1 in size.
         weight_bits: of the largest integer weight, at least those of `Room.weight`.
+
+    Raises:
+        PlanError: too few bits for the weights that there must be room for.
     """
     found, parts = [], segments(network)
+    read = 1.0  # bound on the values that the next map reads
     for place, segment in enumerate(parts):
         pool = isinstance(segment.map, SumPool)
         room = FIRST_ROOM if place == 0 else INNER_ROOM
         room = LAST_ROOM if place == len(parts) - 1 else room
+        least = room.weight.bit_length() - 1
+        if not pool and weight_bits < least:
+            raise PlanError(
+                "weights of so few bits leave no room for those of networks",
+                where="weight_bits",
+                found=weight_bits,
+                expected=f"at least {least}",
+            )
         l1, l2 = _norms(segment.map) if pool else (room.l1, room.l2)
+        # Only values before squares are balanced; other maps let through what they read.
+        inside = place < len(parts) - 1 and (pool or segment.pool is None)
+        bound = read * l1 if inside else room.bound
+        summed = math.prod(segment.pool) if segment.pool else 0
+        read = summed * bound**2 if summed else bound
         found.append(
             MapPromise(
                 outputs=segment.outputs,
-                summed=math.prod(segment.pool) if segment.pool else 0,
-                log2_scale=0 if pool else weight_bits - room.weight.bit_length() + 1,
+                summed=summed,
+                log2_scale=0 if pool else weight_bits - least,
                 max_integer=1 if pool else 1 << weight_bits,
                 l1=l1,
                 l2=l2,
-                bound=room.bound,
+                bound=bound,
                 multiply_adds=_products(segment),
             )
         )

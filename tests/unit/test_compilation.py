@@ -13,8 +13,8 @@ from securefair.compilation import (
     promises_for,
     segments,
 )
-from securefair.errors import ModelError
-from securefair.model.folded_network import FoldedNetwork, Square
+from securefair.errors import ModelError, PlanError
+from securefair.model.folded_network import FoldedNetwork, Square, network_ranges
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.networks import balanced_network
 from securefair.model.quantized_network import quantize_network_at
@@ -122,6 +122,35 @@ def test_maps_without_a_square_between_them_have_bounds_of_their_own(inputs):
     assert [p.bound for p in found] == pytest.approx(
         [np.abs(value).max() for value in values], rel=0.02
     )
+
+
+def test_promises_by_shape_have_room_for_the_sums_of_pools(inputs):
+    """Values of a balanced network reach 1 before squares; sums of many of them reach more."""
+    folded = FoldedNetwork(
+        SHAPE,
+        (
+            SumPool((3, 3), (1, 1)),
+            ConvMap(np.full((4, 2, 2, 2), 0.1), np.zeros(4)),
+            Square(),
+            SumPool((3, 3), (1, 1)),  # overlapping: its squares are not summed with the others
+            DenseMap(np.full((2, 8), 0.1), np.zeros(2)),
+        ),
+    )
+    ones = np.ones((1, *SHAPE))
+    folded = balanced_network(folded, ones)
+    promises = promises_by_shape(folded, weight_bits=10)
+    largest = {r.stage: r.maximum for r in network_ranges(folded, ones)}
+    assert largest["pool 1"] == promises[0].bound == 9.0
+    assert largest["conv 1"] == pytest.approx(1.0)
+    assert promises[1].bound == 4.0
+    assert promises[2].bound == 9 * promises[1].bound ** 2 > largest["pool 2"]
+
+
+def test_weights_need_as_many_bits_as_there_is_room_for():
+    folded = network()
+    assert promises_by_shape(folded, weight_bits=5)[-1].log2_scale == 0
+    with pytest.raises(PlanError, match=r"weight_bits.*at least 5"):
+        promises_by_shape(folded, weight_bits=4)
 
 
 def test_products_are_counted_as_the_network_counts_them(inputs):
