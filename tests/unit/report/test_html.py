@@ -271,6 +271,13 @@ def test_who_taught_whom_is_counted(run):
     assert "Who taught whom, over all rounds" in page.inside("h3")
 
 
+def test_exact_repetition_is_promised_only_without_encryption(make_run):
+    assert "not exactly" in page_of(make_run())
+    for backend in ("clear", None):
+        assert "come out the same" in page_of(make_run(backend=backend))
+        assert "not exactly" not in page_of(make_run(backend=backend))
+
+
 def test_print_has_opinions_of_several_rounds(run):
     captions = Page(page_of(run)).inside("caption")
     assert [one for one in captions if one.startswith("Round ")] == [
