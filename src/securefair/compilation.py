@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from securefair.circuit.bands import MOST_VALUES, BandedMap, Window, convolution, dense, pooling
 from securefair.circuit.wish import MapPromise
 from securefair.errors import ModelError, PlanError
-from securefair.model.folded_network import FoldedNetwork, Square, network_ranges
+from securefair.model.folded_network import CHUNK, FoldedNetwork, Square, network_ranges
 from securefair.model.linear_maps import ConvMap, LinearMap, Pair, Shape, SumPool
 from securefair.model.quantized_network import (
     QuantizedNetwork,
@@ -272,6 +272,36 @@ def compiled_network(
     ]
     quantized = quantize_network_at(network, scales)
     return CompiledNetwork(quantized, tuple(_banded(segment, quantized, most) for segment in parts))
+
+
+def bounded_logits(
+    network: FoldedNetwork, promises: Sequence[MapPromise], inputs: NDArray[np.floating]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Logits in the clear, and which samples reach a value beyond its promised bound.
+
+    Args:
+        network: with rounded weights or without.
+        promises: of the same architecture.
+        inputs: (B, *input_shape).
+
+    Returns:
+        (B, M) and (B,).
+    """
+    bounds = {
+        segment.index: promise.bound
+        for segment, promise in zip(segments(network), promises, strict=True)
+    }
+    logits, beyond = np.empty((len(inputs), network.classes)), np.zeros(len(inputs), dtype=bool)
+    for start in range(0, len(inputs), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        values = inputs[chunk].astype(np.float64)
+        for index, layer in enumerate(network.layers):
+            values = layer.apply(values)
+            if index in bounds:
+                sizes = np.abs(values).reshape(len(values), -1).max(axis=1)
+                beyond[chunk] |= sizes > bounds[index]
+        logits[chunk] = values.reshape(len(values), -1)
+    return logits, beyond
 
 
 def compile_network(

@@ -31,6 +31,7 @@ from securefair.ckks.tensor import CipherTensor
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError, PlanError
 from securefair.model.heads import Head
+from securefair.model.networks import NetworkHead
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
 
@@ -299,6 +300,8 @@ class Teacher:
             factors = steps.receive(upload.evaluator, plan.factors, predictions, plan.blocks)
         inputs = Inputs(upload.features, factors, upload.basis.signs, upload.basis.coefficients)
         model = steps.compile_model(plan, self.model)
+        if isinstance(self.model, NetworkHead):
+            steps.check_own_bounds(plan, model, self.model.calibration)
         return steps.infer(upload.evaluator, plan, model, inputs)
 
     def answer(self, request: bytes) -> bytes:

@@ -25,7 +25,7 @@ from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.keys import Decryptor, Encryptor
 from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.compilation import CompiledNetwork, compiled_network
+from securefair.compilation import CompiledNetwork, bounded_logits, compiled_network
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, ModelError
 from securefair.fairness.alignment import cosine
@@ -194,6 +194,32 @@ def compile_model(plan: ExchangePlan, model: Head) -> Compiled:
             "a network was planned", found=type(model).__name__, expected="a NetworkHead"
         )
     return compiled_network(folded, plan.wish.network)
+
+
+def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
+    """Refuse to answer with a network that goes beyond the agreed bounds on its owner's samples.
+
+    Its weights may keep all promises: biases, and logits, do not show in them.
+
+    Args:
+        plan: of the exchange.
+        model: what is to answer; heads are bounded by their weights.
+        own: (B, d) samples of the owner.
+
+    Raises:
+        ModelError: says for how many samples.
+    """
+    if not isinstance(model, CompiledNetwork):
+        return
+    images = own.reshape(-1, *model.quantized.input_shape)
+    _, beyond = bounded_logits(model.quantized.network, plan.wish.network, images)
+    if beyond.any():
+        raise ModelError(
+            "a network's values exceed the agreed bounds on its owner's own samples",
+            found=f"{int(beyond.sum())} of {len(own)} samples",
+            expected="none",
+            hint="Agree on larger bounds, or train with more weight decay",
+        )
 
 
 def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:

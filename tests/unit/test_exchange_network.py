@@ -107,6 +107,21 @@ def test_a_network_that_outgrew_its_promises_does_not_answer(samples):
         Teacher(model).answer(student.request(samples))
 
 
+@pytest.mark.parametrize(("bias", "answers"), [(100.0, True), (200.0, False)])
+def test_a_network_whose_logits_outgrew_their_bound_does_not_answer(samples, bias, answers):
+    """No weight shows it, and the modulus has no room for much more than the bound of 128."""
+    student, model = Student(wish_of(), backend="clear"), model_of(samples)
+    with torch.no_grad():
+        model.network.layers[-1].bias[0] = bias
+    teacher, request = Teacher(model, backend="clear"), student.request(samples)
+    if answers:
+        found = student.open(teacher.answer(request)).logits
+        assert found[:, 0] == pytest.approx(bias, abs=10)
+        return
+    with pytest.raises(ModelError, match=f"{COUNT} of {COUNT} samples"):
+        teacher.answer(request)
+
+
 def test_heads_and_networks_do_not_stand_for_each_other(samples):
     student = Student(wish_of())
     request = student.request(samples)

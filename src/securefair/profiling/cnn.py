@@ -27,10 +27,8 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import StudentKeys
 from securefair.ckks.tensor import CipherTensor
-from securefair.compilation import compile_network, compiled_network, segments
+from securefair.compilation import bounded_logits, compile_network, compiled_network
 from securefair.metrics import accuracy
-from securefair.model.folded_network import CHUNK
-from securefair.model.quantized_network import QuantizedNetwork
 from securefair.profiling.cnn_task import CnnTask
 from securefair.profiling.head import Machine, describe_machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
@@ -209,7 +207,7 @@ def _quality(task: CnnTask, found: Logits) -> dict[str, Any]:
     """How good the opened logits are, against labels and against both clear networks."""
     plan, tested = task.plan, task.tested
     compiled = compiled_network(task.network, plan.wish.network)
-    rounded, beyond = _rounded(task, compiled.quantized)
+    rounded, beyond = bounded_logits(compiled.quantized.network, plan.wish.network, task.images)
     clear = task.network.clear(task.images[:tested].astype(np.float64)).argmax(axis=1)
     opened = found[:tested].argmax(axis=1)
     return {
@@ -219,25 +217,5 @@ def _quality(task: CnnTask, found: Logits) -> dict[str, Any]:
         "agreement": float(np.mean(clear == opened)),
         "max_abs_error": float(np.abs(found - rounded).max()),
         "error_bound": plan.error_bound,
-        "beyond_bounds": beyond,
+        "beyond_bounds": float(beyond.mean()),
     }
-
-
-def _rounded(task: CnnTask, network: QuantizedNetwork) -> tuple[Logits, float]:
-    """Logits of the rounded network, and the share of images beyond a promised bound."""
-    bounds = {
-        segment.index: promise.bound
-        for segment, promise in zip(segments(network.network), task.plan.wish.network, strict=True)
-    }
-    logits, beyond = np.empty((len(task.images), network.network.classes)), 0
-    for start in range(0, len(task.images), CHUNK):
-        values = task.images[start : start + CHUNK].astype(np.float64)
-        outside = np.zeros(len(values), dtype=bool)
-        for index, layer in enumerate(network.layers):
-            values = layer.apply(values)
-            if index in bounds:
-                sizes = np.abs(values).reshape(len(values), -1).max(axis=1)
-                outside |= sizes > bounds[index]
-        logits[start : start + CHUNK] = values.reshape(len(values), -1)
-        beyond += int(outside.sum())
-    return logits, beyond / len(task.images)
