@@ -155,9 +155,14 @@ def render(
         encrypted=sentences.encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        not_protected=sentences.not_protected(config, nouns)
-        if averaging is None
-        else averages.not_protected(averaging, nouns),
+        not_protected=[
+            sentences.simulated(nouns),
+            *(
+                sentences.not_protected(config, nouns)
+                if averaging is None
+                else averages.not_protected(averaging, nouns)
+            ),
+        ],
         configuration=to_toml(config),
         versions=versions,
         style=style,

@@ -123,8 +123,8 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
     came_back = f"What came back was {released(config, nouns)}."
     if encrypts(result.encryption):
         texts = [
-            f"{alone} No readable record of a {nouns.sample} and no model left a "
-            f"{nouns.participant}, then or later.",
+            f"{alone} Then and later, no readable record of a {nouns.sample} and no model passed "
+            f"from one {nouns.participant} to another.",
             f"Once, at the start, every {nouns.participant} in the role of a student sent the "
             f"features of its {nouns.samples} to the others, its teachers, encrypted under a key "
             "that only it holds.",
@@ -263,6 +263,16 @@ def opinions(last: RoundRecord, names: Sequence[str]) -> list[str]:
         text = f"{name} thinks most of {best} ({high:.2f})"
         texts.append(f"{text} and least of {least} ({low:.2f})." if best != least else f"{text}.")
     return texts
+
+
+def simulated(nouns: Nouns) -> tuple[str, str]:
+    """Whom everybody had to trust, whatever was encrypted: title and explanation."""
+    return (
+        "The computer that ran this",
+        f"One program played all {nouns.participants}: it read everybody's {nouns.samples} and "
+        f"held all models and keys. What this page calls protected is what {nouns.participants} would "
+        "see of each other if each ran its own part.",
+    )
 
 
 def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:

@@ -278,6 +278,11 @@ def test_exact_repetition_is_promised_only_without_encryption(make_run):
         assert "not exactly" not in page_of(make_run(backend=backend))
 
 
+def test_the_page_tells_that_one_program_read_everything(run):
+    (told,) = [text for text in Page(page_of(run)).inside("dd") if "One program played" in text]
+    assert "read everybody's patients and held all models and keys" in told
+
+
 def test_print_has_opinions_of_several_rounds(run):
     captions = Page(page_of(run)).inside("caption")
     assert [one for one in captions if one.startswith("Round ")] == [

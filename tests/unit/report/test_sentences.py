@@ -151,6 +151,12 @@ def test_what_is_not_protected_names_malicious_teachers_and_the_exact_number_of_
     assert "exactly how many patients" in told["Sizes and times"]
 
 
+def test_no_record_is_said_to_have_stayed_in_a_house_that_a_simulation_read(run):
+    steps = " ".join(sentences.steps(run.config, run.result, NOUNS))
+    assert "passed from one hospital to another" in steps
+    assert "left a hospital" not in steps
+
+
 def test_disclosure_counts_for_each_student(run):
     rows = [row for row in run.ledger if row.teacher == "Cleveland"]
     text = sentences.disclosure(rows)
