@@ -26,9 +26,6 @@ NOT_SHOWN: dict[str, set[str]] = {
     "cycle-table12": {
         "CYCle's mean gain (MCG) is more than half of Gossip-SGD's on every split",
     },
-    "cycle-table7": {
-        "CYCle's gains are spread less than Gossip-SGD's on a complete graph (CGS)",
-    },
     "dpfl-figure3": {
         "In the last round fewer than a tenth of the honest participants' links are harmful",
     },
