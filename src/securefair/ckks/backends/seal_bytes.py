@@ -52,9 +52,17 @@ class Savable(Protocol):
 
 
 class Pipe:
-    """An anonymous in-memory file: SEAL's Python surface reads and writes paths only."""
+    """An anonymous in-memory file: SEAL's Python surface reads and writes paths only.
+
+    A fork shares it: what one process writes the other could read, and two answers would be
+    masked by one encryption of zero. So it serves only the process that made it.
+
+    Attributes:
+        process: id of that process.
+    """
 
     def __init__(self) -> None:
+        self.process = os.getpid()
         self._descriptor = os.memfd_create("securefair")
         self.path = f"/proc/self/fd/{self._descriptor}"
         weakref.finalize(self, os.close, self._descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import threading
 from functools import lru_cache
@@ -50,10 +51,10 @@ class SealContext:
 
     @property
     def pipe(self) -> Pipe:
-        """This thread's pipe: what one writes, no other may read."""
-        if not hasattr(self._pipes, "pipe"):
-            self._pipes.pipe = Pipe()
-        pipe: Pipe = self._pipes.pipe
+        """This thread's pipe in this process: what one writes, no other may read."""
+        pipe: Pipe | None = getattr(self._pipes, "pipe", None)
+        if pipe is None or pipe.process != os.getpid():  # forked
+            self._pipes.pipe = pipe = Pipe()
         return pipe
 
     def parms_words(self, limbs: int) -> list[int]:

@@ -1,3 +1,7 @@
+import os
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -53,3 +57,20 @@ def test_residues_at_their_prime_and_unknown_levels_are_refused():
         CONTEXT.ciphertext(np.zeros((2, 3, 4096), dtype=np.uint64))
     with pytest.raises(EncryptionError):
         CONTEXT.ciphertext(np.zeros((2, 2, 2048), dtype=np.uint64))
+
+
+def test_a_fork_does_not_write_into_the_pipe_of_the_original():
+    """Else both could send answers that are masked by the same encryption of zero."""
+    path = Path(CONTEXT.pipe.offer(b"ours"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads, 3.12 on
+        child = os.fork()
+    if not child:
+        try:
+            theirs = CONTEXT.pipe
+            theirs.offer(b"the child's own")
+            os._exit(0 if CONTEXT.pipe is theirs else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert path.read_bytes() == b"ours"
