@@ -199,9 +199,18 @@ def disclosure(rows: Sequence[LedgerRow]) -> str:
         rest = told[_NAMED:]
         total = sum(row.numbers_total for row in rest)
         parts.append(f"{count(total)} to {plural(len(rest), 'other')}")
+    # The share of one answer is small; what counts in the end is the sum.
+    enough = [row.student for row in told if row.numbers_total >= parameters]
+    known = ""
+    if enough:
+        who = listing(enough) if len(enough) <= _NAMED else plural(len(enough), "student")
+        known = (
+            f" In all, {who} got at least as many numbers as the model has parameters: treat the "
+            "model as known to them."
+        )
     return (
         f"{teacher} has a model of {count(parameters)} parameters and let out {size}: "
-        f"{listing(parts)}."
+        f"{listing(parts)}.{known}"
     )
 
 
@@ -270,8 +279,8 @@ def simulated(nouns: Nouns) -> tuple[str, str]:
     return (
         "The computer that ran this",
         f"One program played all {nouns.participants}: it read everybody's {nouns.samples} and "
-        f"held all models and keys. What this page calls protected is what {nouns.participants} would "
-        "see of each other if each ran its own part.",
+        "held all models and keys. What this page calls protected is what "
+        f"{nouns.participants} would see of each other if each ran its own part.",
     )
 
 

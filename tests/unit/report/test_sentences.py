@@ -166,6 +166,15 @@ def test_disclosure_counts_for_each_student(run):
         assert f"{row.numbers_total:,} to {row.student} in {row.answers} answers" in text
 
 
+def test_disclosure_says_whose_numbers_are_as_many_as_the_parameters(run):
+    rows = [row for row in run.ledger if row.teacher == "Cleveland"]
+    rows = [msgspec.structs.replace(row, numbers_total=545) for row in rows]
+    assert "treat the model as known" not in sentences.disclosure(rows)
+    rows[1] = msgspec.structs.replace(rows[1], numbers_total=546)
+    text = sentences.disclosure(rows)
+    assert f"In all, {rows[1].student} got at least as many numbers" in text
+
+
 def test_disclosure_of_a_silent_teacher_and_of_a_crowd(make_run):
     rows = [row for row in make_run().ledger if row.teacher == "Cleveland"]
     silent = [msgspec.structs.replace(row, answers=0, numbers_total=0) for row in rows]
