@@ -195,8 +195,8 @@ class Student:
 class Upload:
     """A student's material at the teacher, validated and expanded; no secret in it.
 
-    The features of a network stay as they were sent, and are validated whenever they are read:
-    expanded they would take twice the memory.
+    The features of a network stay as they were sent, and are expanded whenever they are read:
+    all at once they would take twice the memory.
     """
 
     plan: ExchangePlan

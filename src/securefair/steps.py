@@ -134,18 +134,27 @@ def receive(
 def receive_in_chunks(
     evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
 ) -> list[list[Chunk[P]]]:
-    """Upload -> for each block its features in chunks, which are validated when they are loaded.
+    """Upload -> for each block its features in chunks, all of them validated against the plan.
 
-    A network reads them one after the other, so they are never expanded all at once.
+    A network reads them one after the other, so they are never expanded all at once; what is
+    expanded here to be checked is dropped again. So an upload that cannot be used is refused when
+    it arrives, not late in every answer.
+
+    Raises:
+        DataError, EncryptionError: the upload does not fit the plan.
     """
 
     def read(block: memoryview) -> Callable[[int, int], bytes]:
         return lambda start, stop: bytes(block[start:stop])
 
-    return [
+    found = [
         feature_chunks(evaluator, meta, len(block), read(block))
         for block in _split(memoryview(upload), blocks)
     ]
+    for chunks in found:
+        for chunk in chunks:
+            chunk.load()
+    return found
 
 
 def feature_chunks(

@@ -86,16 +86,29 @@ def test_several_blocks_travel_one_after_the_other(samples):
 
 def test_features_stay_as_they_were_sent_until_they_are_read(samples):
     student = Student(wish_of())
+    features, basis = student.encrypt_features(samples)
+    upload = Teacher(model_of(samples)).receive(
+        student.plan.wish, b"", student.public_keys, features, basis
+    )
+    assert all(isinstance(chunk, Chunk) for block in upload.features for chunk in block)
+
+
+def test_an_upload_that_cannot_be_used_is_refused_when_it_arrives(samples):
+    """Not in every answer to it, after most of the work."""
+    student = Student(wish_of())
     teacher = Teacher(model_of(samples))
     features, basis = student.encrypt_features(samples)
     damaged = bytearray(features)
-    damaged[:4] = b"\xff" * 4  # no residue of any prime
-    upload = teacher.receive(student.plan.wish, b"", student.public_keys, bytes(damaged), basis)
-    assert all(isinstance(chunk, Chunk) for block in upload.features for chunk in block)
-    with pytest.raises(EncryptionError, match="below its prime"):
-        teacher.evaluate(upload)
-    with pytest.raises(DataError, match="divide"):
-        teacher.receive(student.plan.wish, b"", student.public_keys, features[:-1], basis)
+    last = len(features) // 16 * 15  # the record of the last pixel
+    damaged[last : last + 4] = b"\xff" * 4  # no residue of any prime
+    for bad, kind, problem in (
+        (bytes(damaged), EncryptionError, "below its prime"),
+        (features[:-1], DataError, "divide"),
+        (features[: len(features) // 2], EncryptionError, "wrong length"),
+        (b"", EncryptionError, "wrong length"),
+    ):
+        with pytest.raises(kind, match=problem):
+            teacher.receive(student.plan.wish, b"", student.public_keys, bad, basis)
 
 
 def test_a_network_that_outgrew_its_promises_does_not_answer(samples):
