@@ -17,6 +17,7 @@ from securefair.ckks import masking
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("SECURITY.md", "docs/threat-model.md")
 FINE = 2.0**-18
+WIDE = {"features": 512, "hidden": 64, "classes": 10, "samples": 4096}
 ANSWERS = 40
 
 
@@ -55,11 +56,13 @@ def test_flooding_that_is_left_over_a_run(wish, bits):
         ({"q": 64, "precision": FINE}, 170_000),
         ({"release": "logits"}, 280),
         ({"q": 16, "basis": "student"}, 50),
+        (WIDE, 2.5),
+        ({**WIDE, "precision": 2.0**-11}, 700_000),
     ],
 )
 def test_values_that_rounding_leaves_to_noise_of_the_key(wish, one_in):
     """Rounding errors of masks times the key against the grid: E|e| / step values change."""
-    plan = plan_of(hidden=16, **wish)
+    plan = plan_of(**{"hidden": 16, **wish})
     (answer,) = plan.released
     n, units = plan.params.ring_degree, 2.0**answer.log2_scale
     # Without the tail factors of rules.rounding, which bound and do not measure.
