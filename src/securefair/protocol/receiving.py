@@ -106,7 +106,7 @@ def link(turn: Turn, *, late: bool = False) -> None:
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LINKED))
-    _ask(turn, Sum(0, senders, dict.fromkeys(senders, GATHERING.initial)))
+    _ask(turn, 0, senders)
 
 
 def on_asked(turn: Turn, job: AskSum, result: SumAsked) -> None:
@@ -268,12 +268,13 @@ def _without_lost(turn: Turn, current: Sum) -> None:
         turn.ending = Event.ALONE, None
         return
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.LOST))
-    _ask(turn, Sum(current.attempt + 1, left, {name: current.states[name] for name in left}))
+    _ask(turn, current.attempt + 1, left)
 
 
-def _ask(turn: Turn, attempt: Sum) -> None:
-    _set_sum(turn, attempt)
-    turn.run(AskSum(turn.round, attempt.attempt, attempt.senders))
+def _ask(turn: Turn, attempt: int, senders: tuple[str, ...]) -> None:
+    """Begin an attempt; until its requests are made nobody in it has been asked for anything."""
+    _set_sum(turn, Sum(attempt, senders, dict.fromkeys(senders, GATHERING.initial)))
+    turn.run(AskSum(turn.round, attempt, senders))
 
 
 def _current(turn: Turn, round_number: int, attempt: int) -> Sum | None:

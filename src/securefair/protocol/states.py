@@ -306,12 +306,8 @@ GATHERING = Table(
             Event.SEALED: GatheringState.SEALED,
             Event.WITHHELD: GatheringState.LOST,
             Event.EXPIRED: GatheringState.LOST,
-            Event.GATHER: GatheringState.ASKED,  # again, without a lost sender
         },
-        GatheringState.SEALED: {
-            Event.GATHER: GatheringState.ASKED,
-            Event.KEY_ASKED: GatheringState.UNSEALING,
-        },
+        GatheringState.SEALED: {Event.KEY_ASKED: GatheringState.UNSEALING},
         GatheringState.UNSEALING: {
             Event.KEY: GatheringState.OPEN,
             Event.WITHHELD: GatheringState.LOST,

@@ -243,6 +243,17 @@ class TestSums:
         assert summary.combined == ("bea", "dan")
         assert summary.lost == ("cem",)
 
+    def test_nothing_goes_on_before_the_next_attempt_is_asked(self):
+        """Neither a deadline of the first attempt nor a sender that knows what comes next."""
+        stage = self.stage(*NEIGHBOURS)
+        stage.sealed("bea", "dan")
+        stage.hear("cem", Withhold(0, 0, DeclineReason.FAILED))
+        assert stage.expire() == []
+        early = stage.hear("bea", Contribution(0, 1, b"early"))
+        assert "not asked for" in blamed(early).reason
+        assert set(sent(stage.asked("bea", "dan", attempt=1), Gather)) == {"bea", "dan"}
+        assert set(sent(stage.sealed("bea", "dan", attempt=1), Unseal)) == {"bea", "dan"}
+
     def test_a_sender_that_withholds_need_not_be_waited_for(self):
         stage = self.stage(*NEIGHBOURS)
         stage.sealed("bea", "dan")
