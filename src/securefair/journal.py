@@ -219,7 +219,7 @@ def unfinished_config(out: Path) -> RunConfig:
             "there is no interrupted run in this folder",
             where=str(out),
             found="a finished run" if finished else "nothing to go on with",
-            hint="Its report: securefair report" if finished else "Name the folder of a run",
+            hint=f"Its report: securefair report {out}" if finished else "Name the folder of a run",
         )
     return load_config(path)
 

@@ -347,6 +347,13 @@ def _imported(entry: str, folder: Path | None) -> Callable[..., Any]:
         try:
             module = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
+            if not f"{module_name}.".startswith(f"{error.name}."):
+                raise ConfigError(
+                    f"{module_name} imports a module that is not there",
+                    where="data.entry",
+                    found=error.name,
+                    hint="Install it in the environment of securefair",
+                ) from error
             raise ConfigError(
                 "there is no such module",
                 where="data.entry",

@@ -120,6 +120,7 @@ def read_run(folder: Path) -> StoredRun:
             "this is no folder of a finished run",
             where=str(folder),
             expected="a folder with metrics.json",
+            hint=f"A run that was interrupted is finished by: securefair resume {folder}",
         )
     result, measured = read_result(folder)
     return StoredRun(

@@ -232,8 +232,9 @@ class TestRefusals:
     def test_nothing_to_go_on_with(self, whole, tmp_path):
         with pytest.raises(ConfigError, match="nothing to go on with"):
             unfinished_config(tmp_path)
-        with pytest.raises(ConfigError, match="a finished run"):
+        with pytest.raises(ConfigError, match="a finished run") as caught:
             unfinished_config(whole)
+        assert f"securefair report {whole}" in str(caught.value)
 
 
 def test_a_run_that_fails_leaves_nothing(tmp_path):

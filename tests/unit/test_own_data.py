@@ -255,6 +255,13 @@ class TestCode:
         assert "no such module" in message
         assert f"Put nowhere_at_all.py into {folder}" in message
 
+    def test_a_module_that_the_own_code_lacks(self, folder):
+        (folder / "needs_more.py").write_text("import not_installed_here.at_all\n")
+        message = refusal(folder, self.text("needs_more:load"), ConfigError)
+        assert "needs_more imports a module that is not there" in message
+        assert "'not_installed_here'" in message
+        assert "Put" not in message
+
     def test_the_search_path_is_left_as_it_was(self, folder, module):
         import sys
 

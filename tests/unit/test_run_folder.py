@@ -80,5 +80,6 @@ def test_metrics_that_are_none_are_refused(folder, text):
 
 
 def test_another_folder_is_no_run(tmp_path):
-    with pytest.raises(DataError, match="no folder of a finished run"):
+    with pytest.raises(DataError, match="no folder of a finished run") as caught:
         read_run(tmp_path)
+    assert f"securefair resume {tmp_path}" in str(caught.value)

@@ -143,5 +143,5 @@ def _how_to_go_on(why: str, folder: Path) -> str:
     from securefair.journal import is_unfinished
 
     if not is_unfinished(folder):
-        return f"{why} before anything was computed."
+        return f"{why}. Nothing was computed yet."
     return f"{why}. Go on from the last finished round: securefair resume {shown(folder)}"

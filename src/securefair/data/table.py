@@ -230,6 +230,7 @@ def _class(row: Row, name: str, class_of: Mapping[str, int]) -> int:
             where=row.place(name),
             found=row.fields[name],
             expected=", ".join(class_of),
+            hint="Leave the row out, or add the code to a class",
         )
     return found
 

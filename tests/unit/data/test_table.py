@@ -74,7 +74,7 @@ def test_a_row_is_encoded_by_itself(order):
         ("60,m,3,100,0,", "line 3, column pain: unknown code"),
         ("60,m,1,1oo,0,", "line 3, column chol: not a number"),
         ("60,m,1,100,3,", "line 3, column ill: not a known class"),
-        ("60,m,1,100,,", "line 3, column ill: not a known class"),
+        ("60,m,1,100,,", "line 3, column ill: not a known class .* Leave the row out"),
     ],
 )
 def test_errors_name_file_row_and_column(record, message):
