@@ -195,8 +195,11 @@ def encryptions_of_zero(
 
 
 def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | None:
-    """A peer's relinearisation key, or None where the plan lists none."""
-    if not data:
+    """A peer's relinearisation key, or None where the plan lists none.
+
+    SEAL alone would take masks that come from no seed; no backend does.
+    """
+    if seeded_relinearization_key(context, data) is None:
         return None
     key = seal.RelinKeys()
     try:

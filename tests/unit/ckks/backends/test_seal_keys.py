@@ -8,17 +8,19 @@ import torch
 import zstandard
 
 from securefair.ckks import rules
-from securefair.ckks.backends import kernels, seal_keys, wire
+from securefair.ckks.backends import get_backend, kernels, seal_keys, wire
 from securefair.ckks.backends.seal_bytes import (
     GENERATOR_BYTES,
     SEED_BYTES,
     read_relinearization_key,
     unwrap,
     wrap,
+    write_ciphertext,
 )
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.encoding import to_coefficients, to_slots
 from securefair.ckks.evaluator import Released
+from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.errors import EncryptionError
 
@@ -102,7 +104,7 @@ def test_public_keys_with_residues_at_their_prime_are_refused(keys):
 
 def test_relinearisation_keys_of_other_parameters_are_refused(keys):
     _, other = seal_keys.generate(seal_context(OTHER), relinearization=True)
-    with pytest.raises(EncryptionError, match="does not fit"):
+    with pytest.raises(EncryptionError, match="seeded relinearisation key"):
         seal_keys.load_relinearization_key(CONTEXT, other.relinearization)
     assert seal_keys.load_relinearization_key(CONTEXT, b"") is None
 
@@ -145,6 +147,34 @@ def test_a_key_whose_masks_come_from_no_seed_is_refused(keys):
     whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
     with pytest.raises(EncryptionError, match="too large"):  # twice the size
         seal_keys.seeded_relinearization_key(CONTEXT, CONTEXT.pipe.serialized(whole))
+
+
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+def test_relinearisation_keys_with_residues_at_their_prime_are_refused(keys, backend):
+    data = bytearray(unwrap(keys[1].relinearization))
+    place = len(data) - GENERATOR_BYTES - 8  # the last residue, under the special prime
+    data[place : place + 8] = PARAMS.special_prime.to_bytes(8, "little")
+    public = PublicKeys(keys[1].encryption, wrap(bytes(data)))
+    with pytest.raises(EncryptionError, match="not below its prime|does not fit"):
+        get_backend(backend).evaluator(PARAMS, public)
+
+
+def test_no_backend_takes_a_key_whose_masks_are_chosen(keys):
+    """Masks of zero compress so well that the limit on bytes does not notice them."""
+    level = struct.pack("<4Q", *CONTEXT.seal.key_parms_id())
+    moduli = np.array((*PARAMS.primes, PARAMS.special_prime), dtype=np.uint64)[:, None]
+    chosen = np.zeros((2, 3, PARAMS.ring_degree), dtype=np.uint64)
+    chosen[0] = np.random.default_rng(0).integers(0, moduli, chosen[0].shape, dtype=np.uint64)
+    body = level + struct.pack("<QQ", 1, PARAMS.limbs)
+    packed = zstandard.ZstdCompressor().compress(
+        body + PARAMS.limbs * write_ciphertext(chosen, level)
+    )
+    data = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 2, 0, 16 + len(packed)) + packed
+    assert len(data) <= len(keys[1].relinearization)
+    for backend in ("rns", "seal"):
+        public = PublicKeys(keys[1].encryption, data)
+        with pytest.raises(EncryptionError, match="too large"):
+            get_backend(backend).evaluator(PARAMS, public)
 
 
 def test_every_byte_of_a_seeded_key_but_residues_and_seeds_is_given(keys):
