@@ -155,7 +155,7 @@ def test_relinearisation_keys_with_residues_at_their_prime_are_refused(keys, bac
     place = len(data) - GENERATOR_BYTES - 8  # the last residue, under the special prime
     data[place : place + 8] = PARAMS.special_prime.to_bytes(8, "little")
     public = PublicKeys(keys[1].encryption, wrap(bytes(data)))
-    with pytest.raises(EncryptionError, match="not below its prime|does not fit"):
+    with pytest.raises(EncryptionError, match=r"not below its prime|does not fit"):
         get_backend(backend).evaluator(PARAMS, public)
 
 
