@@ -44,9 +44,13 @@ FINE_STEP = 2
 START_OFFSETS = (-8, -4, 0, 4)
 """log2 scales of the features, relative to the target: fresh encryptions carry less noise."""
 
-FACTOR_SCALES = (32, 42, 52)
+FACTOR_SCALES = (32, 42, 52, 58)
 MAX_FLOODING_LIMBS = 4
 MAX_ANSWER_LIMBS = 3
+MORE, MORE_FOR_PRODUCTS = 1, 4
+"""Limbs that an answer may want beyond those of the network: one for its flooding, and those of a
+factor's scale where logits are multiplied."""
+
 PROBED_LIMBS = 64
 """Where no ring would do, the search goes on to so many limbs, only to say what is missing."""
 
@@ -149,18 +153,23 @@ def _candidates(
 def _shortest(
     wish: Wish, specs: Sequence[AffineSpec], most: CkksSpec, start: int, target: int
 ) -> _Candidate | None:
-    """The best answer with as few limbs as the network fits in; the answer may want one more."""
+    """The best answer with as few limbs as the network fits in; the answer may want some more."""
     walk = _walk(wish, specs, most, start, target)
     if walk is None:
         return None
-    limbs = len(most.limb_bits)
-    for fewer in range(limbs - walk.spare, min(limbs, limbs - walk.spare + 2)):
+    limbs, found = len(most.limb_bits), []
+    least, more = limbs - walk.spare, MORE_FOR_PRODUCTS if wish.multiplies else MORE
+    for fewer in range(least, min(limbs, least + more + 1)):
         spec = _spec(most.ring_degree, most.limb_bits[0], fewer)
         shorter = _walk(wish, specs, spec, start, target)
         candidate = _best_release(wish, shorter) if shorter is not None else None
         if candidate is not None and candidate.relative_error <= wish.precision:
             return candidate
-    return _best_release(wish, walk)
+        found.append(candidate)
+    # Still more only lower the scale of what is flooded, which has few limbs.
+    found.append(_best_release(wish, walk))
+    candidates = [candidate for candidate in found if candidate is not None]
+    return min(candidates, key=lambda c: c.relative_error, default=None)
 
 
 def _spec(ring_degree: int, bits: int, limbs: int) -> CkksSpec:

@@ -18,7 +18,7 @@ from securefair.errors import EncryptionError, ModelError
 COEFFICIENTS = np.array([0, 3, 17, 40])
 
 
-def opened(plan, maps, features, backend):
+def opened(plan, maps, features, backend, predictions=None):
     """What a student sees of one answer, (M, n)."""
     engine = get_backend(backend)
     keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
@@ -26,7 +26,12 @@ def opened(plan, maps, features, backend):
     slots = np.zeros((plan.wish.features, plan.params.slots))
     slots[:, : len(features)] = features.T
     tensor = evaluator.load(keys.encryptor.encrypt(slots, plan.features), plan.features)
-    inputs = Inputs([tensor], [], np.ones(1, dtype=np.int64), COEFFICIENTS)
+    factors = []
+    if predictions is not None:
+        weights = np.zeros((plan.wish.classes, plan.params.slots))
+        weights[:, : len(predictions)] = predictions.T
+        factors = [evaluator.load(keys.encryptor.encrypt(weights, plan.factors), plan.factors)]
+    inputs = Inputs([tensor], factors, np.ones(1, dtype=np.int64), COEFFICIENTS)
     released = answer(evaluator, plan.wish, plan.schedule, plan.specs, maps, inputs)
     assert tuple(part.meta for part in released) == plan.released
     return keys.decryptor.open(released[0])
@@ -67,12 +72,25 @@ def test_seal_and_rns_agree_on_a_network(make_network):
     assert error <= plan.error_bound
 
 
-def test_projections_and_losses_of_networks(make_network):
+def test_projections_of_networks(make_network):
     network, features = make_network(release="projection")
     plan = plan_exchange(network.wish)
     expected = opened(plan, network.maps, features, "clear")
     found = opened(plan, network.maps, features, "rns")
     assert np.abs(found - expected).max() <= plan.error_bound
+
+
+@pytest.mark.parametrize("release", ["loss", "class_sums"])
+def test_losses_of_networks(make_network, release):
+    network, features = make_network(squares=1, release=release)
+    plan = plan_exchange(network.wish)
+    predictions = np.random.default_rng(0).dirichlet(np.ones(2), len(features))
+    found = opened(plan, network.maps, features, "rns", predictions)
+    sums = found[:, 0] * plan.params.slots
+    by_class = (predictions * network.clear(features)).sum(axis=0)
+    expected = by_class if release == "class_sums" else by_class.sum(keepdims=True)
+    assert np.abs(sums - expected).max() <= plan.error_bound
+    assert plan.error_bound < np.abs(expected).max()
 
 
 def test_a_stream_keeps_only_what_is_still_read(make_network):

@@ -95,6 +95,14 @@ def test_keys_are_switched_once_a_square_and_where_it_is_cheaper():
     assert not stages[1].square.relinearize
 
 
+@pytest.mark.parametrize("release", ["loss", "class_sums"])
+def test_few_samples_have_a_mean_over_slots_too(release):
+    """Of 8192 slots 100 are used: the product must be 82 times as precise, and has the limbs."""
+    plan = plan_exchange(chain(1, release=release, precision=2.0**-12))
+    assert plan.relative_error <= 2.0**-12
+    assert plan.params.limbs <= 9
+
+
 def test_one_square_and_a_projection_need_no_evaluation_key():
     plan = plan_exchange(chain(1, release="projection", q=8))
     assert not plan.needs_relinearization
