@@ -425,6 +425,18 @@ def test_an_incomplete_sum_is_not_opened(crowd, senders, what):
 # -- plans and keys ------------------------------------------------------------------------------
 
 
+def test_a_public_part_that_would_spoil_sums_is_refused_when_it_arrives(crowd, senders):
+    sums, plan, keys = crowd.sums, crowd.plan, crowd.keys[RECEIVER]
+    sums.check_public(plan, keys, senders[0], crowd.publics[senders[0]])
+    unusable = [crowd.publics[senders[0]] + b"\0"]
+    if plan.public_key_bytes:  # a point of low order
+        unusable.append(crowd.publics[senders[0]][:-32] + bytes(32))
+    for public in unusable:
+        with pytest.raises(RemoteProtocolError) as error:
+            sums.check_public(plan, keys, senders[0], public)
+        assert error.value.culprit == senders[0]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -186,6 +186,21 @@ def test_everyone_keeps_its_own_where_too_few_share(data):
 
 
 class TestFaults:
+    @pytest.mark.parametrize("averaging", ["masked", "ckks"])
+    def test_a_peer_with_an_unusable_key_is_refused_and_costs_nobody_else(self, data, averaging):
+        """One that was found out in sums only would make the honest senders fail, not itself."""
+        names = [own.name for own in data]
+        agreed = agreement_of(data, averaging=averaging, beta=0.0)  # so that everyone shares
+        run = start(data, agreed)
+        bad = run.engine.participants[names[3]]
+        low_order = bad._keys.public[:-32] + bytes(32)
+        bad._keys = replace(bad._keys, public=low_order)
+        (record,) = run.rounds(1)
+        for own in range(3):
+            assert record.answered[own] == [other not in (own, 3) for other in range(4)]
+        assert not any(record.answered[3])
+        assert sum("upload is unusable" in problem for problem in run.problems) == 3
+
     def test_a_network_that_loses_and_repeats_only_costs_averages(self, data):
         faults = Faults(drop=0.08, duplicate=0.2, reorder=0.2, delay=0.2, spread=5.0)
         run = start(data, agreement_of(data), link=Link(latency=0.1, faults=faults))

@@ -71,6 +71,12 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         public = encryption.public.encryption + pairwise.public_bytes(private)
         return CkksSumKeys(public=public, encryption=encryption, private=private)
 
+    def check_public(self, plan: CkksSumPlan, keys: CkksSumKeys, peer: str, public: bytes) -> None:
+        """A public key of the encryption, and an X25519 key with which a secret can be shared."""
+        super().check_public(plan, keys, peer, public)
+        pairwise.check_public(keys.private, peer, public[-pairwise.PUBLIC_BYTES :])
+        self._evaluator(plan, peer, public)
+
     def ask(
         self,
         plan: CkksSumPlan,
@@ -148,15 +154,23 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
             raise LocalProtocolError(
                 "the receiver's public key is missing", where=gathering.receiver
             )
-        public = publics[gathering.receiver][: -pairwise.PUBLIC_BYTES]
+        evaluator = self._evaluator(plan, gathering.receiver, publics[gathering.receiver])
         try:
-            evaluator = self._backend.evaluator(plan.params, PublicKeys(public, b""))
             return evaluator, evaluator.load(request, plan.weight)
         except EncryptionError as error:
             raise RemoteProtocolError(
-                "its encrypted weight or public key cannot be used",
+                "its encrypted weight cannot be used",
                 culprit=gathering.receiver,
                 found=str(error),
+            ) from error
+
+    def _evaluator(self, plan: CkksSumPlan, peer: str, public: bytes) -> Evaluator[Any]:
+        keys = PublicKeys(public[: -pairwise.PUBLIC_BYTES], b"")
+        try:
+            return self._backend.evaluator(plan.params, keys)
+        except EncryptionError as error:
+            raise RemoteProtocolError(
+                "its public key cannot be used", culprit=peer, found=str(error)
             ) from error
 
 

@@ -5,6 +5,7 @@ here waits, sends or remembers; what passes between participants is bytes.
 
     plan_sum(name, wish)                      both sides    -> SumPlan: format, bytes, error bound
     sums.generate_keys(plan)                  everyone      -> SumKeys, whose `public` all peers get
+    sums.check_public(...)                    everyone      for every peer's
     sums.ask(plan, keys, gathering, weights)  the receiver  -> a request for every sender
     sums.contribute(...)                      a sender      -> one message for the receiver
     sums.total(...)                           the receiver  -> float64 (parameters,)
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.wish import SumPlan, SumWish, check_wish
-from securefair.errors import BackendUnavailableError
+from securefair.errors import BackendUnavailableError, RemoteProtocolError
 
 AVERAGING = {
     "clear": "securefair.averaging.clear:ClearSums",
@@ -81,6 +82,29 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
     @abstractmethod
     def generate_keys(self, plan: PlanT) -> KeysT:
         """Fresh keys, from the operating system's entropy."""
+
+    def check_public(self, plan: PlanT, keys: KeysT, peer: str, public: bytes) -> None:
+        """Refuse a peer whose public part would make every sum fail that it is in.
+
+        Done once, when it arrives: a sum that fails later costs honest senders their place.
+
+        Args:
+            plan: the agreed plan.
+            keys: the own ones.
+            peer: whose it is.
+            public: its `SumKeys.public`.
+
+        Raises:
+            RemoteProtocolError: the culprit is the peer.
+        """
+        del keys
+        if len(public) != plan.public_key_bytes:
+            raise RemoteProtocolError(
+                "its public keys have the wrong length",
+                culprit=peer,
+                found=f"{len(public)} bytes",
+                expected=f"{plan.public_key_bytes} bytes",
+            )
 
     @abstractmethod
     def ask(

@@ -93,6 +93,11 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         private = pairwise.generate_private()
         return MaskedKeys(public=pairwise.public_bytes(private), private=private)
 
+    def check_public(self, plan: MaskedPlan, keys: MaskedKeys, peer: str, public: bytes) -> None:
+        """An X25519 key with which a secret can be shared."""
+        super().check_public(plan, keys, peer, public)
+        pairwise.check_public(keys.private, peer, public)
+
     def ask(
         self,
         plan: MaskedPlan,

@@ -50,6 +50,15 @@ def public_bytes(private: X25519PrivateKey) -> bytes:
     return private.public_key().public_bytes_raw()
 
 
+def check_public(private: X25519PrivateKey, peer: str, public: bytes) -> None:
+    """Refuse a peer's key with which nobody can share a secret.
+
+    Raises:
+        RemoteProtocolError: the culprit is the peer.
+    """
+    _shared_secret(private, peer, public)
+
+
 def pair_masks(
     private: X25519PrivateKey,
     publics: Mapping[str, bytes],

@@ -199,7 +199,9 @@ class GossipParticipant:
         self._teachers[job.peer] = AlignmentTeacher(
             agreement.alignment, job.keys.public_key, backend=backend
         )
-        self._publics[job.peer] = job.keys.evaluation_keys
+        public = job.keys.evaluation_keys
+        agreement.sums.check_public(agreement.sum_plan, self._keys, job.peer, public)
+        self._publics[job.peer] = public
         return Imported()
 
     def _direction(self, round: int) -> Array:

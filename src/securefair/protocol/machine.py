@@ -349,7 +349,8 @@ def _failed(turn: Turn, event: Failed) -> None:
         case Combine():
             _round_over(turn, Event.COMBINE_FAILED, None)
     culprit = event.culprit
-    if culprit is not None and culprit in turn.memory.peers:
+    blamed = isinstance(event.job, ImportPeer)  # when it was refused
+    if culprit is not None and culprit in turn.memory.peers and not blamed:
         turn.effects.append(Blame(culprit, event.error))
 
 
