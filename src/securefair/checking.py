@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -60,6 +60,7 @@ class CheckedDisclosure(msgspec.Struct, frozen=True, kw_only=True):
         student: whose samples the second yardstick counts.
         numbers_per_answer: of one version of a teacher's model.
         limit: most numbers of one version; None for no limit.
+        numbers_in_run: most over all versions, by the run's rounds and `disclosure.student_total`.
         teacher_parameters: the first yardstick.
         student_logits: the second: samples times classes.
         permitted: whether teachers would answer at all.
@@ -68,6 +69,7 @@ class CheckedDisclosure(msgspec.Struct, frozen=True, kw_only=True):
     student: str
     numbers_per_answer: int
     limit: int | None
+    numbers_in_run: int
     teacher_parameters: int
     student_logits: int
     permitted: bool
@@ -222,20 +224,31 @@ def _algorithm(
     rounds, peers = config.training.rounds, len(data) - 1
     forced = rounds if agreed.always_share else -(-rounds // agreed.forced_every)
     plans = [plan_exchange(agreed.wish_for(len(own.train))) for own in data]
-    served = [row.permitted for row in disclosure]  # by student; others are declined
+    total = config.disclosure.teacher_total
 
-    def bytes_of(asked: int) -> int:
-        return sum(
-            peers * _exchange_bytes(plan, asked if answered else 0, asked)
-            for plan, answered in zip(plans, served, strict=True)
+    def traffic(asked: int, extreme: Callable[[Iterable[int]], int]) -> tuple[int, int]:
+        """Answers and bytes; `extreme` is max for what is certain, min for what is possible."""
+        given = [min(asked, row.numbers_in_run // row.numbers_per_answer) for row in disclosure]
+        answers = peers * sum(given)
+        size = sum(
+            peers * _exchange_bytes(plan, answered, asked)
+            for plan, answered in zip(plans, given, strict=True)
         )
+        if answers and total is not None:
+            permitted = [row.numbers_per_answer for row in disclosure if row.permitted]
+            withheld = max(0, answers - len(data) * (total // extreme(permitted)))
+            answers -= withheld
+            size -= withheld * extreme(plan.answer_bytes for plan in plans)
+        return answers, size
 
+    least_answers, least_bytes = traffic(forced, max)
+    most_answers, most_bytes = traffic(rounds, min)
     return CheckedAlgorithm(
         name=name,
-        least_answers=forced * peers * sum(served),
-        most_answers=rounds * peers * sum(served),
-        least_bytes=bytes_of(forced),
-        most_bytes=bytes_of(rounds),
+        least_answers=least_answers,
+        most_answers=most_answers,
+        least_bytes=least_bytes,
+        most_bytes=most_bytes,
     )
 
 
@@ -326,14 +339,19 @@ def _disclosure(
         numbers, limit = policy.numbers_per_answer(samples), policy.limit_per_version(samples)
         totals = (limits.student_total, limits.teacher_total)
         least = min([limit, *(total for total in totals if total is not None)])
+        permitted = numbers <= least
+        answers = config.training.rounds if permitted else 0  # every round has another version
+        if limits.student_total is not None:
+            answers = min(answers, limits.student_total // numbers)
         rows.append(
             CheckedDisclosure(
                 student=own.name,
                 numbers_per_answer=numbers,
                 limit=None if np.isinf(limit) else int(limit),
+                numbers_in_run=answers * numbers,
                 teacher_parameters=parameters,
                 student_logits=samples * wish.classes,
-                permitted=numbers <= least,
+                permitted=permitted,
             )
         )
     return rows
@@ -350,6 +368,13 @@ def _warnings(
         found.append(
             f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
             "[disclosure] permits. Lower distillation.q, or raise disclosure.fraction."
+        )
+    most = max(disclosure, key=lambda row: row.numbers_in_run, default=None)
+    if most is not None and most.numbers_in_run >= most.teacher_parameters:
+        found.append(
+            f"Over the run a student may get {most.numbers_in_run:,} numbers of a teacher's model, "
+            f"which has {most.teacher_parameters:,} parameters: treat the model as known to it. "
+            "Fewer rounds, a lower distillation.q or disclosure.student_total limit that."
         )
     if config.table is not None and config.table.origin == "participants":
         found.append(

@@ -243,7 +243,15 @@ def test_the_tutorial_runs_from_csv_to_report(tmp_path, monkeypatch):
     outputs = [invoke(words + (shorter if words[0] == "run" else [])) for words in ran]
     assert (tmp_path / "runs/clinic/report.html").is_file()
     told = " ".join(outputs[1].split())
-    for claim in ("north 60 30", "south 107 53", "east 160 80", "6 features", "8,192", "197 kB"):
+    for claim in (
+        "north 60 30",
+        "south 107 53",
+        "east 160 80",
+        "6 features",
+        "8,192",
+        "197 kB",
+        "1,200",
+    ):
         assert claim in told, claim
     assert "ring degree 8192" in page.read_text("utf-8").replace("\n", " ")
 

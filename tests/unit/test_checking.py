@@ -43,6 +43,30 @@ def test_traffic_and_disclosure_are_those_of_the_run():
         assert promised.student_logits == row.student_logits
 
 
+@pytest.mark.parametrize("total", ["student_total", "teacher_total"])
+def test_totals_of_the_ledger_limit_what_is_promised(total):
+    config = small(**{f"disclosure.{total}": 70, "run.algorithms": ["standalone", "vpdl"]})
+    checked = check_config(config)
+    (one,) = checked.algorithms
+    with show_progress(Console(quiet=True)) as progress:
+        outcome = run_experiment(config, progress)
+    answers = 4 * 3 * 2 if total == "student_total" else 4 * 2  # of 32 numbers each
+    assert outcome.result.encryption.answers == answers
+    assert one.least_answers == one.most_answers == answers
+    assert one.least_bytes == one.most_bytes
+    if total == "student_total":
+        assert {row.numbers_in_run for row in checked.disclosure} == {64}
+        assert max(row.numbers_total for row in outcome.ledger) == 64
+
+
+def test_numbers_that_add_up_to_a_model_are_warned_of():
+    def warnings(rounds):
+        return " ".join(check_config(small(**{"training.rounds": rounds})).warnings)
+
+    assert "treat the model as known" not in warnings(2)  # 2 x 32 numbers, 66 parameters
+    assert "may get 96 numbers of a teacher's model, which has 66" in warnings(3)
+
+
 def test_bytes_are_those_on_the_wire():
     """Encrypted, since the clear backend sends floats; keys are an upper bound."""
     config = small(**{"encryption.backend": "seal", "run.algorithms": ["standalone", "vpdl"]})

@@ -137,11 +137,14 @@ def _estimate(cost: Estimate) -> Table:
 def _disclosure(checked: Checked) -> FittingTable:
     rows = checked.disclosure
     return FittingTable(
-        "What a teacher lets out of one version of its model",
+        "What a teacher lets out to one student",
         [
             Column("To student", [row.student for row in rows], numbers=False),
             Column("Numbers an\nanswer", [count(row.numbers_per_answer) for row in rows]),
-            Column("Limit", ["none" if r.limit is None else count(r.limit) for r in rows]),
+            Column(
+                "Limit of\na version", ["none" if r.limit is None else count(r.limit) for r in rows]
+            ),
+            Column("In a run,\nat most", [count(row.numbers_in_run) for row in rows]),
             Column("Model's\nparameters", [count(row.teacher_parameters) for row in rows]),
             Column("Student's\nlogits", [count(row.student_logits) for row in rows], dispensable=1),
             Column("Answered", ["yes" if row.permitted else "never" for row in rows]),
