@@ -34,9 +34,9 @@ _INTRODUCTION = """\
 # Check it without running anything:   securefair check config.toml
 # Run it:                              securefair run config.toml
 #
-# Every key is explained above its value; keys that are not listed cannot be used. Paths are
-# relative to this file. Parameters of the encryption are never chosen by hand: they follow from
-# [distillation], [encryption] and the data.
+# Every key is explained above its value; keys that are not listed cannot be used. Paths of
+# data are relative to this file. Parameters of the encryption are never chosen by hand: they follow
+# from [distillation], [encryption] and the data.
 
 """
 

@@ -50,7 +50,8 @@ class RunSection(Section):
         description="What to compare; gains are measured against standalone, which must be there",
     )
     out: Annotated[Path, Field(strict=False)] | None = Field(
-        default=None, description="Folder that receives the run's own folder"
+        default=None,
+        description="Folder that receives the run's own folder; seen from where the program starts",
     )
 
     @model_validator(mode="after")

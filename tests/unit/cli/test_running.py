@@ -101,6 +101,14 @@ class TestResults:
         assert invoke("run", "c.toml").exit_code == 0
         assert (tmp_path / "mine" / "alone" / "metrics.json").exists()
 
+    def test_that_folder_is_seen_from_where_the_program_starts(self, invoke, tmp_path):
+        (tmp_path / "deep").mkdir()
+        text = ALONE.replace("[run]", '[run]\nout = "results"')
+        (tmp_path / "deep" / "c.toml").write_text(text)
+        assert invoke("run", "deep/c.toml").exit_code == 0
+        assert (tmp_path / "results" / "alone" / "metrics.json").exists()
+        assert "seen from where the program starts" in invoke("config").stdout
+
     def test_the_command_line_has_the_last_word(self, invoke, tmp_path):
         (tmp_path / "c.toml").write_text(ALONE.replace("[data]", 'out = "mine"\n[data]'))
         assert invoke("run", "c.toml", "--out", "here/there").exit_code == 0
