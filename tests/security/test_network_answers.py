@@ -10,7 +10,7 @@ from securefair.circuit.wish import HeadBounds, Wish
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
-from securefair.compilation import promises_by_shape
+from securefair.compilation import bounded_logits, promises_by_shape
 from securefair.data import Samples
 from securefair.exchange import Student, Teacher
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
@@ -113,3 +113,23 @@ def test_two_answers_to_one_question_share_no_mask(student, samples):
     model = NetworkHead(network(2), 2, samples.features)
     first, second = (np.frombuffer(Teacher(model).answer(request), "<u4") for _ in range(2))
     assert np.mean(first == second) < 1e-3
+
+
+def test_a_student_may_ask_beyond_the_bounds_and_gets_the_function(student, samples):
+    """A known weakness: what one place holds is no more than 2/N of a coefficient, so few places
+    may hold far more than was agreed. The ledger counts these numbers like others."""
+    plan, model = student.plan, NetworkHead(network(2), 2, samples.features)
+    features = samples.features.copy()
+    features[5] *= 100.0
+    slots = features[np.arange(plan.params.slots) % COUNT]
+    slots[COUNT:] = 0.0
+    upload = steps.encrypt(student._keys.encryptor, plan.features, slots.T[None])
+    teacher = Teacher(model)
+    answer = teacher.evaluate(teacher.receive(plan.wish, b"", student.public_keys, upload, b""))
+    compiled = steps.compile_model(plan, model)
+    exact, beyond = bounded_logits(
+        compiled.quantized.network, plan.wish.network, features.reshape(-1, 1, 4, 4)
+    )
+    assert np.flatnonzero(beyond).tolist() == [5]
+    assert np.abs(student.open(answer).logits - exact).max() <= plan.error_bound
+    assert np.abs(exact[5] - exact[4]).max() > 10 * plan.error_bound
