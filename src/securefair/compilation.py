@@ -100,6 +100,9 @@ def promises_for(
 ) -> tuple[MapPromise, ...]:
     """Promises that fit this network, with room for others like it and for other samples.
 
+    Whoever sees them learns the largest row norms and values of this network, times the head room.
+    `promises_by_shape` tell nothing of it, and are looser.
+
     Args:
         network: balanced, so that all channels use the range alike.
         inputs: (B, *input_shape), whose values bounds are taken from.

@@ -197,3 +197,10 @@ def test_weights_that_are_zero_are_multiplied_like_others():
         assert full.multiply_adds == thin.multiply_adds
         for one, other in zip(full.bands, thin.bands, strict=True):
             np.testing.assert_array_equal(one.reads, other.reads)
+
+
+def test_promises_for_one_network_tell_of_it_and_those_by_shape_do_not(inputs):
+    first, other = (balanced_network(network(seed), inputs) for seed in (0, 3))
+    assert promises_by_shape(first, weight_bits=10) == promises_by_shape(other, weight_bits=10)
+    made = [promises_for(n, inputs, weight_bits=10, head_room=2.0) for n in (first, other)]
+    assert made[0] != made[1]

@@ -128,6 +128,8 @@ def network_wish(
 ) -> Wish:
     """Logits of a network whose ranges are promised from its owner's images.
 
+    Such promises tell a little of the network (`compilation.promises_for`).
+
     Args:
         network: balanced.
         calibration: (B, *input_shape) images of the owner.
