@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.network import Chunk, Stream, network_logits, planned_peak
 from securefair.circuit.planner import plan_exchange
+from securefair.ckks import rules
 from securefair.ckks.backends import get_backend
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.rules import with_count
@@ -61,6 +62,30 @@ def test_no_encrypted_network_errs_more_than_planned(
     found = opened(plan, network.maps, features, "rns")
     error = np.abs(found[:, : len(features)].T - network.clear(features)).max()
     assert plan.error_bound * 2.0**-16 < error <= plan.error_bound
+
+
+@pytest.mark.parametrize("squares", [1, 2, 3])
+def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squares):
+    """Before it is flooded with 2^30 times as much, which would hide any mistake in the rules."""
+    network, features = make_network(squares=squares)
+    plan = plan_exchange(network.wish)
+    engine = get_backend("rns")
+    keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    evaluator = engine.evaluator(plan.params, keys.public)
+    samples = np.arange(plan.params.slots) % len(features)
+    encrypted = keys.encryptor.encrypt(features[samples].T, plan.features)
+    logits = network_logits(
+        evaluator,
+        evaluator.load(encrypted, plan.features),
+        plan.specs,
+        plan.schedule.stages,
+        plan.wish.network,
+        network.maps,
+    )
+    found = keys.decryptor.open(evaluator.extract(logits, None))
+    error = np.abs(found - network.clear(features).T[:, samples]).max()
+    bound = rules.slot_error(logits.meta)
+    assert 2.0**-14 * bound < error <= bound
 
 
 def test_seal_and_rns_agree_on_a_network(make_network):
