@@ -235,10 +235,16 @@ def plan_of(config: RunConfig) -> ExchangePlan:
 def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
     """Write every file of a run, each atomically; a journal of it is then removed.
 
+    Args:
+        outcome: of `run_experiment`.
+        config: that it was given, with the rules of tables spelt out (`own_data.resolve`): tables
+            may have changed since.
+        out: folder of the results.
+
     Raises:
         OSError: the folder cannot be written.
     """
-    write_run(outcome, resolve(config).config, out, versions=versions())
+    write_run(outcome, config, out, versions=versions())
     if is_unfinished(out):
         Journal(out / UNFINISHED, resumed=False).remove()
 

@@ -113,12 +113,14 @@ def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
     from rich.console import Console
 
     from securefair.experiment import run_experiment, write_outcome
+    from securefair.own_data import resolve
     from securefair.report import show_progress, summary
     from securefair.threads import set_threads
 
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
     console = Console(stderr=json)
+    config = resolve(config).config  # once: tables may change while it runs
     try:
         with show_progress(console) as progress:
             outcome = run_experiment(config, progress, out=folder, resume=resume)

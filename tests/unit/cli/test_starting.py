@@ -189,3 +189,27 @@ def test_the_version_is_told(invoke):
     result = invoke("--version")
     assert result.exit_code == 0
     assert result.stdout.strip()
+
+
+def test_the_rules_that_were_inferred_are_kept_though_a_table_changes(
+    invoke, tmp_path, tables, monkeypatch
+):
+    from securefair import experiment
+
+    real = experiment.run_experiment
+
+    def edited_meanwhile(*given, **settings):
+        outcome = real(*given, **settings)
+        (tmp_path / "north.csv").write_text(NORTH.replace("30,f", "990,f"))
+        return outcome
+
+    (tmp_path / "c.toml").write_text(
+        '[run]\nname = "own"\nalgorithms = ["standalone"]\n[data]\nsource = "files"\n'
+        '[table]\nlabel = "ill"\n[training]\nrounds = 1\n'
+        '[[participants]]\nname = "n"\nfile = "north.csv"\n'
+        '[[participants]]\nname = "s"\nfile = "south.csv"\n'
+    )
+    monkeypatch.setattr(experiment, "run_experiment", edited_meanwhile)
+    assert invoke("run", "c.toml", "--out", "out").exit_code == 0
+    (age, *_) = load_config(tmp_path / "out" / "config.toml").table.columns
+    assert (age.name, age.high) == ("age", 90.0)
