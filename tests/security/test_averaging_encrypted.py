@@ -336,3 +336,35 @@ def test_requests_of_one_receiver_share_no_randomness(summed, uniform):
     prime = summed.plan.params.primes[0]
     difference = parsed[0][0][0, 0].astype(np.int64) - parsed[3][0][0, 0]
     assert uniform(difference % prime, prime)
+
+
+def test_a_malicious_receiver_can_pack_two_models_into_one_sum():
+    """Stated, not prevented: encrypted weights are not bounded, as open ones are.
+
+    A sum has room for more digits than a small parameter needs. With one weight 2^11 times the other
+    its upper digits are one model and its lower digits the other.
+    """
+    attack = Sum(dict.fromkeys(NAMES, 0.25))
+    weights = {"a": 2.0**7, "b": 2.0**-4, "c": 0.0}
+    encryptor = attack.keys["r"].encryption.encryptor
+    attack.requests = {
+        name: encryptor.encrypt(np.full((1, attack.plan.params.slots), weight), attack.plan.weight)
+        for name, weight in weights.items()
+    }
+    vectors = {name: vector_of(seed) * 0.1 for seed, name in enumerate(NAMES)}
+    messages = [np.frombuffer(attack.message(name, vectors[name]), "<u4") for name in NAMES]
+    seen = np.empty(PARAMETERS)
+    for piece in attack.plan.pieces():
+        words = sum(message[piece.place].astype(np.uint64) for message in messages)
+        for part, prime in _by_prime(attack.plan, piece, words):
+            part %= np.uint64(prime)
+        meta = rules.with_count(attack.plan.summed, piece.count)
+        data = words.astype("<u4").tobytes()
+        released = Released(meta, np.arange(piece.coefficients), data)
+        seen[piece.parameters] = attack.keys["r"].encryption.decryptor.open(released).ravel()
+    step = weights["a"] * 2.0**-attack.plan.log2_factor
+    upper = np.rint(seen / step) * step
+    stolen = {"a": upper / weights["a"], "b": (seen - upper) / weights["b"]}
+    for name, model in stolen.items():
+        error = np.linalg.norm(model - vectors[name]) / np.linalg.norm(vectors[name])
+        assert error < 0.01, name
