@@ -341,7 +341,7 @@ def test_requests_of_one_receiver_share_no_randomness(summed, uniform):
 def test_a_malicious_receiver_can_pack_two_models_into_one_sum():
     """Stated, not prevented: encrypted weights are not bounded, as open ones are.
 
-    A sum has room for more digits than a small parameter needs. With one weight 2^11 times the other
+    A sum has room for more digits than small parameters need. With one weight 2^11 times the other
     its upper digits are one model and its lower digits the other.
     """
     attack = Sum(dict.fromkeys(NAMES, 0.25))

@@ -12,7 +12,7 @@ import msgspec
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
 SESSION_BYTES = 32
-"""A hash over everything that the participants agreed on, their public keys included."""
+"""A hash over everything that the participants agreed on; masks are bound to keys besides."""
 
 MIN_SENDERS = 2
 """A sum over one sender is that sender's model."""

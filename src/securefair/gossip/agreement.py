@@ -50,7 +50,8 @@ class GossipAgreement:
             model out, so more protect better, and average less often.
         sketch: numbers that stand for a gradient in an alignment; None: all of them.
         flooding_bits: of alignments; `ckks` sums get log2(parameters) more, so that a whole
-            message and not only each of its coefficients keeps that distance.
+            message and not only each of its coefficients keeps that distance. Up to 60 in all:
+            beyond that a message keeps less.
         double: compute in float64 rather than float32.
         round_seconds, setup_seconds: deadline of every phase of a round; for keys, on top.
         seed: public; of the initial network, coins and sketches.
@@ -178,7 +179,7 @@ class GossipAgreement:
 
     @cached_property
     def digest(self) -> bytes:
-        """32 bytes over every constant, both plans and the version of the protocol."""
+        """32 bytes over every constant, the plan of sums and the version of the protocol."""
         facts = {name: value for name, value in vars(self).items() if name in _CONSTANTS}
         encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, self.sum_plan.digest.hex()))
         return hashlib.sha256(b"securefair gossip agreement\0" + encoded).digest()
