@@ -14,6 +14,15 @@ from securefair.model.linear_maps import Shape
 from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.supported import VANISHING, check_supported
 
+_AXES: dict[type[nn.Module], int] = {
+    nn.Conv2d: 3,
+    nn.AvgPool2d: 3,
+    nn.BatchNorm2d: 3,
+    nn.BatchNorm1d: 1,
+    nn.Linear: 1,
+}
+"""Axes of a sample that a module takes."""
+
 
 class EncryptableNetwork(nn.Module):
     """Supported modules in order, on samples of one shape: (B, *input_shape) -> logits (B, M).
@@ -102,6 +111,15 @@ def _check_shapes(network: EncryptableNetwork) -> None:
     values = torch.zeros((1, *network.input_shape), dtype=kind)
     for name, module in flat_modules(network.layers):
         shape = tuple(values.shape[1:])
+        axes = _AXES.get(type(module), len(shape))
+        if axes != len(shape):  # torch would take the first or the last axis for another one
+            raise ModelError(
+                "a module takes values of another shape",
+                where=f"module {name}",
+                found=f"values of shape {shape} into {module!r}",
+                expected="(channels, height, width)" if axes == 3 else "(values,)",
+                hint="Put nn.Flatten() before it" if axes == 1 else None,
+            )
         try:
             with torch.no_grad():
                 values = module(values)

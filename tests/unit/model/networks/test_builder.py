@@ -96,3 +96,18 @@ def test_the_excess_of_all_activations_is_summed():
     torch.testing.assert_close(excess, first.excess(u) + second.excess(v))
     torch.testing.assert_close(logits, network(x))
     assert excess > 0
+
+
+@pytest.mark.parametrize(
+    ("layers", "shape", "hint"),
+    [
+        ((nn.Conv2d(1, 2, 3), nn.Linear(6, 3)), (1, 8, 8), "nn.Flatten"),
+        ((nn.Linear(8, 3),), (1, 1, 8), "nn.Flatten"),
+        ((nn.Conv2d(1, 2, 3),), (8, 8), "channels, height, width"),
+        ((nn.Linear(8, 4), nn.AvgPool2d(2)), (8,), "channels, height, width"),
+    ],
+)
+def test_values_of_another_shape_than_a_module_means_are_refused(layers, shape, hint):
+    """Torch takes a last axis for features and a missing first one for a single sample."""
+    with pytest.raises(ModelError, match=hint):
+        he_network(nn.Sequential(*layers), shape)
