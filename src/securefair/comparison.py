@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 import jinja2
 import msgspec
 
+from securefair.config import RunConfig
 from securefair.errors import ConfigError
 from securefair.report import write_text
 from securefair.report.facts import teacher_disclosures
@@ -88,8 +89,9 @@ def compare_runs(folders: Sequence[Path]) -> Comparison:
             where="folders",
             found=", ".join(map(str, folders)),
         )
-    runs = [_compared(folder, read_run(folder)) for folder in folders]
-    return Comparison(runs=runs, cautions=_cautions(runs))
+    stored = [read_run(folder) for folder in folders]
+    runs = [_compared(folder, run) for folder, run in zip(folders, stored, strict=True)]
+    return Comparison(runs=runs, cautions=_cautions(runs, {_task(run.config) for run in stored}))
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
@@ -193,10 +195,17 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
     )
 
 
-def _cautions(runs: Sequence[ComparedRun]) -> list[str]:
+def _task(config: RunConfig) -> str:
+    """What was to be predicted from what, as far as a configuration says it; paths may differ."""
+    data, table = config.data, config.table
+    settings = (data.source, data.partition, data.test_fraction, data.entry, data.feature_range)
+    return repr((settings, table and (table.label, table.classes, table.columns)))
+
+
+def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:
     found = []
     for what, values in (
-        ("data sets", {run.source for run in runs}),
+        ("data sets", tasks),
         ("participants", {tuple(run.participants) for run in runs}),
         ("test sets", {tuple(run.test_samples) for run in runs}),
         ("seeds", {tuple(run.seeds) for run in runs}),

@@ -1,4 +1,5 @@
 import io
+import shutil
 from html.parser import HTMLParser
 
 import pytest
@@ -70,6 +71,20 @@ def test_what_makes_runs_hard_to_compare_is_said(folders):
     for words in ("different seeds", "numbers of rounds", "clear encrypted nothing", "single seed"):
         assert words in text
     assert "participants" not in text
+
+
+def test_another_task_on_the_same_participants_is_said(folders, tmp_path):
+    for name, label in (("one", "ill"), ("two", "well")):
+        shutil.copytree(folders[0], tmp_path / name)
+        people = "".join(f'[[participants]]\nname = "{n}"\nfile = "{name}.csv"\n' for n in "ab")
+        (tmp_path / name / "config.toml").write_text(
+            f'[run]\nname = "x"\n[data]\nsource = "files"\n[table]\nlabel = "{label}"\n{people}'
+        )
+    text = " ".join(compare_runs([tmp_path / "one", tmp_path / "two"]).cautions)
+    assert "different data sets" in text
+    shutil.copytree(tmp_path / "one", tmp_path / "again")
+    again = compare_runs([tmp_path / "one", tmp_path / "again"])
+    assert "different" not in " ".join(again.cautions)
 
 
 class Text(HTMLParser):
