@@ -57,7 +57,9 @@ class NetworkHead(Head):
                 expected=f"(B, {self.features}) with B at least 1",
             )
         self.network = network.double().eval()
-        self.calibration = calibration[:CALIBRATION_SAMPLES]
+        # Evenly spread: samples may be sorted by class.
+        count = min(len(calibration), CALIBRATION_SAMPLES)
+        self.calibration = calibration[np.arange(count) * len(calibration) // count]
         found = self.folded().classes
         if found != classes:
             raise ModelError("the network has other classes", found=found, expected=classes)

@@ -45,6 +45,17 @@ def test_folding_keeps_the_function_and_brings_channels_to_one():
     assert np.abs(before_square).max(axis=(0, 2, 3)) == pytest.approx(np.ones(6))
 
 
+def test_ranges_come_from_samples_of_all_classes_however_they_are_sorted():
+    own = samples(1200)
+    by_class = own.take(np.argsort(own.labels, kind="stable"))
+    kept = head(by_class).calibration
+    assert kept.shape == (500, 64)
+    top = kept[:, :32].mean(axis=1) > kept[:, 32:].mean(axis=1)  # bright above: class 0
+    assert 200 < top.sum() < 300
+    few = samples(40)
+    np.testing.assert_array_equal(head(few).calibration, few.features)
+
+
 def test_it_learns_what_the_images_show():
     own, other = samples(), samples(seed=1)
     model = head(own)
