@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from pathlib import Path
 
-import jinja2
 import msgspec
 
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
 from securefair.report import write_text
 from securefair.report.facts import teacher_disclosures
+from securefair.report.html import environment
 from securefair.report.wording import (
     algorithm_name,
     count,
@@ -138,23 +138,19 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
     Raises:
         OSError: the file cannot be written.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("securefair.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": percent}
     headings, rows = comparison_rows(comparison)
-    page = environment.get_template("comparison.html.j2").render(
-        runs=comparison.runs,
-        cautions=comparison.cautions,
-        headings=headings,
-        rows=rows,
-        names=comparison.runs[0].participants,
-        alike=len({tuple(run.participants) for run in comparison.runs}) == 1,
-        algorithm_name=algorithm_name,
+    page = (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            runs=comparison.runs,
+            cautions=comparison.cautions,
+            headings=headings,
+            rows=rows,
+            names=comparison.runs[0].participants,
+            alike=len({tuple(run.participants) for run in comparison.runs}) == 1,
+            algorithm_name=algorithm_name,
+        )
     )
     return write_text(path, page)
 

@@ -86,7 +86,7 @@ def render(
     versions: Mapping[str, str],
 ) -> str:
     """The page as text; arguments as in `write_report`. Every name in it is escaped."""
-    environment = _environment()
+    pages = environment()
     nouns = wording.nouns(config.data.source)
     names = [one.name for one in result.participants]
     subject = result.algorithm
@@ -99,7 +99,7 @@ def render(
     ledger_rows = facts.ledger_of(ledger, subject)
     averaging = None if result.encryption is None else result.encryption.averaging
     senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
-    return environment.get_template("report.html.j2").render(
+    return pages.get_template("report.html.j2").render(
         title=config.report.title or result.name,
         nouns=nouns,
         result=result,
@@ -251,15 +251,16 @@ def _heat(rounds: Sequence[RoundRecord]) -> list[dict[str, object]]:
     return heat
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """The templates of all pages, which escape every name, with the words for numbers."""
+    pages = jinja2.Environment(
         loader=jinja2.PackageLoader("securefair.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    pages.filters |= {
         "percent": wording.percent,
         "points": wording.points,
         "count": wording.count,
@@ -270,12 +271,12 @@ def _environment() -> jinja2.Environment:
         "spread": wording.with_spread,
         "decimal": "{:.1f}".format,
     }
-    environment.globals |= {
+    pages.globals |= {
         "plural": wording.plural,
         "radar_width": radar.WIDTH,
         "radar_height": radar.HEIGHT,
     }
-    return environment
+    return pages
 
 
 def _source(name: str) -> Markup:
