@@ -18,6 +18,7 @@ from securefair.ckks.backends import get_backend, wire
 from securefair.ckks.encoding import to_integers
 from securefair.ckks.evaluator import Released
 from securefair.ckks.tensor import CipherTensor
+from securefair.errors import PlanError
 
 SESSION = bytes(range(32))
 NAMES = ("a", "b", "c")
@@ -248,6 +249,15 @@ def test_noise_tells_the_parameters_unless_it_is_flooded(summed, flooded):
         assert abs(correlation) < 6.5 / np.sqrt(guess.size)
     else:
         assert correlation > 0.9
+
+
+def test_nobody_contributes_to_a_sum_with_less_flooding_than_every_answer_has():
+    few = SUMS.plan(SumWish(parameters=PARAMETERS, senders=3, bound=4.0, flooding_bits=29))
+    keys = SUMS.generate_keys(few)
+    with pytest.raises(PlanError, match="flooding_bits"):
+        SUMS.contribute(
+            few, keys, {}, Gathering.of(SESSION, 0, "r", NAMES), "a", b"", np.zeros(PARAMETERS)
+        )
 
 
 def test_flooding_has_the_planned_amplitude(summed, uniform):

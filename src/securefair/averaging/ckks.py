@@ -30,14 +30,19 @@ from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import check_contributions, check_request, check_total
 from securefair.averaging.pairwise import PairMask, pair_masks
 from securefair.averaging.streams import largest_multiple, uniform_words
-from securefair.averaging.wish import SumWish, check_vector, largest_magnitude
+from securefair.averaging.wish import (
+    MIN_FLOODING_BITS,
+    SumWish,
+    check_vector,
+    largest_magnitude,
+)
 from securefair.ckks import rules
 from securefair.ckks.backends import get_backend, wire
 from securefair.ckks.encoding import to_integers
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.tensor import CipherTensor
-from securefair.errors import EncryptionError, LocalProtocolError, RemoteProtocolError
+from securefair.errors import EncryptionError, LocalProtocolError, PlanError, RemoteProtocolError
 
 Words = NDArray[np.uint32]
 
@@ -102,7 +107,18 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         request: bytes,
         vector: NDArray[np.floating],
     ) -> bytes:
-        """E_i(w_ij) times the parameters, sanitised and masked."""
+        """E_i(w_ij) times the parameters, sanitised and masked.
+
+        Raises:
+            PlanError: sanitising would hide the parameters too little.
+        """
+        if plan.wish.flooding_bits < MIN_FLOODING_BITS:
+            raise PlanError(
+                "a sum would hide the parameters too little",
+                where="flooding_bits",
+                found=plan.wish.flooding_bits,
+                expected=f"at least {MIN_FLOODING_BITS}",
+            )
         check_vector(plan, vector)
         check_request(request, plan.request_bytes, gathering)
         exchange_keys = {name: public[-pairwise.PUBLIC_BYTES :] for name, public in publics.items()}

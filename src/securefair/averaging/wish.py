@@ -15,7 +15,8 @@ from securefair.errors import ModelError, PlanError
 
 MAX_PARAMETERS, MAX_SENDERS = 1 << 28, 1 << 12
 MAX_BOUND = 2.0**40
-MAX_FLOODING_BITS = 60
+MIN_FLOODING_BITS, MAX_FLOODING_BITS = 30, 60
+"""Senders and those who answer alignments refuse less; nobody plans more."""
 
 CLEAR_BYTES = 4
 """What a parameter takes when a model is sent in the clear: float32."""

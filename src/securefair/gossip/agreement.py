@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumWish, WeightedSums, get_averaging, plan_sum
-from securefair.averaging.wish import MAX_FLOODING_BITS
+from securefair.averaging.wish import MAX_FLOODING_BITS, MIN_FLOODING_BITS
 from securefair.collaboration import DisclosureLimits
 from securefair.errors import ConfigError
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
@@ -97,6 +97,12 @@ class GossipAgreement:
                 f"{MIN_SENDERS} or more: a sum over one model is that model",
             ),
             ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
+            (
+                "flooding_bits",
+                self.flooding_bits,
+                self.flooding_bits >= MIN_FLOODING_BITS,
+                f"{MIN_FLOODING_BITS} or more: nobody answers with less",
+            ),
             (
                 "participants",
                 self.participants,

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.averaging.wish import MIN_FLOODING_BITS
 from securefair.circuit.answer import CONSTANT
 from securefair.circuit.inner_product import (
     InnerProductPlan,
@@ -36,9 +37,6 @@ from securefair.errors import EncryptionError, ModelError, PlanError
 from securefair.gossip.sketch import check_size, error_bound, unit, unit_sketch
 
 Array = NDArray[np.float64]
-
-MIN_FLOODING_BITS = 30
-"""A teacher answers with no less."""
 
 
 class AlignmentWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

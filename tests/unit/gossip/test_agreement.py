@@ -43,6 +43,7 @@ def test_edges_are_between_names():
         ({"local_epochs": 0}, "local_epochs"),
         ({"forced_every": 0}, "forced_every"),
         ({"min_senders": 1}, "min_senders"),
+        ({"flooding_bits": 29}, "flooding_bits"),
         ({"min_senders": 4}, "participants"),
         ({"min_senders": 3, "topology": "ring"}, "topology"),
     ],
