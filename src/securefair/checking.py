@@ -10,7 +10,7 @@ import numpy as np
 
 from securefair.averaging.contributions import KEY_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.collaboration import Collaboration, DisclosureLimits
+from securefair.collaboration import Collaboration
 from securefair.config import RunConfig
 from securefair.config.sections import GOSSIP
 from securefair.data import ParticipantData
@@ -18,6 +18,7 @@ from securefair.experiment import (
     agreement_of,
     check_plans,
     collaboration_of,
+    limits_of,
     load_participants,
 )
 from securefair.gossip.agreement import GossipAgreement
@@ -325,14 +326,7 @@ def _disclosure(
         section.kind, data[0].train, hidden=section.hidden, network=section.network, seed=0
     )
     parameters = model.parameter_count
-    policy = agreed.machine_settings(
-        parameters,
-        DisclosureLimits(
-            fraction=limits.fraction,
-            student_total=limits.student_total,
-            teacher_total=limits.teacher_total,
-        ),
-    ).disclosure
+    policy = agreed.machine_settings(parameters, limits_of(config)).disclosure
     rows = []
     for own in data:
         samples = len(own.train)

@@ -121,6 +121,16 @@ def collaboration_of(
     )
 
 
+def limits_of(config: RunConfig) -> DisclosureLimits:
+    """What every teacher keeps to."""
+    limits = config.disclosure
+    return DisclosureLimits(
+        fraction=limits.fraction,
+        student_total=limits.student_total,
+        teacher_total=limits.teacher_total,
+    )
+
+
 def agreement_of(
     config: RunConfig, data: Sequence[ParticipantData], *, seed: int
 ) -> GossipAgreement:
@@ -331,18 +341,14 @@ def _course(
     trained: bool,
 ) -> Course:
     """An algorithm before its first round; `trained` False leaves out what a snapshot replaces."""
-    training, disclosure = config.training, config.disclosure
+    training = config.training
     optimizer = OptimizerConfig(
         learning_rate=training.learning_rate,
         momentum=training.momentum,
         weight_decay=training.weight_decay,
         clip_norm=training.clip_norm,
     )
-    limits = DisclosureLimits(
-        fraction=disclosure.fraction,
-        student_total=disclosure.student_total,
-        teacher_total=disclosure.teacher_total,
-    )
+    limits = limits_of(config)
     if algorithm == GOSSIP:
         run = start_gossip(
             algorithm,
