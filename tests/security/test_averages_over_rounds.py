@@ -13,7 +13,10 @@ import pytest
 
 from securefair.data import load_heart
 from securefair.gossip.agreement import GossipAgreement
+from securefair.gossip.participant import vector_of
+from securefair.gossip.weighing import Row
 from securefair.model.training import OptimizerConfig
+from securefair.protocol.codec import kind_of
 from securefair.simulation.gossip import start_gossip
 
 OPTIMIZER = OptimizerConfig(learning_rate=0.05, momentum=0.9, weight_decay=0.01, clip_norm=5.0)
@@ -37,7 +40,7 @@ class History:
     models: np.ndarray
 
 
-def history(**changes):
+def started(**changes):
     data = load_heart(seed=0)
     facts = {
         "participants": tuple(own.name for own in data),
@@ -49,7 +52,7 @@ def history(**changes):
         "sketch": None,
         "seed": 0,
     }
-    run = start_gossip(
+    return start_gossip(
         "cycle-gossip",
         data,
         GossipAgreement(**(facts | changes)),
@@ -58,6 +61,10 @@ def history(**changes):
         seed=0,
         backend="clear",
     )
+
+
+def history(**changes):
+    run = started(**changes)
     people = list(run.engine.participants.values())
     seen = {own: [] for own in range(len(people))}
     for record in run.rounds(ROUNDS):
@@ -99,6 +106,42 @@ def test_one_sum_does_not_determine_a_model(past):
     for receiver in range(4):
         _, rank = solved(past, [receiver], 1)
         assert rank <= 1
+
+
+def test_one_sum_with_uneven_weights_is_nearly_one_model():
+    """Weights follow alignment: of two senders the one that is aligned makes up all of the sum."""
+    agreement = started().agreement
+    own, aligned, other, _ = agreement.participants
+    row = Row.start(agreement, own)
+    for _ in range(8):
+        row = row.weighed({aligned: Row.similarity(0.9), other: Row.similarity(-0.5)})
+    senders = (aligned, other)
+    weights = row.of(row.mixed(senders), senders)
+    assert weights[aligned] / sum(weights.values()) > 0.995
+
+
+def test_a_round_that_is_taken_up_again_gives_a_second_sum_of_the_same_models():
+    """The memory of sums that were given ends with the process; the round begins anew."""
+    sums, models = [], []
+    for lost in (False, True):
+        run = started(beta=0.0)  # everybody shares
+        receiver, *_, late = run.engine.participants.values()
+        if lost:
+            carried = run.network.send
+            run.network.send = lambda sender, to, message, carried=carried, late=late: (
+                None
+                if (sender, kind_of(message)) == (late.name, "contribution")
+                else carried(sender, to, message)
+            )
+        (_,) = run.rounds(1)
+        notes = receiver.rounds[0]
+        own = notes.mixed[0]
+        # What the receiver adds itself is known to it; equal weights cancel from both sums.
+        sums.append((receiver.vector - own * vector_of(notes.adapted)) / own)
+        models.append(vector_of(late.rounds[0].adapted))
+    assert (models[0] == models[1]).all()
+    stolen = sums[0] - sums[1]
+    assert np.linalg.norm(stolen - models[0]) < 1e-5 * np.linalg.norm(models[0])
 
 
 def test_a_curious_receiver_solves_the_sums_of_some_rounds_for_every_model(past):
