@@ -20,7 +20,7 @@ from securefair.circuit.planner import plan_exchange
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.tensor import CipherTensor
-from securefair.compilation import compile_network
+from securefair.compilation import compiled_network
 from securefair.model.networks import balanced_network, fold, reference, reference_network
 from securefair.model.networks.reference import ReferenceName
 from securefair.profiling.cnn import profile_cnn
@@ -71,7 +71,7 @@ def test_one_band_of_a_convolution(
     """A product with its squares, summed under the pool: what a network mostly consists of."""
     task = task_of(name)
     plan = task.plan
-    bands = compile_network(task.network, plan.wish.network)[place].bands
+    bands = compiled_network(task.network, plan.wish.network).maps[place].bands
     band = bands[len(bands) // 2]
     engine = get_backend("rns")
     keys = engine.generate_keys(plan.params, relinearization=True)

@@ -307,13 +307,6 @@ def bounded_logits(
     return logits, beyond
 
 
-def compile_network(
-    network: FoldedNetwork, promises: Sequence[MapPromise], *, most: int = MOST_VALUES
-) -> tuple[BandedMap, ...]:
-    """The maps of `compiled_network`."""
-    return compiled_network(network, promises, most=most).maps
-
-
 def _banded(segment: Segment, quantized: QuantizedNetwork, most: int) -> BandedMap:
     layer, weights = quantized.layers[segment.index], quantized.integers[segment.index]
     window = segment.window

@@ -8,7 +8,7 @@ from securefair.circuit.wish import MapPromise
 from securefair.ckks.evaluator import check_layer
 from securefair.ckks.rules import AffineSpec
 from securefair.compilation import (
-    compile_network,
+    compiled_network,
     promises_by_shape,
     promises_for,
     segments,
@@ -70,7 +70,7 @@ def test_squares_and_whole_pools_belong_to_the_map_before_them():
 def test_compiled_maps_compute_the_rounded_network(inputs, most):
     folded = balanced_network(network(), inputs)
     promises = promises_for(folded, inputs, weight_bits=8, head_room=1.5)
-    maps = compile_network(folded, promises, most=most)
+    maps = compiled_network(folded, promises, most=most).maps
     values = inputs.reshape(len(inputs), -1).T
     for promise, banded in zip(promises, maps, strict=True):
         assert (banded.outputs, banded.values) == (promise.outputs, promise.values)
@@ -94,7 +94,7 @@ def test_compiled_maps_compute_the_rounded_network(inputs, most):
 def test_promises_hold_for_the_network_they_are_made_for(inputs):
     folded = balanced_network(network(), inputs)
     promises = promises_for(folded, inputs, weight_bits=8, head_room=1.25)
-    for promise, banded in zip(promises, compile_network(folded, promises), strict=True):
+    for promise, banded in zip(promises, compiled_network(folded, promises).maps, strict=True):
         for band in banded.bands:
             check_layer(
                 AffineSpec(
@@ -168,10 +168,10 @@ def test_another_network_than_the_promised_one_is_refused(inputs):
     folded = network()
     promises = promises_for(folded, inputs, weight_bits=8, head_room=1.5)
     with pytest.raises(ModelError, match="another network"):
-        compile_network(folded, promises[:-1])
+        compiled_network(folded, promises[:-1])
     wider = MapPromise(outputs=3, log2_scale=5, max_integer=256, l1=1.0, l2=1.0, bound=1.0)
     with pytest.raises(ModelError, match="another network"):
-        compile_network(folded, (*promises[:-1], wider))
+        compiled_network(folded, (*promises[:-1], wider))
 
 
 def test_weights_that_are_zero_are_multiplied_like_others():
@@ -192,7 +192,9 @@ def test_weights_that_are_zero_are_multiplied_like_others():
     )
     promises = promises_by_shape(folded, weight_bits=10)
     for full, thin in zip(
-        compile_network(folded, promises), compile_network(sparse, promises), strict=True
+        compiled_network(folded, promises).maps,
+        compiled_network(sparse, promises).maps,
+        strict=True,
     ):
         assert full.multiply_adds == thin.multiply_adds
         for one, other in zip(full.bands, thin.bands, strict=True):

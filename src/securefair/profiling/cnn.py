@@ -27,7 +27,7 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import StudentKeys
 from securefair.ckks.tensor import CipherTensor
-from securefair.compilation import bounded_logits, compile_network, compiled_network
+from securefair.compilation import CompiledNetwork, bounded_logits, compiled_network
 from securefair.metrics import accuracy
 from securefair.profiling.cnn_task import CnnTask
 from securefair.profiling.head import Machine, describe_machine
@@ -127,9 +127,9 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         size = upload.seek(0, os.SEEK_END)
         with watch.stage(COMPILE), processor.stage(COMPILE):
             evaluator = engine.evaluator(plan.params, keys.public)
-            maps = compile_network(task.network, plan.wish.network)
+            compiled = compiled_network(task.network, plan.wish.network)
         with watch.stage(ANSWER), processor.stage(ANSWER):
-            released = _answered(evaluator, plan, upload, size, maps)
+            released = _answered(evaluator, plan, upload, size, compiled.maps)
     with watch.stage(OPEN):
         found = _opened(plan, keys, released)
     peak = peak_memory()
@@ -139,7 +139,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         steps.LOADED_AT_ONCE,
         plan.specs,
         plan.schedule.stages,
-        maps,
+        compiled.maps,
     )
     seconds, count = watch.seconds, len(task.images)
     return CnnProfile(
@@ -160,7 +160,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         key_bytes=len(keys.public.encryption) + len(keys.public.relinearization),
         peak_rss_mb=peak / 1e6,
         planned_peak_mb=planned / 1e6,
-        **_quality(task, found),
+        **_quality(task, compiled, found),
         multiply_adds=task.network.multiply_adds,
         squares=task.network.squares,
         ring_degree=plan.params.ring_degree,
@@ -203,10 +203,9 @@ def _opened(plan: ExchangePlan, keys: StudentKeys, released: Released) -> Logits
     return steps.open_answer(keys.decryptor, plan, basis, released.data)
 
 
-def _quality(task: CnnTask, found: Logits) -> dict[str, Any]:
+def _quality(task: CnnTask, compiled: CompiledNetwork, found: Logits) -> dict[str, Any]:
     """How good the opened logits are, against labels and against both clear networks."""
     plan, tested = task.plan, task.tested
-    compiled = compiled_network(task.network, plan.wish.network)
     rounded, beyond = bounded_logits(compiled.quantized.network, plan.wish.network, task.images)
     clear = task.network.clear(task.images[:tested].astype(np.float64)).argmax(axis=1)
     opened = found[:tested].argmax(axis=1)
