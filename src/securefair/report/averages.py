@@ -83,9 +83,9 @@ def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
     return (
         f"Gradients were compared under CKKS encryption with parameters for "
         f"{result.security_bits}-bit security. In each round a receiver saw one sum of "
-        f"{averaging.min_senders} models or more and none alone, as long as it followed the "
-        f"protocol and sided with none of the senders; {weights}. Sums of many rounds together "
-        "tell more: see what is not protected."
+        f"{averaging.min_senders} models or more and none by itself, as long as it followed the "
+        f"protocol and sided with none of the senders; {weights}. Uneven sums, and those of many "
+        "rounds together, tell more: see what is not protected."
     )
 
 
@@ -146,7 +146,8 @@ def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, s
     return [
         (
             "What sums imply",
-            "A sum is a mixture of models whose weights the receiver knows. Once models hardly "
+            "A sum is a mixture of models whose weights the receiver knows. If one sender has "
+            "nearly all of the weight, it is nearly that sender's model. Once models hardly "
             "change, the sums of some rounds are equations that it can solve for single models, "
             "without breaking any rule; several receivers that work together need fewer rounds. "
             "The ledger counts the sums. Fewer rounds, or equal weights at which everyone always "
@@ -161,7 +162,12 @@ def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, s
         (
             "Dishonest receivers",
             "Weights are the receiver's choice. With all of the weight on one sender the sum is "
-            "that sender's model; nothing proves that the weights are those of the protocol.",
+            "that sender's model; nothing proves that the weights are those of the protocol."
+            + (
+                " Hidden weights can even hold two models apart in one sum."
+                if averaging.hides_weights
+                else ""
+            ),
         ),
         (
             "Dishonest senders",

@@ -121,6 +121,10 @@ def test_how_many_must_side_with_a_receiver_follows_the_configuration():
         limits = dict(averages.not_protected(changed(min_senders=least), HOSPITALS))
         assert f"{least - 1} of the senders" in limits["Receivers with a sender on their side"]
     assert "without breaking any rule" in limits["What sums imply"]
+    assert "nearly that sender's model" in limits["What sums imply"]
+    assert "two models" not in limits["Dishonest receivers"]
+    hidden = dict(averages.not_protected(changed(hides_weights=True), HOSPITALS))
+    assert "two models apart in one sum" in hidden["Dishonest receivers"]
 
 
 def test_weights_name_the_preferred_neighbour():
