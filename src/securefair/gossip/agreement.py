@@ -28,6 +28,8 @@ from securefair.protocol.settings import MIN_SENDERS, GossipSettings, MachineSet
 
 Edges = tuple[tuple[str, str], ...]
 
+_LONGEST_NAME = MAX_NAME_BYTES - 5  # the longest prefix of a string in a message
+
 
 @dataclass(frozen=True, kw_only=True)
 class GossipAgreement:
@@ -57,8 +59,8 @@ class GossipAgreement:
         seed: public; of the initial network, coins and sketches.
 
     Raises:
-        ConfigError: too few participants or two of one name, an unknown graph or
-            weighting, or nobody who has enough neighbours.
+        ConfigError: too few participants, two of one name or one too long, an unknown graph or
+            weighting, too little flooding, or nobody who has enough neighbours.
         PlanError: alignment or sums are impossible.
     """
 
@@ -108,6 +110,12 @@ class GossipAgreement:
                 self.participants,
                 len(set(self.participants)) == len(self.participants) > self.min_senders,
                 f"more than {self.min_senders}, of different names: so many senders make a sum",
+            ),
+            (
+                "participants",
+                self.participants,
+                all(len(name.encode()) <= _LONGEST_NAME for name in self.participants),
+                f"names of {_LONGEST_NAME} bytes at most",
             ),
         ):
             if not holds:

@@ -40,6 +40,7 @@ def test_edges_are_between_names():
         ({"weighting": "even"}, "weighting"),
         ({"participants": ("ann", "bea")}, "participants"),
         ({"participants": ("ann", "bea", "bea")}, "participants"),
+        ({"participants": ("ann", "bea", "\u00e4" * 126)}, "participants"),
         ({"local_epochs": 0}, "local_epochs"),
         ({"forced_every": 0}, "forced_every"),
         ({"min_senders": 1}, "min_senders"),
