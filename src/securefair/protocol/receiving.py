@@ -259,11 +259,9 @@ def _without_lost(turn: Turn, current: Sum) -> None:
     averaging = turn.memory.averaging
     set_averaging(turn, replace(averaging, lost=(*averaging.lost, *lost)))
     left = tuple(name for name in current.senders if name not in lost)
-    unsealing = any(state is GatheringState.OPEN for state in current.states.values()) or bool(
-        current.keys
-    )
-    # Whoever was asked for a key may have given it away, even if it never arrived.
-    asked_for_keys = unsealing or len(current.sealed) == len(current.senders)
+    # Keys are asked for as soon as all parts are there, and whoever was asked for one may have
+    # given it away, even if it never arrived.
+    asked_for_keys = len(current.sealed) == len(current.senders)
     if asked_for_keys or len(left) < gossip_of(turn).min_senders:
         turn.ending = Event.ALONE, None
         return
