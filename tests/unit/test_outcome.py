@@ -2,12 +2,15 @@
 
 import io
 
+import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
 
+from securefair import experiment
 from securefair.config import demo_config, override
 from securefair.experiment import run_experiment
+from securefair.outcome import conclude
 from securefair.report import show_progress
 
 
@@ -59,6 +62,31 @@ def test_rounds_are_those_of_the_first_seed(outcome):
     last = {record.algorithm: record.accuracy for record in first.rounds}
     assert {name: figure.accuracy for name, figure in first.result.algorithms.items()} == last
     assert {figure.mva_spread for figure in first.result.algorithms.values()} == {0.0}
+
+
+def test_spreads_are_standard_deviations_of_a_sample_of_seeds(outcome):
+    each = [outcome_of(**{"run.seeds": [seed]}).result.algorithms for seed in (0, 1)]
+    for name, figure in outcome.result.algorithms.items():
+        for what in ("mva", "mcg", "cgs", "mcg_over_early_stopping"):
+            first, second = (getattr(algorithms[name], what) for algorithms in each)
+            spread = abs(first - second) / np.sqrt(2)  # divided by N - 1
+            assert getattr(figure, f"{what}_spread") == pytest.approx(spread), (name, what)
+        gains = np.array([algorithms[name].gain for algorithms in each])
+        assert figure.gain_spread == pytest.approx(abs(gains[0] - gains[1]) / np.sqrt(2))
+    assert outcome.result.algorithms["vpdl"].mva_spread > 0
+
+
+def test_the_largest_error_is_that_of_the_worst_seed(monkeypatch):
+    kept = []
+    monkeypatch.setattr(experiment, "conclude", lambda config, runs: kept.append((config, runs)))
+    outcome_of(**{"run.seeds": [0, 1], "training.rounds": 1})
+    ((config, repetitions),) = kept
+    for repetition, error in zip(repetitions, (3e-5, 1e-5), strict=True):
+        repetition.runs["cycle"] = msgspec.structs.replace(
+            repetition.runs["cycle"], max_abs_error=error, error_over_range=error / 2
+        )
+    facts = conclude(config, repetitions).result.encryption
+    assert (facts.max_abs_error, facts.error_over_range) == (3e-5, 1.5e-5)
 
 
 def test_encryption_counts_all_seeds(outcome):

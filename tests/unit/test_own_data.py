@@ -187,6 +187,9 @@ def load(seed, test_fraction):
     x, y = rng.uniform(-1, 1, (30, 3)), np.arange(30) % 2
     return {"a": ((x, y), (x[:6], y[:6])), "b": (x, y)}
 
+def whatever(**options):
+    return load(**options)
+
 def alone():
     return {"a": 1}
 
@@ -233,6 +236,8 @@ class TestCode:
         a, b = load_participants(config_in(folder, self.text(f"{module}:load")), seed=4)
         assert (len(a.train), len(a.test)) == (30, 6)
         assert (len(b.train), len(b.test)) == (20, 10)
+        same, _ = load_participants(config_in(folder, self.text(f"{module}:whatever")), seed=4)
+        np.testing.assert_array_equal(a.train.features, same.train.features)
         other, _ = load_participants(config_in(folder, self.text(f"{module}:load")), seed=5)
         assert not np.array_equal(a.train.features, other.train.features)
 
@@ -242,7 +247,7 @@ class TestCode:
             ("gone", ("data.entry", "no function or class of this name", "'gone'")),
             ("number", ("no function or class",)),
             ("alone", ("at least two participants", "found '1'")),
-            ("broken", ("ZeroDivisionError: division by zero", ".py, line 13")),
+            ("broken", ("ZeroDivisionError: division by zero", ".py, line 16")),
         ],
     )
     def test_what_cannot_be_called_or_fails_is_named(self, folder, module, name, words):
