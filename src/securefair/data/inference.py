@@ -21,7 +21,12 @@ from securefair.errors import DataError
 MAX_LEVELS = 20
 """A text column with more different values is no category."""
 
-_IDENTIFIER = re.compile(r"(^|[_ .-])(id|nr|no|number|mrn|uuid|guid|name|surname)$", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"^patient$|(^|[_ .-])(id|nr|no|number|mrn|uuid|guid|name|surname|address|email|phone|ssn"
+    r"|zip|zipcode|zip[_ ]code|postcode|postal[_ ]code|plz)$",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}([T ].*)?")
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,8 @@ def infer_table(
     """Rules for everyone, of what everyone says.
 
     Two numbers or texts make a binary column, other numbers a numeric one, up to `MAX_LEVELS` texts
-    a categorical one. Columns that look like identifiers, never vary or are empty are left out.
+    a categorical one. Columns that look like identifiers or dates, never vary or are empty are left
+    out. Only their names and spelling are looked at: who uses the rules must look, too.
 
     Args:
         summaries: of each participant, by name.
@@ -212,6 +218,8 @@ def _column(summary: ColumnSummary) -> Numeric | Binary | Categorical | str:
         return "empty"
     if _IDENTIFIER.search(name):
         return "looks like an identifier"
+    if all(map(_DATE.fullmatch, summary.levels)):
+        return "looks like dates"  # they tell of persons; an age or a time span can be a feature
     if len(summary.levels) == 1:
         return "always the same"
     levels = _in_order(summary.levels)

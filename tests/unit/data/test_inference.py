@@ -52,6 +52,28 @@ def test_every_kind_is_recognised_over_all_participants():
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "used"),
+    [
+        ("Patient", ("Smith", "Jones"), False),
+        ("home_zip", ("10115", "10117"), False),
+        ("postal code", ("1", "2"), False),
+        ("admitted", ("2024-01-31", "2024-02-01"), False),
+        ("admitted", ("2024-01-31 10:15", "2024-02-01T09:00:00"), False),
+        ("seen", ("31.1.2024", "1.2.24"), False),
+        ("in_patient", ("yes", "no"), True),
+        ("ratio", ("1/2", "1/3"), True),
+        ("range", ("10-20-x", "2024-02-01"), True),
+    ],
+)
+def test_what_names_a_person_or_a_day_is_no_feature(name, values, used):
+    lines = [f"{name},age,ill\n", *(f"{value},{at},{at % 2}\n" for at, value in enumerate(values))]
+    lines += [f"{values[0]},7,0\n"]
+    found = infer_table({"a": summary(lines)}, label="ill")
+    assert (name in [column.name for column in found.spec.columns]) == used
+    assert (name in found.unused) == (not used)
+
+
 def test_the_rules_read_every_table_they_came_from():
     spec = inferred().spec
     for lines in (NORTH, SOUTH):
