@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from securefair.averaging import SumWish
@@ -16,6 +16,7 @@ bits = st.sampled_from([32, 64])
     st.integers(2, 4096),
     st.floats(2.0**-30, 2.0**30),
 )
+@example(32, 4096, (2.0**31 - 100) / 2.0**27)  # the rounding alone would wrap around
 def test_no_sum_within_the_bound_wraps_around(word_bits, senders, bound):
     wish = SumWish(parameters=1, senders=senders, bound=bound)
     fixed = FixedPoint.largest(wish, word_bits)
