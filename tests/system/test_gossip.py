@@ -185,6 +185,13 @@ def test_everyone_keeps_its_own_where_too_few_share(data):
     assert run.kept_own >= 6
 
 
+def test_parts_of_rounds_that_nobody_may_ask_for_any_more_are_forgotten(data):
+    run = start(data, agreement_of(data, beta=0.0))
+    list(run.rounds(4))
+    for own in run.engine.participants.values():
+        assert {number for _, number in own._contributions.made} == {2, 3}
+
+
 class TestFaults:
     @pytest.mark.parametrize("averaging", ["masked", "ckks"])
     def test_a_peer_with_an_unusable_key_is_refused_and_costs_nobody_else(self, data, averaging):
