@@ -188,8 +188,11 @@ def test_epoch(
         "threads": torch.get_num_threads(),
         "parameters": work.stacked.trained,
     }
-    torch.testing.assert_close(result, sides["loop" if side == "ours" else "ours"](), **TOLERANCE)
+    expected = sides["loop" if side == "ours" else "ours"]()
+    apart = (result - expected).norm(dim=1) / (expected - work.start.vectors).norm(dim=1)
+    assert float(apart.max()) < TOLERANCE
 
 
-TOLERANCE = {"rtol": 1e-2, "atol": 1e-3}
-"""Rectifiers flip where rounding does: after 19 steps single weights differ by up to 1e-4."""
+TOLERANCE = 1e-2
+"""Most distance of two results over what training moved them: rectifiers flip where rounding does,
+so that single weights of large networks end up to 2e-3 apart after 19 steps."""
