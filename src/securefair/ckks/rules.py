@@ -206,6 +206,8 @@ def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
         )
     root_n = math.sqrt(x.params.ring_degree)
     x_size, y_size = x.bound * 2.0**x.log2_scale, y.bound * 2.0**y.log2_scale
+    # Of two errors in one slot each may be TAIL deviations; their product is no Gaussian.
+    both = TAIL * root_n * x.noise * y.noise
     return fits(
         replace(
             x,
@@ -213,7 +215,7 @@ def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
             polys=3,
             log2_scale=x.log2_scale + y.log2_scale,
             bound=x.bound * y.bound,
-            noise=x_size * y.noise + y_size * x.noise + root_n * x.noise * y.noise,
+            noise=x_size * y.noise + y_size * x.noise + both,
             independent=False,
         )
     )
