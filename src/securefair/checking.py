@@ -299,6 +299,12 @@ def _averaging_warnings(agreed: GossipAgreement | None) -> list[str]:
             f"Averaging {agreed.averaging} hides no model from whoever averages it: to compare "
             "with only (gossip.averaging)."
         )
+    if agreed.averaging == "ckks":
+        found.append(
+            "Averaging ckks hides weights from senders, so that nobody sees how uneven they are: a "
+            "participant that breaks the protocol can read models out of one sum. Take masked "
+            "where you do not trust all to follow it (gossip.averaging)."
+        )
     few = [
         name
         for name, beside in zip(agreed.participants, agreed.graph, strict=True)

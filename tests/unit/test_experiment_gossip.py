@@ -161,6 +161,14 @@ class TestRun:
         assert "hides no model" in said
         assert "Hungary, Switzerland, VA Long Beach will never average" in said
 
+    def test_a_check_warns_where_nobody_sees_how_uneven_a_sum_is(self):
+        said = {
+            kind: " ".join(check_config(configured(**{"gossip.averaging": kind})).warnings)
+            for kind in ("ckks", "masked")
+        }
+        assert "read models out of one sum" in said["ckks"]
+        assert "read models" not in said["masked"]
+
 
 class TestRefusals:
     @pytest.mark.parametrize(
