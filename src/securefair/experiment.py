@@ -381,6 +381,7 @@ def _course(
             head=config.model.kind,
             hidden=config.model.hidden,
             network=config.model.network,
+            range_penalty=config.model.range_penalty,
             optimizer=optimizer,
             local_epochs=training.local_epochs,
             local_steps=training.local_steps,
@@ -392,6 +393,7 @@ def _course(
         kind=config.model.kind,
         hidden=config.model.hidden,
         network=config.model.network,
+        range_penalty=config.model.range_penalty,
         optimizer=optimizer,
         local_epochs=training.local_epochs,
     )

@@ -22,6 +22,7 @@ from securefair.errors import LocalProtocolError
 from securefair.exchange import Opened, Student, Teacher, Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
+from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed
 from securefair.model.training import Learner, OptimizerConfig, train_epochs
 from securefair.protocol.jobs import (
@@ -60,6 +61,7 @@ class ModelConfig:
         kind: of the model.
         hidden: units of a quadratic head.
         network: which, where the kind is "network".
+        range_penalty: weight of the excess of a network's activations; heads have none.
         optimizer: of every step.
         local_epochs: of training alone, before the first round.
         batch_size: of these epochs; None for full batches.
@@ -68,6 +70,7 @@ class ModelConfig:
     kind: ModelKind = "quadratic"
     hidden: int = 16
     network: str | None = None
+    range_penalty: float = RANGE_PENALTY
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = 40
     batch_size: int | None = None
@@ -120,6 +123,7 @@ class Participant:
             data.train,
             hidden=model.hidden,
             network=model.network,
+            range_penalty=model.range_penalty,
             seed=derived_seed(seed, "head", data.name),
         )
         self.learner = Learner.start(head, model.optimizer)

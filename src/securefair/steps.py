@@ -227,7 +227,7 @@ def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
             "a network's values exceed the agreed bounds on its owner's own samples",
             found=f"{int(beyond.sum())} of {len(own)} samples",
             expected="none",
-            hint="Agree on larger bounds, or train with more weight decay",
+            hint="Agree on larger bounds, or train with more weight decay or range_penalty",
         )
 
 

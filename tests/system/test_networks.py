@@ -1,5 +1,6 @@
 """Participants that teach each other whole networks on encrypted pixels, from a configuration."""
 
+import dataclasses
 import io
 from pathlib import Path
 
@@ -7,9 +8,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from securefair import compilation
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
 from securefair.experiment import check_plans, load_participants, plan_of, run_experiment
+from securefair.model.networks import TrainingRecipe
 from securefair.report.progress import PlainProgress
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
@@ -49,6 +52,37 @@ def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
         assert found.answered == expected.answered
         np.testing.assert_allclose(found.accuracy, expected.accuracy, atol=0.03)
         np.testing.assert_allclose(found.cross_entropy, expected.cross_entropy, rtol=0.02)
+
+
+@pytest.mark.parametrize("backend", ["rns", "clear"])
+def test_networks_that_outgrow_their_room_decline_with_encryption_and_without(backend, monkeypatch):
+    """One promise for logits that no trained network keeps; all others hold."""
+    narrow = dataclasses.replace(compilation.LAST_ROOM, bound=0.25)
+    monkeypatch.setattr(compilation, "LAST_ROOM", narrow)
+    asked = config(encryption__backend=backend, training__rounds=1)
+    found = run_experiment(asked, PlainProgress(Console(file=io.StringIO())))
+    (record,) = (r for r in found.rounds if r.algorithm == "cycle")
+    assert np.array(record.asked).sum() == 6
+    assert not np.array(record.answered).any()
+
+
+def test_the_penalty_of_a_configuration_reaches_every_way_of_training():
+    """Alone, stopped early and together, whoever leaves the range learns something else."""
+    free, paid = (
+        run_experiment(
+            config(encryption__backend="clear", model__range_penalty=weight, training__rounds=1),
+            PlainProgress(Console(file=io.StringIO())),
+        ).rounds
+        for weight in (0.0, 1000.0)
+    )
+    assert {record.algorithm for record in free} == {"standalone", "early_stopping", "cycle"}
+    for without, penalised in zip(free, paid, strict=True):
+        assert without.algorithm == penalised.algorithm
+        assert without.cross_entropy != penalised.cross_entropy
+
+
+def test_ranges_weigh_by_default_as_where_networks_are_trained_without_peers():
+    assert config().model.range_penalty == TrainingRecipe(epochs=1).range_penalty
 
 
 def test_rounded_weights_hardly_change_what_networks_know(outcomes):

@@ -25,9 +25,17 @@ from securefair.fairness import cosine
 from securefair.model.building import ModelKind, build_model
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
+from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.seeds import derived_seed
-from securefair.model.training import Learner, OptimizerConfig, descend, evaluate, train_epochs
+from securefair.model.training import (
+    Learner,
+    OptimizerConfig,
+    descend,
+    evaluate,
+    train_epochs,
+    training_loss,
+)
 from securefair.records import Matrix, RoundRecord
 
 Logits = NDArray[np.float64]
@@ -55,6 +63,7 @@ class Population:
     head: ModelKind = "quadratic"
     hidden: int = 16
     network: str | None = None  # which, where `head` is "network"
+    range_penalty: float = RANGE_PENALTY  # of a network's activations; heads have none
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = 40  # everyone alone, before round 0
     batch_size: int | None = None  # of the local epochs; None: full batches
@@ -69,6 +78,7 @@ class Population:
     def __post_init__(self) -> None:
         for name, accepted, expected in (
             ("hidden", self.hidden >= 1, "1 or more"),
+            ("range_penalty", 0 <= self.range_penalty < math.inf, "0 or more"),
             ("local_epochs", self.local_epochs >= 0, "0 or more"),
             ("batch_size", self.batch_size is None or self.batch_size >= 1, "1 or more, or None"),
             ("local_steps", self.local_steps >= 1, "1 or more"),
@@ -119,6 +129,7 @@ class Population:
                 participant.train,
                 hidden=self.hidden,
                 network=self.network,
+                range_penalty=self.range_penalty,
                 seed=derived_seed(seed, "head", participant.name),
             )
             learner = Learner.start(head, self.optimizer)
@@ -258,15 +269,14 @@ class Population:
     ) -> Callable[[], Tensor]:
         x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
 
-        def loss() -> Tensor:
-            logits = model(x)
+        def loss(logits: Tensor) -> Tensor:
             value = cross_entropy(logits, y)
             for teacher, z in received.items():
                 distillation = _exact_kl(logits, z, self.temperature)
                 value = value + self.lambda_0 * weights[teacher] * distillation
             return value
 
-        return loss
+        return training_loss(model, x, loss)
 
 
 def _open_channel(release: Release, samples: Samples) -> Channel:

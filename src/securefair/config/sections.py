@@ -182,6 +182,12 @@ class ModelSection(Section):
     hidden: int = Field(
         default=16, ge=1, le=4096, description="Width of the hidden layer (quadratic only)"
     )
+    range_penalty: float = Field(
+        default=0.01,
+        ge=0,
+        description="What training pays for values that leave the range of a network's squares "
+        "(network only)",
+    )
     weight_bits: int = Field(
         default=12, ge=4, le=14, description="Bits of a weight when the model meets ciphertexts"
     )

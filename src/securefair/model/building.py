@@ -8,13 +8,20 @@ from securefair.data.dataset import Samples
 from securefair.errors import ModelError
 from securefair.model.heads import Head, HeadKind, build_head
 from securefair.model.networks.head import NetworkHead
+from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.networks.small import small_network
 
 ModelKind = HeadKind | Literal["network"]
 
 
 def build_model(
-    kind: ModelKind, own: Samples, *, hidden: int, network: str | None, seed: int
+    kind: ModelKind,
+    own: Samples,
+    *,
+    hidden: int,
+    network: str | None,
+    seed: int,
+    range_penalty: float = RANGE_PENALTY,
 ) -> Head:
     """A freshly initialised model for samples like these; equal arguments give equal parameters.
 
@@ -24,16 +31,20 @@ def build_model(
         hidden: units of a quadratic head; ignored by others.
         network: name of a small network; ignored by heads.
         seed: of the parameters.
+        range_penalty: of a network's activations in training; ignored by heads.
 
     Raises:
         ModelError: unknown kind, or the samples do not fit the network.
-        ConfigError: no such network.
+        ConfigError: no such network, or no such penalty.
     """
     width = int(own.features.shape[1])
     if kind == "network":
         if network is None:
             raise ModelError("a network needs a name", where="network", found=network)
         return NetworkHead(
-            small_network(network, own.classes, seed=seed), own.classes, own.features
+            small_network(network, own.classes, seed=seed),
+            own.classes,
+            own.features,
+            range_penalty=range_penalty,
         )
     return build_head(kind, width, hidden, own.classes, seed)

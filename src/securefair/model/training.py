@@ -21,6 +21,7 @@ from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.heads import Head
 from securefair.model.losses import approximate_kl
+from securefair.model.networks.head import NetworkHead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +143,29 @@ def descend(learner: Learner, loss: Callable[[], Tensor], steps: int) -> None:
         learner.optimizer.step()
 
 
+def training_loss(
+    model: Head, features: Tensor, of_logits: Callable[[Tensor], Tensor]
+) -> Callable[[], Tensor]:
+    """What `descend` lowers: a loss of the model's logits, and a network's range penalty with it.
+
+    Values inside a network must stay where encryption has room for them, so every step pays for
+    those that leave; heads are bounded by their weights and pay nothing.
+
+    Args:
+        model: in training.
+        features: (B, d).
+        of_logits: (B, M) -> a scalar.
+    """
+    if not isinstance(model, NetworkHead):
+        return lambda: of_logits(model(features))
+
+    def loss() -> Tensor:
+        logits, penalty = model.with_penalty(features)
+        return of_logits(logits) + penalty
+
+    return loss
+
+
 def train_epochs(
     learner: Learner,
     samples: Samples,
@@ -194,14 +218,13 @@ def distil_steps(
         sum((answer.weight / total) * answer.logits for answer in answers)
     )
 
-    def loss() -> Tensor:
-        logits = learner.model(x)
+    def loss(logits: Tensor) -> Tensor:
         distillation = approximate_kl(logits, mean_logits, temperature).mean()
         return cross_entropy(logits, y) + total * distillation
 
-    descend(learner, loss, steps)
+    descend(learner, training_loss(learner.model, x, loss), steps)
 
 
 def _cross_entropy_on(model: Head, samples: Samples) -> Callable[[], Tensor]:
     x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
-    return lambda: cross_entropy(model(x), y)
+    return training_loss(model, x, lambda logits: cross_entropy(logits, y))

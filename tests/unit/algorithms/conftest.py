@@ -33,6 +33,23 @@ def make_participant():
 
 
 @pytest.fixture
+def make_images():
+    """Three participants with images of 8 x 8 pixels, large enough to leave a network's range."""
+
+    def make():
+        def images(seed):
+            rng = np.random.default_rng(seed)
+            return Samples(rng.uniform(-8, 8, (12, 64)), np.arange(12) % 2, 2)
+
+        return tuple(
+            ParticipantData(name, images(seed), images(seed + 10))
+            for seed, name in enumerate("abc")
+        )
+
+    return make
+
+
+@pytest.fixture
 def make_population():
     """Three honest participants by default; keyword arguments change settings."""
 

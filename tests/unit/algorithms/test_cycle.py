@@ -120,6 +120,24 @@ def test_the_local_steps_are_those_of_the_library(make_population):
         )
 
 
+def test_networks_pay_for_their_ranges_as_in_the_library(make_population, make_images):
+    population = make_population(
+        participants=make_images(), head="network", network="digits-8", range_penalty=5.0
+    )
+    state = Cycle().init(population, 4)
+    received = population.answers(state, {n: [k for k in "abc" if k != n] for n in "abc"})
+    weights = {n: dict.fromkeys(received[n], 0.2) for n in "abc"}
+    after = population.updated(state, received, weights)
+    unpaid = replace(population, range_penalty=0.0).trained_alone(4)
+    for participant in population.participants:
+        name = participant.name
+        learner = state.learners[name].copy()
+        assert (numbers(learner) != numbers(unpaid[name])).any()
+        given = [TeacherAnswer(z, 10.0 * 0.2) for z in received[name].values()]
+        distil_steps(learner, participant.train, given, 3, temperature=5.0)
+        np.testing.assert_allclose(numbers(learner), numbers(after[name]), atol=1e-10)
+
+
 def test_alignment_and_loss_are_those_of_the_approximate_kl(make_population):
     population = make_population()
     state = Cycle().init(population, 4)

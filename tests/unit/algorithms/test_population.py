@@ -13,6 +13,7 @@ from securefair.model import block_signs, public_indices, public_rows, student_b
     ("name", "value"),
     [
         ("hidden", 0),
+        ("range_penalty", -1.0),
         ("local_epochs", -1),
         ("batch_size", 0),
         ("local_steps", 0),

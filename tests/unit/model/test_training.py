@@ -129,6 +129,18 @@ def test_a_copy_goes_its_own_way_with_the_same_momentum():
     assert (parameters(subject) == parameters(copied)).all()
 
 
+def test_heads_pay_no_penalty_to_the_last_bit():
+    samples, subject, bare = blobs(), learner(), learner()
+    x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
+    for _ in range(5):
+        bare.optimizer.zero_grad()
+        cross_entropy(bare.model(x), y).backward()
+        torch.nn.utils.clip_grad_norm_(bare.model.parameters(), 5.0)
+        bare.optimizer.step()
+    train_epochs(subject, samples, 5)
+    assert parameters(subject).tobytes() == parameters(bare).tobytes()
+
+
 def test_divergence_is_an_error_with_a_hint():
     with pytest.raises(ModelError, match=r"diverged.*Lower the learning rate"):
         train_epochs(learner(learning_rate=1e6, clip_norm=None), blobs(), 50)

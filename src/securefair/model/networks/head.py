@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from securefair.errors import ModelError
+from securefair.errors import ConfigError, ModelError
 from securefair.model.folded_network import FoldedNetwork
 from securefair.model.heads import Head
 from securefair.model.networks.balance import balanced_network
 from securefair.model.networks.builder import EncryptableNetwork, flat_modules
 from securefair.model.networks.fold import fold
+from securefair.model.networks.quadratic import RANGE_PENALTY
 
 CALIBRATION_SAMPLES = 500
 """Of the owner, from which the ranges inside the network are taken."""
@@ -33,13 +34,21 @@ class NetworkHead(Head):
         classes: M, the width of its output.
         calibration: (B, d) samples of the owner, B >= 1; they stay with the model and only scale
             its inner values (`balanced_network`), logits do not depend on them.
+        range_penalty: weight of the activations' excess in every loss that it is trained on
+            (`with_penalty`); 0: none.
 
     Raises:
+        ConfigError: a penalty that is negative or not finite.
         ModelError: the network normalises over batches, or samples and classes do not fit it.
     """
 
     def __init__(
-        self, network: EncryptableNetwork, classes: int, calibration: NDArray[np.float64]
+        self,
+        network: EncryptableNetwork,
+        classes: int,
+        calibration: NDArray[np.float64],
+        *,
+        range_penalty: float = RANGE_PENALTY,
     ) -> None:
         super().__init__(math.prod(network.input_shape), classes)
         for name, module in flat_modules(network.layers):
@@ -56,7 +65,15 @@ class NetworkHead(Head):
                 found=calibration.shape,
                 expected=f"(B, {self.features}) with B at least 1",
             )
+        if not 0 <= range_penalty < math.inf:
+            raise ConfigError(
+                "a network cannot be trained with this penalty",
+                where="range_penalty",
+                found=range_penalty,
+                expected="at least 0",
+            )
         self.network = network.double().eval()
+        self.range_penalty = range_penalty
         # Evenly spread: samples may be sorted by class.
         count = min(len(calibration), CALIBRATION_SAMPLES)
         self.calibration = calibration[np.arange(count) * len(calibration) // count]
@@ -68,6 +85,11 @@ class NetworkHead(Head):
         """Pixels (B, d) -> logits (B, M)."""
         logits: Tensor = self.network(features)
         return logits
+
+    def with_penalty(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (B, M), and what a loss pays for activations outside their interval, a scalar."""
+        logits, excess = self.network.with_excess(features)
+        return logits, self.range_penalty * excess
 
     def folded(self) -> FoldedNetwork:
         """Linear maps and squares, every channel reaching 1 on the owner's samples."""

@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy, pad
 
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.networks.builder import EncryptableNetwork
+from securefair.model.networks.quadratic import RANGE_PENALTY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class TrainingRecipe:
     momentum: float = 0.9
     weight_decay: float = 5e-4
     clip_norm: float = 5.0
-    range_penalty: float = 1e-2
+    range_penalty: float = RANGE_PENALTY
     label_smoothing: float = 0.0
     crop: int = 0
     flip: bool = False

@@ -4,12 +4,21 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
 from securefair.data import Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.building import build_model
+from securefair.model.losses import approximate_kl
 from securefair.model.networks import NetworkHead, he_network, small_network
-from securefair.model.training import Learner, OptimizerConfig, evaluate, train_epochs
+from securefair.model.training import (
+    Learner,
+    OptimizerConfig,
+    TeacherAnswer,
+    distil_steps,
+    evaluate,
+    train_epochs,
+)
 
 
 def samples(count=60, seed=0, side=8):
@@ -22,8 +31,22 @@ def samples(count=60, seed=0, side=8):
     return Samples(images.reshape(count, -1), labels.astype(np.int64), classes=2)
 
 
-def head(own, seed=1):
-    return build_model("network", own, hidden=0, network="digits-8", seed=seed)
+def head(own, seed=1, **settings):
+    return build_model("network", own, hidden=0, network="digits-8", seed=seed, **settings)
+
+
+def beyond_range(own, **settings):
+    """A network whose first values leave the interval of their squares on many pixels."""
+    model = head(own, **settings)
+    with torch.no_grad():
+        model.network.layers[0].weight.mul_(40)
+    return model
+
+
+def excess(model, own):
+    """By its definition, from the values before the only squares."""
+    images = torch.tensor(own.features).reshape(-1, 1, 8, 8)
+    return (model.network.layers[0](images).abs() - 4).clamp_min(0).square().mean()
 
 
 def test_a_network_is_a_head_on_flat_pixels():
@@ -62,6 +85,61 @@ def test_it_learns_what_the_images_show():
     learner = Learner.start(model, OptimizerConfig(learning_rate=0.05))
     train_epochs(learner, own, 40)
     assert evaluate(model, other).accuracy > 0.9
+
+
+def test_training_pays_for_values_outside_their_range():
+    own, found = samples(), []
+    for penalty in (0.0, 1.0):
+        model = beyond_range(own, range_penalty=penalty)
+        before = excess(model, own).item()
+        train_epochs(Learner.start(model, OptimizerConfig(learning_rate=0.01)), own, 20)
+        found.append(excess(model, own).item() / before)
+    free, paid = found
+    assert paid < 0.6
+    assert free > 0.9
+
+
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_step_follows_the_gradient_of_loss_and_penalty(taught):
+    own, teacher = samples(), np.random.default_rng(2).normal(size=(60, 2))
+    plain = OptimizerConfig(learning_rate=1e-3, momentum=0.0, weight_decay=0.0, clip_norm=None)
+    model, twin = (beyond_range(own, range_penalty=0.3) for _ in range(2))
+    logits = twin(torch.tensor(own.features))
+    loss = cross_entropy(logits, torch.tensor(own.labels))
+    if taught:
+        loss = loss + 2.0 * approximate_kl(logits, torch.from_numpy(teacher), 5.0).mean()
+    parameters = list(twin.parameters())
+    penalised = torch.autograd.grad(loss + 0.3 * excess(twin, own), parameters, retain_graph=True)
+    unpenalised = torch.autograd.grad(loss, parameters)
+    answers = [TeacherAnswer(teacher, 2.0)] if taught else []
+    distil_steps(Learner.start(model, plain), own, answers, 1, temperature=5.0)
+    for after, before, slope in zip(model.parameters(), parameters, penalised, strict=True):
+        torch.testing.assert_close(after, before - 1e-3 * slope, rtol=0, atol=1e-12)
+    assert (penalised[0] - unpenalised[0]).abs().max() > 0.1
+
+
+def test_the_slope_of_the_penalty_is_its_difference_quotient():
+    own = samples(20)
+    model = beyond_range(own, range_penalty=0.3)
+    x, weight = torch.tensor(own.features), model.network.layers[0].weight
+    logits, penalty = model.with_penalty(x)
+    torch.testing.assert_close(logits, model(x), rtol=0, atol=0)
+    (slope,) = torch.autograd.grad(penalty, weight)
+    direction = torch.sign(slope)
+    sides = []
+    for step in (1e-6, -1e-6):
+        with torch.no_grad():
+            weight.add_(step * direction)
+            sides.append(model.with_penalty(x)[1].item())
+            weight.sub_(step * direction)
+    assert (sides[0] - sides[1]) / 2e-6 == pytest.approx((slope * direction).sum().item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [-1e-3, float("inf"), float("nan")])
+def test_penalties_that_cannot_work_are_refused(penalty):
+    with pytest.raises(ConfigError) as error:
+        head(samples(), range_penalty=penalty)
+    assert error.value.where == "range_penalty"
 
 
 def test_a_snapshot_is_not_trained_on():
