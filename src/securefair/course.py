@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from securefair.algorithms.algorithm import Algorithm
 from securefair.errors import DataError
-from securefair.outcome import RunFacts, facts_of, gossip_facts_of
+from securefair.outcome import RunFacts
 from securefair.records import ExchangeRecord, RoundRecord
-from securefair.simulation.gossip import GossipRun
-from securefair.simulation.run import EncryptedRun
 from securefair.snapshot import NotStorableError, decode_state, encode_state
 
 State = TypeVar("State")
 Members = TypeVar("Members")
+
+
+class Finished(Protocol):
+    """What a run has come to."""
+
+    @property
+    def finished(self) -> int:
+        """Rounds."""
+        ...
+
+
+Standing = TypeVar("Standing", bound=Finished)
+
+
+class Run(Protocol[Standing]):
+    """Participants in this process, with exchanges or with averages."""
+
+    @property
+    def exchanges(self) -> Sequence[ExchangeRecord]:
+        """Of all rounds so far."""
+        ...
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run until so many rounds are finished."""
+        ...
+
+    def standing(self) -> Standing:
+        """All that the next round depends on."""
+        ...
+
+    def recall(self, standing: Standing, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on from there."""
+        ...
 
 
 class Course(Protocol):
@@ -85,11 +116,16 @@ class ReferenceCourse(Generic[State, Members]):
         return None
 
 
-class EncryptedCourse:
-    """Participants that exchange bytes. Secret keys are not among what is stored."""
+class ParticipantsCourse(Generic[Standing]):
+    """Participants that exchange bytes. Secret keys are not among what is stored.
 
-    def __init__(self, run: EncryptedRun) -> None:
-        self._run = run
+    Args:
+        run: of exchanges, or of averages.
+        facts: what it leaves behind, asked for when it is over.
+    """
+
+    def __init__(self, run: Run[Standing], facts: Callable[[], RunFacts]) -> None:
+        self._run, self._facts = run, facts
 
     @property
     def exchanges(self) -> Sequence[ExchangeRecord]:
@@ -115,37 +151,4 @@ class EncryptedCourse:
 
     def facts(self) -> RunFacts | None:
         """See `Course`."""
-        return facts_of(self._run)
-
-
-class GossipCourse:
-    """Participants that average models. Secret keys are not among what is stored."""
-
-    def __init__(self, run: GossipRun, *, backend: str) -> None:
-        self._run, self._backend = run, backend
-
-    @property
-    def exchanges(self) -> Sequence[ExchangeRecord]:
-        """See `Course`."""
-        return self._run.exchanges
-
-    def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """See `Course`."""
-        return self._run.rounds(count)
-
-    def snapshot(self) -> bytes | None:
-        """See `Course`."""
-        return encode_state(self._run.standing())
-
-    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
-        """See `Course`; before the first round, since keys are sent again."""
-        standing = decode_state(snapshot, self._run.standing())
-        if standing.finished != finished:
-            raise DataError(
-                "a snapshot is of another round", found=standing.finished, expected=finished
-            )
-        self._run.recall(standing, exchanges)
-
-    def facts(self) -> RunFacts | None:
-        """See `Course`."""
-        return gossip_facts_of(self._run, backend=self._backend)
+        return self._facts()

@@ -6,6 +6,7 @@ import math
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.compilation import promises_by_shape
 from securefair.config import RunConfig
 from securefair.config.sections import GOSSIP
-from securefair.course import Course, EncryptedCourse, GossipCourse, ReferenceCourse
+from securefair.course import Course, ParticipantsCourse, ReferenceCourse
 from securefair.data import PARTITIONERS, ParticipantData, Samples, load_population
 from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.fairness import ReputationRule
@@ -26,7 +27,7 @@ from securefair.journal import FOLDER as UNFINISHED
 from securefair.journal import Entry, Journal, State, is_unfinished
 from securefair.model.networks import fold, small_network
 from securefair.model.training import OptimizerConfig
-from securefair.outcome import Outcome, Repetition, conclude
+from securefair.outcome import Outcome, Repetition, conclude, facts_of, gossip_facts_of
 from securefair.own_data import load_own, resolve
 from securefair.participant import ModelConfig
 from securefair.records import CONTROLS
@@ -350,7 +351,7 @@ def _course(
     )
     limits = limits_of(config)
     if algorithm == GOSSIP:
-        run = start_gossip(
+        averages = start_gossip(
             algorithm,
             data,
             agreement_of(config, data, seed=seed),
@@ -360,7 +361,9 @@ def _course(
             backend=config.encryption.backend,
             disclosure=limits,
         )
-        return GossipCourse(run, backend=config.encryption.backend)
+        return ParticipantsCourse(
+            averages, partial(gossip_facts_of, averages, backend=config.encryption.backend)
+        )
     if algorithm in CONTROLS and config.run.collaborative == (GOSSIP,):
         cohort = NetworkPopulation(
             participants=tuple(data),
@@ -397,15 +400,14 @@ def _course(
         optimizer=optimizer,
         local_epochs=training.local_epochs,
     )
-    return EncryptedCourse(
-        start_run(
-            algorithm,
-            data,
-            collaboration_of(config, data, algorithm=algorithm, seed=seed),
-            [model] * len(data),
-            seed=seed,
-            backend=config.encryption.backend,
-            disclosure=limits,
-            trained=trained,
-        )
+    run = start_run(
+        algorithm,
+        data,
+        collaboration_of(config, data, algorithm=algorithm, seed=seed),
+        [model] * len(data),
+        seed=seed,
+        backend=config.encryption.backend,
+        disclosure=limits,
+        trained=trained,
     )
+    return ParticipantsCourse(run, partial(facts_of, run))

@@ -131,29 +131,6 @@ def test_stored_fairness_of_cffl_is_above_90() -> None:
     assert all(claim.holds for claim in stored.claims)
 
 
-@pytest.mark.parametrize("name", ["cffl-table1", "fairsl-table2"])
-def test_every_kind_of_state_survives_an_interruption(
-    name: str, silent: Callable[..., Progress], tmp_path: Path
-) -> None:
-    """Reputations, a server's turns, sections of cycles."""
-    experiment = EXPERIMENTS[name]
-
-    def runs(out: Path, progress: Progress, *, resume: bool) -> dict[str, bytes]:
-        finished_runs(
-            experiment, "smoke", seeds=1, data=None, out=out, resume=resume, progress=progress
-        )
-        return {path.name: path.read_bytes() for path in (out / "runs").iterdir()}
-
-    whole = runs(tmp_path / "whole", silent(), resume=False)
-    for done in range(1, 60, 7):  # again and again, always a little further
-        try:
-            resumed = runs(tmp_path / "cut", silent(stop_after=done), resume=True)
-            break
-        except KeyboardInterrupt:
-            continue
-    assert resumed == whole
-
-
 @pytest.mark.parametrize("name", ["cffl-figure1", "fairsl-figure10"])
 def test_what_is_written_is_the_same_every_time(
     name: str, silent: Callable[..., Progress], tmp_path: Path
