@@ -40,6 +40,8 @@ GENERATOR_BYTES = _HEADER.size + 1 + 64
 SEED_BYTES = 64
 _BLAKE2XB = 1
 _PIECE = 1 << 20
+_WINDOW = 1 << 23
+"""SEAL's own windows have 2 MiB; a frame of a few bytes could ask for 128."""
 MAX_BODY_BYTES = 1 << 29
 """No object that the security table allows is larger; what decompresses to more is an attack."""
 
@@ -106,8 +108,9 @@ def unwrap(data: bytes, largest: int | None = None) -> bytes:
 
 
 def _inflated(body: bytes, largest: int) -> bytes:
-    reader, pieces, size = zstandard.ZstdDecompressor().stream_reader(body), [], 0
+    pieces, size = [], 0
     try:
+        reader = zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(body)
         while piece := reader.read(_PIECE):
             pieces.append(piece)
             size += len(piece)

@@ -165,6 +165,15 @@ def test_a_small_object_that_inflates_without_end_is_refused(monkeypatch):
         unwrap(header + bomb)
 
 
+def test_a_small_object_that_asks_for_much_memory_is_refused():
+    wide = zstandard.ZstdCompressionParameters.from_level(3, window_log=27)
+    writer = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    frame = writer.compress(bytes(64)) + writer.flush()
+    header = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 2, 0, 16 + len(frame))
+    with pytest.raises(EncryptionError, match="decompressed"):
+        unwrap(header + frame)
+
+
 def test_threads_do_not_read_each_others_objects():
     def check(number, failures):
         values = residues(2, seed=number)
