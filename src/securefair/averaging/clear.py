@@ -16,16 +16,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.averaging.gathering import Gathering, check_weights
-from securefair.averaging.interface import SumKeys, WeightedSums
+from securefair.averaging.gathering import Gathering
+from securefair.averaging.interface import SumKeys
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
     check_contributions,
     check_total,
     read_weights,
-    write_weights,
 )
 from securefair.averaging.streams import in_chunks
+from securefair.averaging.unkeyed import UnkeyedSums
 from securefair.averaging.wish import (
     SumPlan,
     SumWish,
@@ -46,12 +46,10 @@ class ClearPlan(SumPlan):
     float_bytes: int
 
 
-class ClearSums(WeightedSums[ClearPlan, SumKeys]):
+class ClearSums(UnkeyedSums[ClearPlan]):
     """Sums in the open."""
 
     name: ClassVar[str] = "clear"
-    hides_weights: ClassVar[bool] = False
-    hides_parameters: ClassVar[bool] = False
 
     def plan(self, wish: SumWish) -> ClearPlan:
         """float32 unless the precision asks for more."""
@@ -68,19 +66,6 @@ class ClearSums(WeightedSums[ClearPlan, SumKeys]):
         )
         check_precision(plan)
         return plan
-
-    def generate_keys(self, plan: ClearPlan) -> SumKeys:
-        """Nothing."""
-        del plan
-        return SumKeys(public=b"")
-
-    def ask(
-        self, plan: ClearPlan, keys: SumKeys, gathering: Gathering, weights: Mapping[str, float]
-    ) -> dict[str, bytes]:
-        """Every sender's own weight."""
-        del plan, keys
-        check_weights(gathering, weights)
-        return {name: write_weights([weights[name]]) for name in gathering.senders}
 
     def contribute(
         self,

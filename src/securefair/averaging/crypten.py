@@ -25,16 +25,16 @@ from numpy.typing import NDArray
 
 from securefair.averaging.crypten_parties import CryptenParties
 from securefair.averaging.fixed_point import FixedPoint
-from securefair.averaging.gathering import Gathering, check_weights
-from securefair.averaging.interface import SumKeys, WeightedSums
+from securefair.averaging.gathering import Gathering
+from securefair.averaging.interface import SumKeys
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
     check_contributions,
     check_total,
     read_weights,
-    write_weights,
 )
 from securefair.averaging.streams import in_chunks
+from securefair.averaging.unkeyed import UnkeyedSums
 from securefair.averaging.wish import (
     SumPlan,
     SumWish,
@@ -53,12 +53,10 @@ class CryptenPlan(SumPlan):
     fixed: FixedPoint
 
 
-class CryptenSums(WeightedSums[CryptenPlan, SumKeys]):
+class CryptenSums(UnkeyedSums[CryptenPlan]):
     """Sums by CrypTen; processes are started for the first sum and kept for the next."""
 
     name: ClassVar[str] = "crypten"
-    hides_weights: ClassVar[bool] = False
-    hides_parameters: ClassVar[bool] = False
 
     def __init__(self) -> None:
         if find_spec("crypten") is None:
@@ -92,19 +90,6 @@ class CryptenSums(WeightedSums[CryptenPlan, SumKeys]):
         )
         check_precision(plan)
         return plan
-
-    def generate_keys(self, plan: CryptenPlan) -> SumKeys:
-        """Nothing: CrypTen's parties agree on seeds among themselves."""
-        del plan
-        return SumKeys(public=b"")
-
-    def ask(
-        self, plan: CryptenPlan, keys: SumKeys, gathering: Gathering, weights: Mapping[str, float]
-    ) -> dict[str, bytes]:
-        """Every sender's own weight."""
-        del plan, keys
-        check_weights(gathering, weights)
-        return {name: write_weights([weights[name]]) for name in gathering.senders}
 
     def contribute(
         self,
