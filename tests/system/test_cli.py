@@ -5,62 +5,31 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
 
-TIMEOUT = 120
-# A shell may have started this suite with interrupts ignored, which children inherit.
-PROGRAM = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from securefair.cli import main; main()"
-)
 QUICK = ("--rounds", "2", "--seeds", "1", "--backend", "clear")
-
-
-def command(*arguments):
-    return [sys.executable, "-c", PROGRAM, *arguments]
-
-
-def environment():
-    variables = os.environ | {"PYTHONUNBUFFERED": "1", "COLUMNS": "100"}
-    if paths := os.environ.get("PYTHONPATH"):  # relative ones mean another folder there
-        variables["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, paths.split(os.pathsep)))
-    return variables
-
-
-def securefair(*arguments, cwd):
-    return subprocess.run(
-        command(*arguments),
-        cwd=cwd,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
 
 
 def invoke(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
-def test_from_nothing_to_results(tmp_path):
+def test_from_nothing_to_results(program, tmp_path):
     """The commands that `new` prints, as a newcomer types them."""
-    made = securefair("new", "mine", cwd=tmp_path)
+    made = program.run("new", "mine", cwd=tmp_path)
     assert (made.returncode, made.stderr) == (0, "")
     following = [
         line.split()[1:] for line in made.stdout.splitlines() if line.startswith("  securefair")
     ]
     assert [words[0] for words in following] == ["check", "run"]
-    checked = securefair(*following[0], cwd=tmp_path)
+    checked = program.run(*following[0], cwd=tmp_path)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert not (tmp_path / "runs").exists()
-    ran = securefair(*following[1], *QUICK, cwd=tmp_path)
+    ran = program.run(*following[1], *QUICK, cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (tmp_path / "runs" / "mine" / "report.html").exists()
 
@@ -222,33 +191,26 @@ def test_a_run_whose_data_changed_is_not_gone_on_with(workplace, monkeypatch):
         assert (workplace / "out" / name).read_bytes() == (workplace / "done" / name).read_bytes()
 
 
-def test_an_interrupted_encrypted_run_goes_on_to_equal_metrics(tmp_path):
+def test_an_interrupted_encrypted_run_goes_on_to_equal_metrics(program, tmp_path):
     """Ctrl-C in the middle of encrypted rounds, in a real process."""
     options = ("demo", "--rounds", "2", "--seeds", "1")
-    with subprocess.Popen(
-        command(*options, "--out", "out"),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with program.start(*options, "--out", "out", cwd=tmp_path) as process:
         try:
             for text in process.stdout:
                 if text.startswith("VPDL: round 1 of 2"):
                     break
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=TIMEOUT)
+            _, errors = process.communicate(timeout=program.timeout)
         finally:
             process.kill()
     assert process.returncode == 130
     assert errors == (
         "securefair: Interrupted. Go on from the last finished round: securefair resume out\n"
     )
-    resumed = securefair("resume", "out", "--json", cwd=tmp_path)
+    resumed = program.run("resume", "out", "--json", cwd=tmp_path)
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)["algorithm"] == "cycle"  # nothing but JSON on stdout
-    whole = securefair(*options, "--out", "whole", cwd=tmp_path)
+    whole = program.run(*options, "--out", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     first, second = (tmp_path / name / "metrics.json" for name in ("out", "whole"))
     assert first.read_bytes() == second.read_bytes()

@@ -1,11 +1,8 @@
 """The demonstration as a program: what it writes, that it repeats, and how it stops."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import msgspec
@@ -16,12 +13,6 @@ from securefair.cli import app
 from securefair.records import RoundRecord
 from securefair.run_folder import read_result
 
-TIMEOUT = 120
-# A shell may have started this suite with interrupts ignored, which children inherit.
-PROGRAM = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from securefair.cli import main; main()"
-)
 PARTICIPANT_KEYS = {"name", "samples", "standalone_accuracy", "accuracy", "gain", "quantization"}
 ALGORITHM_KEYS = {"mva", "mcg", "cgs"}
 ENCRYPTION_KEYS = {
@@ -51,34 +42,11 @@ FILES = {
 }
 
 
-def command(*arguments):
-    return [sys.executable, "-c", PROGRAM, *arguments]
-
-
-def environment():
-    variables = os.environ | {"PYTHONUNBUFFERED": "1", "COLUMNS": "100"}
-    if paths := os.environ.get("PYTHONPATH"):  # relative ones mean another folder there
-        variables["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, paths.split(os.pathsep)))
-    return variables
-
-
-def securefair(*arguments, cwd):
-    return subprocess.run(
-        command(*arguments),
-        cwd=cwd,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
+def demo(program, tmp_path_factory):
     """`securefair demo` with three rounds of one seed, encrypted by the default backend."""
     folder = tmp_path_factory.mktemp("demo")
-    done = securefair("demo", "--rounds", "3", "--seeds", "1", cwd=folder)
+    done = program.run("demo", "--rounds", "3", "--seeds", "1", cwd=folder)
     assert done.returncode == 0, done.stderr
     return done, folder / "runs" / "demo"
 
@@ -153,16 +121,18 @@ class TestResults:
             assert (a.algorithm, a.round) == (b.algorithm, b.round)
             assert (a.asked, a.answered, a.accuracy) == (b.asked, b.answered, b.accuracy)
 
-    def test_the_same_command_in_another_process_gives_the_same_rounds(self, clear, tmp_path):
-        done = securefair("run", str(clear / "config.toml"), "--out", "again", cwd=tmp_path)
+    def test_the_same_command_in_another_process_gives_the_same_rounds(
+        self, program, clear, tmp_path
+    ):
+        done = program.run("run", str(clear / "config.toml"), "--out", "again", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         for name in ("metrics.json", "rounds.jsonl", "ledger.json", "traffic.json"):
             first, second = (folder / name for folder in (clear, tmp_path / "again"))
             assert first.read_bytes() == second.read_bytes()
 
-    def test_metrics_repeat_under_other_keys(self, demo, tmp_path):
+    def test_metrics_repeat_under_other_keys(self, program, demo, tmp_path):
         """Opened values differ in their last digits, so only what a hair decides could differ."""
-        done = securefair("run", str(demo[1] / "config.toml"), "--out", "again", cwd=tmp_path)
+        done = program.run("run", str(demo[1] / "config.toml"), "--out", "again", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         for name in ("metrics.json", "ledger.json", "traffic.json"):
             first, second = (folder / name for folder in (demo[1], tmp_path / "again"))
@@ -210,21 +180,14 @@ def test_the_report_is_one_file_that_loads_nothing(demo):
 
 
 class TestStopping:
-    def test_an_interrupt_ends_it_with_130_and_the_run_can_go_on(self, tmp_path):
+    def test_an_interrupt_ends_it_with_130_and_the_run_can_go_on(self, program, tmp_path):
         """Once training has begun, and long before it could end."""
         arguments = ("demo", "--backend", "clear", "--rounds", "20000", "--out", "out")
-        with subprocess.Popen(
-            command(*arguments),
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
+        with program.start(*arguments, cwd=tmp_path) as process:
             try:
                 assert process.stdout.readline().startswith("Alone")
                 process.send_signal(signal.SIGINT)
-                _, errors = process.communicate(timeout=TIMEOUT)
+                _, errors = process.communicate(timeout=program.timeout)
             finally:
                 process.kill()
         assert process.returncode == 130
@@ -232,14 +195,14 @@ class TestStopping:
         assert "Traceback" not in errors
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["unfinished"]
         assert not list(tmp_path.rglob("*.tmp"))
-        again = securefair(*arguments, cwd=tmp_path)
+        again = program.run(*arguments, cwd=tmp_path)
         assert again.returncode == 2
         assert "interrupted run" in again.stderr
 
-    def test_a_mistake_ends_it_with_2_and_one_line(self, tmp_path):
+    def test_a_mistake_ends_it_with_2_and_one_line(self, program, tmp_path):
         config = tmp_path / "c.toml"
         config.write_text('[run]\nname = "x"\nseed = 1\n[data]\nsource = "heart"\n')
-        done = securefair("run", "c.toml", cwd=tmp_path)
+        done = program.run("run", "c.toml", cwd=tmp_path)
         assert done.returncode == 2
         assert done.stdout == ""
         assert re.fullmatch(
