@@ -62,6 +62,10 @@ class Dpfl:
         alone: names of participants who train alone: others may take their models, but they take
             none (the first attack of section 4.3).
         count_self: count k among its own B_c, as the published code does.
+        scored: which of its models in a round a participant is judged by: the one it ends with
+            ("averaged", line 11 of Alg. 1), or the one it had trained before that, from the
+            average of the last round ("trained", line 8). The published code validates, keeps and
+            tests the latter.
         schedule: of the learning rate.
 
     Raises:
@@ -77,6 +81,7 @@ class Dpfl:
     online: float = 1.0
     alone: tuple[str, ...] = ()
     count_self: bool = False
+    scored: Literal["averaged", "trained"] = "averaged"
     schedule: StepDecay | None = None
     name: str = "dpfl"
 
@@ -90,6 +95,7 @@ class Dpfl:
             graph=(self.graph in ("greedy", "rebuilt", "random"), "greedy, rebuilt or random"),
             reach=(0 < self.reach <= 1, "in (0, 1]"),
             online=(0 < self.online <= 1, "in (0, 1]"),
+            scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
     def init(self, population: Cohort, seed: int) -> DpflState:
@@ -158,7 +164,7 @@ class Dpfl:
         record = population.record(
             self.name,
             t,
-            after.vectors,
+            (trained if self.scored == "trained" else after).vectors,
             links=torch.from_numpy(used),
             asked=torch.from_numpy(omega_now),
             numbers_sent=traffic.sent,

@@ -46,6 +46,8 @@ class GossipSgd:
         pretraining_epochs: everyone alone, before round 0.
         common_start: one initialisation for all; averages of models that started elsewhere are
             rarely of use.
+        scored: whether participants are judged by the models that they end a round with
+            ("averaged"), or by those that they had adapted before ("trained"), as in `Dpfl`.
         schedule: of the learning rate.
 
     Raises:
@@ -58,6 +60,7 @@ class GossipSgd:
     local_epochs: int = 1
     pretraining_epochs: int = 0
     common_start: bool = True
+    scored: Literal["averaged", "trained"] = "averaged"
     schedule: StepDecay | None = None
     name: str = "gossip_sgd"
 
@@ -86,6 +89,7 @@ class GossipSgd:
             degree=(self.degree is None or self.degree >= 1, "1 or more"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
+            scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
     def init(self, population: Cohort, seed: int) -> GossipState:
@@ -104,12 +108,13 @@ class GossipSgd:
     def round(self, state: GossipState, population: Cohort) -> tuple[GossipState, RoundRecord]:
         """Everyone trains, sends its model to its neighbours, and averages what it got."""
         weights = self.weights(population, state.seed, state.round)
-        after = gossip(population, state, weights, epochs=self.local_epochs, schedule=self.schedule)
+        trained = adapted(population, state, epochs=self.local_epochs, schedule=self.schedule)
+        after = combined(population, state, trained, weights)
         links = links_of(weights)
         record = population.record(
             self.name,
             state.round,
-            after.vectors,
+            (trained if self.scored == "trained" else after).vectors,
             links=links,
             numbers_sent=models_sent(population, links),
         )
@@ -153,13 +158,31 @@ def gossip(
     schedule: StepDecay | None,
 ) -> Learners:
     """Adapt, then combine: x <- W (x - eta g); momentum stays with whom it belongs to."""
-    trained = population.train(
+    trained = adapted(population, state, epochs=epochs, schedule=schedule)
+    return combined(population, state, trained, weights)
+
+
+def adapted(
+    population: Cohort,
+    state: LearningState[Learners],
+    *,
+    epochs: int,
+    schedule: StepDecay | None,
+) -> Learners:
+    """x - eta g: everyone after the local epochs of a round."""
+    return population.train(
         state.learners,
         epochs=epochs,
         seed=state.seed,
         clock=state.round,
         optimizer=at_round(schedule, population.optimizer, state.round),
     )
+
+
+def combined(
+    population: Cohort, state: LearningState[Learners], trained: Learners, weights: Matrix
+) -> Learners:
+    """W x, where free riders send what they had at the beginning of the round."""
     received = population.sent(
         trained.vectors, state.round, state.seed, unchanged=state.learners.vectors
     )

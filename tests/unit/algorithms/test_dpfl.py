@@ -41,6 +41,20 @@ def test_a_round_averages_whom_it_chose_by_their_samples(make_members):
     assert omega.sum(axis=1).max() <= 3
 
 
+def test_records_may_score_the_models_before_the_average(make_members):
+    """What everyone trained from its last average, which the published code keeps and tests."""
+    cohort = make_members()
+    state = short().init(cohort, 1)
+    trained = cohort.train(state.learners.rested(), epochs=2, seed=1, clock=0).vectors
+    after, averaged = short().round(state, cohort)
+    same, record = short(scored="trained").round(state, cohort)
+    assert record.accuracy == cohort.scores(trained).accuracy.tolist()
+    assert record.validation_accuracy == cohort.scores(trained, "validation").accuracy.tolist()
+    assert averaged.cross_entropy != record.cross_entropy
+    assert record.answered == averaged.answered
+    torch.testing.assert_close(same.learners.vectors, after.learners.vectors, rtol=0, atol=0)
+
+
 def test_mixing_rows_sum_to_one():
     links = np.array([[False, True, False], [False, False, False], [True, True, False]])
     weights = weights_of(links, torch.tensor([10.0, 30.0, 60.0]))
@@ -179,6 +193,7 @@ def test_without_validation_samples_nothing_can_be_chosen(make_cohort):
         {"graph": "best"},
         {"reach": 0.0},
         {"online": 1.5},
+        {"scored": "best"},
     ],
 )
 def test_settings_out_of_range_are_named(settings):

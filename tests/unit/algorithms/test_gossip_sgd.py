@@ -28,6 +28,19 @@ def test_a_round_adapts_and_then_combines(make_cohort):
     assert record.numbers_sent == [2 * cohort.stacked.length] * 5
 
 
+def test_records_may_score_the_models_before_they_are_combined(make_cohort):
+    cohort = make_cohort(sizes=FIVE)
+    algorithm = GossipSgd(topology="ring", scored="trained")
+    state = algorithm.init(cohort, 1)
+    half = state.learners.vectors - 0.1 * cohort.gradients(state.learners)
+    after, record = algorithm.round(state, cohort)
+    np.testing.assert_allclose(
+        record.cross_entropy, cohort.scores(half, "train").cross_entropy.tolist(), atol=1e-12
+    )
+    whole, _ = GossipSgd(topology="ring").round(state, cohort)
+    torch.testing.assert_close(after.learners.vectors, whole.learners.vectors, rtol=0, atol=0)
+
+
 def test_on_a_complete_graph_of_equals_it_is_federated_averaging(make_cohort):
     cohort = make_cohort(sizes=FIVE)
     gossip, average = (
@@ -116,6 +129,7 @@ def test_models_come_together(make_cohort):
         ({"topology": "random", "degree": 0}, "degree"),
         ({"local_epochs": 0}, "local_epochs"),
         ({"pretraining_epochs": -1}, "pretraining_epochs"),
+        ({"scored": "best"}, "scored"),
     ],
 )
 def test_settings_that_cannot_be_are_named(settings, where):
