@@ -9,10 +9,12 @@ from securefair.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.cycle_gossip import CycleGossip
+from securefair.algorithms.ditto import Ditto
 from securefair.algorithms.dpfl import Dpfl
 from securefair.algorithms.early_stopping import EarlyStopping
 from securefair.algorithms.fedavg import FedAvg
 from securefair.algorithms.fedprox import FedProx
+from securefair.algorithms.fedrep import FedRep
 from securefair.algorithms.fine_tuned import FineTuned
 from securefair.algorithms.gossip_sgd import GossipSgd
 from securefair.algorithms.network_population import NetworkPopulation
@@ -27,10 +29,12 @@ __all__ = [
     "Cohort",
     "Cycle",
     "CycleGossip",
+    "Ditto",
     "Dpfl",
     "EarlyStopping",
     "FedAvg",
     "FedProx",
+    "FedRep",
     "FineTuned",
     "GossipSgd",
     "LogitsRelease",

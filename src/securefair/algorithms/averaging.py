@@ -29,3 +29,8 @@ def mixed(weights: Tensor, received: Tensor, own: Tensor) -> Tensor:
     weights = weights.to(own)
     kept = torch.diagonal(weights)[:, None]
     return weights @ received + kept * (own - received)
+
+
+def through_server(count: int) -> Tensor:
+    """Whose model is in what whom gets where a server averages all: (N, N) bool, all others'."""
+    return ~torch.eye(count, dtype=torch.bool)

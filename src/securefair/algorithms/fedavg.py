@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
-from securefair.algorithms.averaging import average, shares_of
+from securefair.algorithms.averaging import average, shares_of, through_server
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
@@ -55,6 +53,19 @@ class FedAvg:
         self, state: FederatedState, population: Cohort
     ) -> tuple[FederatedState, RoundRecord]:
         """Everyone trains the common model; the server averages what it gets."""
+        after = self.updated(state, population)
+        count = len(population.names)
+        record = population.record(
+            self.name,
+            state.round,
+            after.vectors,
+            links=through_server(count),
+            numbers_sent=[population.stacked.length] * count,
+        )
+        return LearningState(state.seed, state.round + 1, after), record
+
+    def updated(self, state: FederatedState, population: Cohort) -> Learners:
+        """The common model after a round, a row for each, for methods that add to FedAvg."""
         learners = state.learners if self.keep_momentum else state.learners.rested()
         common = learners.vectors
         anchor = population.stacked.parts(common)[0]
@@ -69,13 +80,4 @@ class FedAvg:
         received = population.sent(trained.vectors, state.round, state.seed, unchanged=common)
         # w <- sum_k (n_k / n) w_k
         mean = average(received, shares_of(population.sizes))
-        after = trained.moved(mean.repeat(len(received), 1))
-        count = len(received)
-        record = population.record(
-            self.name,
-            state.round,
-            after.vectors,
-            links=~torch.eye(count, dtype=torch.bool),
-            numbers_sent=[population.stacked.length] * count,
-        )
-        return LearningState(state.seed, state.round + 1, after), record
+        return trained.moved(mean.repeat(len(received), 1))
