@@ -84,6 +84,7 @@ class CheckedSums(msgspec.Struct, frozen=True, kw_only=True):
         network, parameters: what everyone shares.
         edges: pairs of neighbours.
         min_senders: fewest models of a sum.
+        max_share: largest part of its weights that one sender may have; None for any.
         query_bytes, answer_bytes: of an alignment.
         request_bytes, contribution_bytes: of a part of a sum.
         sum_error, cosine_error: planned bounds.
@@ -96,6 +97,7 @@ class CheckedSums(msgspec.Struct, frozen=True, kw_only=True):
     parameters: int
     edges: int
     min_senders: int
+    max_share: float | None
     query_bytes: int
     answer_bytes: int
     request_bytes: int
@@ -281,6 +283,7 @@ def _sums(agreed: GossipAgreement) -> CheckedSums:
         parameters=agreed.stacked.length,
         edges=(int(agreed.graph.sum()) - len(agreed.participants)) // 2,
         min_senders=agreed.min_senders,
+        max_share=agreed.max_share,
         query_bytes=inner.query_bytes,
         answer_bytes=inner.answer_bytes,
         request_bytes=plan.request_bytes,

@@ -157,6 +157,7 @@ def agreement_of(
         bound=gossip.bound,
         precision=gossip.precision,
         min_senders=gossip.min_senders,
+        max_share=gossip.max_share,
         sketch=gossip.sketch or None,
         flooding_bits=config.encryption.flooding_bits,
         seed=seed,

@@ -126,6 +126,7 @@ def gossip_facts_of(run: GossipRun, *, backend: str) -> RunFacts:
                 min_senders=agreement.min_senders,
                 kept_own=run.kept_own,
                 lost=run.lost,
+                max_share=agreement.max_share,
             ),
         ),
     )

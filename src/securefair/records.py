@@ -145,6 +145,7 @@ class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
     min_senders: int  # fewer make no sum
     kept_own: int  # how often a participant averaged nothing, for want of senders
     lost: int  # senders that shared and did not contribute in time
+    max_share: float | None = None  # most of a sum's weights that one sender had; None: any
 
 
 class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):

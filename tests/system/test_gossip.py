@@ -87,6 +87,7 @@ def reference(data, agreement, rounds):
         topology=agreement.topology,
         weighting=agreement.weighting,
         min_senders=agreement.min_senders,
+        max_share=agreement.max_share,
         local_epochs=agreement.local_epochs,
         pretraining_epochs=EPOCHS,
     )
@@ -117,6 +118,7 @@ EDGES = (
         {"topology": "ring", "weighting": "metropolis"},
         {"topology": EDGES},
         {"min_senders": 3},
+        {"max_share": 0.5},
         {"network": "mlp-32", "alpha": 0.25, "beta": 15.0},
     ],
     ids=str,

@@ -75,6 +75,8 @@ class TestAgreement:
         assert (agreed.relative, agreed.local_epochs, agreed.seed) == (False, 2, 3)
         assert (agreed.bound, agreed.precision, agreed.min_senders) == (8.0, 0.0001, 2)
         assert (agreed.sketch, agreed.flooding_bits) == (16, 31)
+        assert agreed.max_share is None
+        assert self.agreed(**{"gossip.max_share": "3/5"}).max_share == 0.6
 
     def test_the_network_is_that_of_the_model_unless_one_is_named(self):
         quadratic = {"model.kind": "quadratic", "model.hidden": 5}
@@ -180,6 +182,9 @@ class TestRefusals:
             ({"gossip.edges": [["Cleveland"]]}, ConfigError, "edges"),
             ({"gossip.min_senders": 1}, ConfigError, "min_senders"),
             ({"gossip.min_senders": 3}, ConfigError, "enough neighbours"),
+            ({"gossip.max_share": 0.4}, ConfigError, "max_share"),
+            ({"gossip.averaging": "ckks", "gossip.max_share": 0.6}, ConfigError, "max_share"),
+            ({"gossip.averaging": "crypten", "gossip.max_share": 0.6}, ConfigError, "max_share"),
             ({"gossip.bound": 0.0}, ConfigError, "bound"),
             ({"gossip.precision": 0.9}, ConfigError, "precision"),
             ({"gossip.sketch": 1000}, ConfigError, "sketch"),

@@ -65,6 +65,8 @@ class CycleGossip:
         topology, weighting: the graph, and W before the first comparison; see `GossipSgd`.
         min_senders: with fewer models of others than this a participant keeps its own, as private
             sums make it; 0 as in the paper.
+        max_share: largest part that one of them may have of the weights of all of them, in
+            (0, 1] (`fairness.mixing.limit_shares`); None as in the paper.
         local_epochs, pretraining_epochs, common_start, schedule: as in `GossipSgd`.
 
     Raises:
@@ -78,6 +80,7 @@ class CycleGossip:
     topology: Literal["complete", "ring", "exponential"] | Edges = "complete"
     weighting: Literal["uniform", "metropolis"] = "uniform"
     min_senders: int = 0
+    max_share: float | None = None
     local_epochs: int = 1
     pretraining_epochs: int = 0
     common_start: bool = True
@@ -99,6 +102,7 @@ class CycleGossip:
             forced_every=(self.forced_every >= 1, "1 or more rounds"),
             weighting=(self.weighting in WEIGHTINGS, ", ".join(WEIGHTINGS)),
             min_senders=(self.min_senders >= 0, "0 or more"),
+            max_share=(self.max_share is None or 0 < self.max_share <= 1, "in (0, 1]"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
         )
@@ -129,7 +133,7 @@ class CycleGossip:
             weights = smooth(weights, preferred, alpha=self.alpha)
         # Line 12: S ~ Bernoulli(W). Line 13: W~ = W * S^T with rows normalised.
         shared = links(weights, link_coins(state.seed, t, population.names), relative=self.relative)
-        effective = mix(weights, shared, min_senders=self.min_senders)
+        effective = mix(weights, shared, min_senders=self.min_senders, max_share=self.max_share)
         # Lines 9 and 14: x <- W~ (x - eta g)
         learners = gossip(
             population, state, effective, epochs=self.local_epochs, schedule=self.schedule

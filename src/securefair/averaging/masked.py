@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from securefair.averaging import pairwise
 from securefair.averaging.fixed_point import FixedPoint
-from securefair.averaging.gathering import Gathering, check_weights
+from securefair.averaging.gathering import WEIGHT_TOLERANCE, Gathering, check_weights
 from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
@@ -170,7 +170,8 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         if plan.wish.max_share is None:
             return read_weights(request, 1, gathering)[0]
         weights = read_weights(request, len(gathering.senders), gathering)
-        if max(weights) > plan.wish.max_share * math.fsum(weights):
+        most = plan.wish.max_share * math.fsum(weights)
+        if max(weights) > most * (1 + WEIGHT_TOLERANCE):
             raise RemoteProtocolError(
                 "asks for a sum that is mostly one sender's model",
                 culprit=gathering.receiver,

@@ -19,6 +19,7 @@ from securefair.config.partition import Partition
 AlgorithmName = Literal["standalone", "vpdl", "cycle", "cycle-gossip"]
 
 GOSSIP = "cycle-gossip"
+SHARES_UNSEEN = ("ckks", "crypten")  # averaging in which a sender sees no more than its own weight
 
 NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
 CODE_SOURCES = ("python", "flamby")  # data that a user's own code loads
@@ -319,11 +320,39 @@ class GossipSection(Section):
         description="Fewest models in a sum: one less than so many others must side with a "
         "receiver before it can take a model out; with fewer, the own model is kept",
     )
+    max_share: Ratio | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="Largest part of a sum's weights that one sender may have, at least "
+        "1 / min_senders: heavier ones are cut; every sender sees all weights and checks (masked, "
+        "clear only)",
+    )
     network: str | None = Field(
         default=None,
         description='Another network than the head of [model], such as "mlp-32"; only where all '
         "algorithms average",
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.max_share is None:
+            return self
+        if self.averaging in SHARES_UNSEEN:
+            raise contradiction(
+                "max_share",
+                f"senders do not see each other's weights with {self.averaging}",
+                found=self.max_share,
+                expected='no such key, or averaging = "masked"',
+            )
+        if self.max_share < 1 / self.min_senders:
+            raise contradiction(
+                "max_share",
+                f"{self.min_senders} models cannot all have so small a share of their sum",
+                found=self.max_share,
+                expected=f"1/{self.min_senders} (min_senders) or more",
+            )
+        return self
 
 
 class EncryptionSection(Section):

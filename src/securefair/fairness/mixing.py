@@ -28,6 +28,9 @@ Graph = NDArray[np.bool_]
 ROW_SUM_TOLERANCE = 1e-9
 """How far a row of weights may be from summing to 1."""
 
+ROUNDING = 2.0**-40
+"""Relative errors of float64 below which a share is not exceeded."""
+
 
 def complete_graph(participants: int) -> Graph:
     """Everybody beside everybody."""
@@ -216,7 +219,14 @@ def links(weights: Matrix, coins: Matrix, *, relative: bool = False) -> Graph:
     return np.array(shared, dtype=np.bool_)
 
 
-def mix_row(weights: Matrix, received: Graph, own: int, *, min_senders: int = 0) -> Matrix:
+def mix_row(
+    weights: Matrix,
+    received: Graph,
+    own: int,
+    *,
+    min_senders: int = 0,
+    max_share: float | None = None,
+) -> Matrix:
     """One row of W~: weights (N,) on what was received and on itself, normalised to sum to 1.
 
     Args:
@@ -225,6 +235,8 @@ def mix_row(weights: Matrix, received: Graph, own: int, *, min_senders: int = 0)
         own: its position.
         min_senders: with fewer models of others than this the participant keeps its own. Private
             averaging asks for two: a sum of one summand is that summand.
+        max_share: largest part that one sender may have of the weights of all senders, see
+            `limit_shares`; senders too few to keep to it leave the own model.
 
     Raises:
         ModelError: nothing that was received has any weight.
@@ -232,29 +244,69 @@ def mix_row(weights: Matrix, received: Graph, own: int, *, min_senders: int = 0)
     arrived = received.copy()
     arrived[own] = True
     kept = np.where(arrived, weights, 0.0)
-    if np.count_nonzero(kept) - (kept[own] > 0.0) < min_senders:
+    kept[own] = 0.0
+    least = min_senders
+    if max_share is not None:
+        kept, least = limit_shares(kept, max_share), max(min_senders, 1)
+    if np.count_nonzero(kept) < least:
         kept = np.zeros_like(weights)
         kept[own] = 1.0
+    else:
+        kept[own] = weights[own]
     total = float(kept.sum())
     if total <= 0.0:
         raise ModelError("a row of the mixing matrix is empty", where=f"row {own}", found=total)
-    return kept / total
+    normalised: Matrix = kept / total
+    return normalised
 
 
-def mix(weights: Matrix, shared: Graph, *, min_senders: int = 0) -> Matrix:
+def limit_shares(weights: Matrix, max_share: float) -> Matrix:
+    """Weights (N,) cut at the one level at which none exceeds `max_share` of their sum.
+
+    The level c solves c = max_share sum_i min(w_i, c): the m largest weights become
+    c = max_share rest / (1 - max_share m), for the smallest m that leaves none above c. Weights
+    below are untouched, and so is everything where nothing exceeds its share. With fewer than
+    1 / max_share positive weights there is no such level but 0, and all become 0.
+
+    Args:
+        weights: 0 or more.
+        max_share: in (0, 1].
+
+    Raises:
+        ConfigError: `max_share` is not in (0, 1].
+    """
+    if not 0.0 < max_share <= 1.0:
+        raise ConfigError("out of range", where="max_share", found=max_share, expected="(0, 1]")
+    descending = np.sort(weights[weights > 0.0])[::-1]
+    if len(descending) * max_share < 1.0 - ROUNDING:
+        return np.zeros_like(weights)
+    for cut, largest in enumerate(descending):
+        rest, left = float(descending[cut:].sum()), 1.0 - max_share * cut
+        if largest * left <= max_share * rest * (1.0 + ROUNDING):
+            level = max_share * rest / left if cut else np.inf
+            break
+    else:  # 1 / max_share of them, but for rounding
+        level = descending[-1]
+    limited: Matrix = np.minimum(weights, level)
+    return limited
+
+
+def mix(
+    weights: Matrix, shared: Graph, *, min_senders: int = 0, max_share: float | None = None
+) -> Matrix:
     """W~ = W * S^T with rows normalised (Alg. 3, line 13): i receives from j iff S_ji.
 
     Args:
         weights: W (N, N).
         shared: S (N, N).
-        min_senders: as in `mix_row`.
+        min_senders, max_share: as in `mix_row`.
 
     Raises:
         ModelError: a row is empty.
     """
     return np.stack(
         [
-            mix_row(row, shared[:, own], own, min_senders=min_senders)
+            mix_row(row, shared[:, own], own, min_senders=min_senders, max_share=max_share)
             for own, row in enumerate(weights)
         ]
     )

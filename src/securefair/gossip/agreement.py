@@ -50,6 +50,10 @@ class GossipAgreement:
         precision: largest error of a coordinate of a sum, over the bound.
         min_senders: fewest models in a sum. A receiver needs one less on its side to take a
             model out, so more protect better, and average less often.
+        max_share: largest part that one sender's weight may be of the weights of all senders of a
+            sum, at least 1 / min_senders; None: any. Receivers cut what exceeds it
+            (`fairness.mixing.limit_shares`); with `masked` senders are shown all weights and refuse
+            a sum that does not keep to it, `clear` relies on the receiver, others cannot have it.
         sketch: numbers that stand for a gradient in an alignment; None: all of them.
         flooding_bits: of alignments; `ckks` sums get log2(parameters) more, so that a whole
             message and not only each of its coefficients keeps that distance. Up to 60 in all:
@@ -80,6 +84,7 @@ class GossipAgreement:
     bound: float = 16.0
     precision: float = 2.0**-16
     min_senders: int = MIN_SENDERS
+    max_share: float | None = None
     sketch: int | None = 8192
     flooding_bits: int = 30
     double: bool = True
@@ -97,6 +102,12 @@ class GossipAgreement:
                 self.min_senders,
                 self.min_senders >= MIN_SENDERS,
                 f"{MIN_SENDERS} or more: a sum over one model is that model",
+            ),
+            (
+                "max_share",
+                self.max_share,
+                self.max_share is None or 1 / self.min_senders <= self.max_share <= 1,
+                f"1 / {self.min_senders} to 1: a sum of min_senders has no smaller shares",
             ),
             ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
             (
@@ -188,6 +199,7 @@ class GossipAgreement:
                 flooding_bits=min(
                     MAX_FLOODING_BITS, self.flooding_bits + self.stacked.length.bit_length()
                 ),
+                max_share=self.max_share,
             ),
         )
 

@@ -70,9 +70,14 @@ class Row:
 
     def mixed(self, senders: Collection[str]) -> Array:
         """The row of W~ if these arrive; the own unit vector if they are too few."""
-        received = np.array([name in senders for name in self.agreement.participants])
-        least = self.agreement.min_senders
-        return mixing.mix_row(self.weights, received, self.own, min_senders=least)
+        agreement = self.agreement
+        return mixing.mix_row(
+            self.weights,
+            np.array([name in senders for name in agreement.participants]),
+            self.own,
+            min_senders=agreement.min_senders,
+            max_share=agreement.max_share,
+        )
 
     def of(self, row: Array, names: Collection[str]) -> dict[str, float]:
         """Some entries of a row, by name."""

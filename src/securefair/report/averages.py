@@ -79,6 +79,8 @@ def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
         "the weights stayed hidden from senders"
         if averaging.hides_weights
         else "a sender knew the weight that the receiver gave it"
+        if averaging.max_share is None
+        else "all senders of a sum knew its weights"
     )
     return (
         f"Gradients were compared under CKKS encryption with parameters for "
@@ -137,21 +139,37 @@ def disclosure(one: SenderDisclosure) -> str:
 def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, str]]:
     """What this method does not protect: title and explanation (docs/threat-model.md)."""
     least = averaging.min_senders
-    told = (
-        "Senders know the weight that a receiver gives them, which tells how well their "
-        "gradients agree."
-        if not averaging.hides_weights
-        else "Weights are hidden."
+    told = "Weights are hidden."
+    if not averaging.hides_weights:
+        told = (
+            "Senders know the weight that a receiver gives them, which tells how well their "
+            "gradients agree."
+            if averaging.max_share is None
+            else "Senders know all weights of a sum, which tell how well the receiver's gradient "
+            "agrees with each of theirs."
+        )
+    mostly = "If one sender has nearly all of the weight, it is nearly that sender's model."
+    checked = averaging.max_share is not None and averaging.hides_parameters
+    if checked:
+        mostly = (
+            f"No sender had more than {averaging.max_share:.0%} of the weight (max_share), which "
+            "senders check."
+        )
+    choice = (
+        "Weights are the receiver's choice, up to the largest share that senders agree to; nothing "
+        "proves that they are those of the protocol."
+        if checked
+        else "Weights are the receiver's choice. With all of the weight on one sender the sum is "
+        "that sender's model; nothing proves that the weights are those of the protocol."
     )
     return [
         (
             "What sums imply",
-            "A sum is a mixture of models whose weights the receiver knows. If one sender has "
-            "nearly all of the weight, it is nearly that sender's model. Once models hardly "
-            "change, the sums of some rounds are equations that it can solve for single models, "
-            "without breaking any rule; several receivers that work together need fewer rounds. "
-            "The ledger counts the sums. Fewer rounds, or equal weights at which everyone always "
-            "shares (beta = 0), tell less.",
+            f"A sum is a mixture of models whose weights the receiver knows. {mostly} Once models "
+            "hardly change, the sums of some rounds are equations that it can solve for single "
+            "models, without breaking any rule; several receivers that work together need fewer "
+            "rounds. The ledger counts the sums. Fewer rounds, or equal weights at which everyone "
+            "always shares (beta = 0), tell less.",
         ),
         (
             "Receivers with a sender on their side",
@@ -161,8 +179,7 @@ def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, s
         ),
         (
             "Dishonest receivers",
-            "Weights are the receiver's choice. With all of the weight on one sender the sum is "
-            "that sender's model; nothing proves that the weights are those of the protocol."
+            choice
             + (
                 " Hidden weights can even hold two models apart in one sum."
                 if averaging.hides_weights

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from securefair.averaging import SumWish
 from securefair.averaging.masked import MaskedSums
 from securefair.errors import RemoteProtocolError
+from securefair.fairness.mixing import limit_shares
 
 names = st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=7, unique=True).filter(
     lambda chosen: "r" not in chosen
@@ -83,6 +84,15 @@ class TestMaxShare:
                 gathering_of(), vectors, dict(zip("abc", weights, strict=True)), **LIMITED
             )
         assert error.value.culprit == "r"
+
+    def test_a_share_that_exceeds_the_limit_by_rounding_only_is_accepted(
+        self, gathering_of, masked_messages
+    ):
+        weights = dict(
+            zip("abc", limit_shares(np.array([0.7, 0.1, 0.2]), 0.6).tolist(), strict=True)
+        )
+        weights["a"] = np.nextafter(weights["a"], 1)
+        masked_messages(gathering_of(), dict.fromkeys("abc", np.ones(20)), weights, **LIMITED)
 
     def test_weights_of_nothing_are_nobodys_model(self, gathering_of, masked_messages):
         vectors = {name: np.ones(20) for name in "abc"}

@@ -44,6 +44,8 @@ def test_edges_are_between_names():
         ({"local_epochs": 0}, "local_epochs"),
         ({"forced_every": 0}, "forced_every"),
         ({"min_senders": 1}, "min_senders"),
+        ({"max_share": 0.49}, "max_share"),
+        ({"max_share": 1.01}, "max_share"),
         ({"flooding_bits": 29}, "flooding_bits"),
         ({"min_senders": 4}, "participants"),
         ({"min_senders": 3, "topology": "ring"}, "topology"),
@@ -81,6 +83,7 @@ def test_an_unknown_network_or_a_precision_out_of_reach_is_refused():
         {"bound": 8.0},
         {"precision": 2.0**-18},
         {"min_senders": 3},
+        {"max_share": 0.5},
         {"sketch": 16},
         {"flooding_bits": 31},
         {"double": False},
@@ -103,6 +106,13 @@ def test_sums_under_encryption_are_flooded_for_all_of_their_coefficients():
     assert small.sum_plan.wish.flooding_bits == 30 + (18).bit_length()
     assert large.sum_plan.wish.flooding_bits == 30 + (16002).bit_length()
     assert changed(flooding_bits=58).sum_plan.wish.flooding_bits == 60
+
+
+def test_the_largest_share_reaches_the_plan_of_sums():
+    assert changed(max_share=0.5).sum_plan.wish.max_share == 0.5
+    assert AGREED.sum_plan.wish.max_share is None
+    with pytest.raises(PlanError, match="max_share"):
+        changed(averaging="ckks", max_share=0.5).sum_plan  # noqa: B018 (computed when asked for)
 
 
 def test_a_machine_knows_its_neighbours_and_how_many_make_a_sum():

@@ -53,3 +53,10 @@ def test_too_few_senders_leave_the_own_model(least, averages):
     else:
         assert weights == {"ann": 0.0, "dan": 0.0}
         assert row.own_of(mixed) == 1.0
+
+
+def test_no_sender_gets_more_than_the_largest_share():
+    row = row_of(max_share=0.5, beta=15.0).weighed({"ann": 0.95, "cem": 0.3, "dan": 0.3})
+    weights = row.of(row.mixed(("ann", "cem", "dan")), ("ann", "cem", "dan"))
+    assert weights["ann"] == pytest.approx(weights["cem"] + weights["dan"])
+    assert sum(weights.values()) + row.own_of(row.mixed(("ann", "cem", "dan"))) == pytest.approx(1)

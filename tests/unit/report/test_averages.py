@@ -127,6 +127,19 @@ def test_how_many_must_side_with_a_receiver_follows_the_configuration():
     assert "two models apart in one sum" in hidden["Dishonest receivers"]
 
 
+def test_a_largest_share_is_told_with_what_it_costs_and_who_checks_it():
+    result = msgspec.structs.replace(RESULT, averaging=changed(max_share=0.6))
+    assert "all senders of a sum knew its weights" in averages.protection(result, result.averaging)
+    limits = dict(averages.not_protected(changed(max_share=0.6), HOSPITALS))
+    assert "No sender had more than 60% of the weight" in limits["What sums imply"]
+    assert "up to the largest share" in limits["Dishonest receivers"]
+    unchecked = changed(max_share=0.6, averaging="clear", hides_parameters=False)
+    assert (
+        "all of the weight"
+        in dict(averages.not_protected(unchecked, HOSPITALS))["Dishonest receivers"]
+    )
+
+
 def test_weights_name_the_preferred_neighbour():
     record = RoundRecord(
         algorithm="cycle-gossip",
