@@ -4,7 +4,7 @@ A new one joins by being registered; `ckks` joins once with each backend that co
 """
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -462,6 +462,20 @@ def test_plans_have_a_digest_that_tells_them_apart(sums, senders):
     wishes = [wish_of(10, senders), wish_of(11, senders), wish_of(10, senders, bound=5.0)]
     assert len({plan_of(sums, wish).digest for wish in wishes}) == 3
     assert plan_of(sums, wishes[0]).digest == plan_of(sums, wish_of(10, senders)).digest
+
+
+@pytest.mark.parametrize("spare", [1, 2])
+def test_a_digest_covers_the_format_of_numbers(sums, senders, spare):
+    """Sums of two formats of one size would be wrong, and no check on lengths would tell."""
+    plan = plan_of(sums, wish_of(10, senders))
+    other = {
+        "masked": lambda: {"fixed": replace(plan.fixed, log2_scale=plan.fixed.log2_scale - spare)},
+        "crypten": lambda: {"fixed": replace(plan.fixed, log2_scale=plan.fixed.log2_scale - spare)},
+        "ckks": lambda: {"log2_factor": plan.log2_factor - spare},
+        "clear": lambda: {"float_bytes": 4 + 4 * spare},
+    }[sums.name]()
+    assert replace(plan, **other).digest != plan.digest
+    assert replace(plan).digest == plan.digest
 
 
 def test_plan_sum_plans_by_name(sums, senders):

@@ -89,6 +89,13 @@ class CkksSumPlan(SumPlan):
     summed: CipherMeta
 
     @property
+    def format(self) -> tuple[int, ...]:
+        """See `SumPlan`: ring, limbs that travel and all primes, log2 scales of both factors."""
+        params = self.params
+        scales = int(self.weight.log2_scale), self.log2_factor
+        return params.ring_degree, self.answer.limbs, *scales, *params.primes
+
+    @property
     def grid(self) -> float:
         """Step to which an opened sum is rounded."""
         return rules.coefficient_error(self.summed) / GRID_STEPS

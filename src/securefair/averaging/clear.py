@@ -45,6 +45,11 @@ class ClearPlan(SumPlan):
 
     float_bytes: int
 
+    @property
+    def format(self) -> tuple[int, ...]:
+        """See `SumPlan`: bytes of a float."""
+        return (self.float_bytes,)
+
 
 class ClearSums(UnkeyedSums[ClearPlan]):
     """Sums in the open."""

@@ -52,6 +52,11 @@ class CryptenPlan(SumPlan):
 
     fixed: FixedPoint
 
+    @property
+    def format(self) -> tuple[int, ...]:
+        """See `SumPlan`: bits of a word, and of its fraction."""
+        return self.fixed.word_bits, self.fixed.log2_scale
+
 
 class CryptenSums(UnkeyedSums[CryptenPlan]):
     """Sums by CrypTen; processes are started for the first sum and kept for the next."""

@@ -54,6 +54,11 @@ class MaskedPlan(SumPlan):
 
     fixed: FixedPoint
 
+    @property
+    def format(self) -> tuple[int, ...]:
+        """See `SumPlan`: bits of a word, and of its fraction."""
+        return self.fixed.word_bits, self.fixed.log2_scale
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MaskedKeys(SumKeys):

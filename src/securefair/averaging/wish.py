@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import msgspec
@@ -44,7 +45,7 @@ class SumWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 @dataclass(frozen=True, kw_only=True)
-class SumPlan:
+class SumPlan(ABC):
     """The public facts of every sum under one wish; implementations add their formats.
 
     Attributes:
@@ -69,9 +70,20 @@ class SumPlan:
         return CLEAR_BYTES * self.wish.parameters
 
     @property
+    @abstractmethod
+    def format(self) -> tuple[int, ...]:
+        """What turns parameters into bytes: integers that differ wherever two formats do."""
+
+    @property
     def digest(self) -> bytes:
-        """32 bytes on which all participants must agree."""
-        facts = msgspec.json.encode((self.averaging, self.wish, self.contribution_bytes))
+        """32 bytes on which all participants must agree.
+
+        The format follows from the wish by one version of this code; by two it may differ, at one
+        size of a contribution, and sums of both would be wrong without a sign of it.
+        """
+        facts = msgspec.json.encode(
+            (self.averaging, self.wish, self.contribution_bytes, self.format)
+        )
         return hashlib.sha256(b"securefair sum plan\0" + facts).digest()
 
 

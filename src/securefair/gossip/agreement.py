@@ -205,9 +205,10 @@ class GossipAgreement:
 
     @cached_property
     def digest(self) -> bytes:
-        """32 bytes over every constant, the plan of sums and the version of the protocol."""
+        """32 bytes over every constant, both plans and the version of the protocol."""
         facts = {name: value for name, value in vars(self).items() if name in _CONSTANTS}
-        encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, self.sum_plan.digest.hex()))
+        plans = self.alignment.digest.hex(), self.sum_plan.digest.hex()
+        encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, plans))
         return hashlib.sha256(b"securefair gossip agreement\0" + encoded).digest()
 
     def sketch_seed(self, round: int) -> bytes:

@@ -15,6 +15,7 @@ instead. It is one number a round either way, and the ledger counts it.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import msgspec
@@ -69,6 +70,12 @@ class AlignmentPlan:
 
     wish: AlignmentWish
     inner: InnerProductPlan
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes on which all participants must agree: what was asked for, limbs and scales."""
+        facts = msgspec.json.encode((self.wish, self.inner.wish, self.inner.schedule))
+        return hashlib.sha256(b"securefair alignment plan\0" + facts).digest()
 
     @property
     def sketched(self) -> bool:

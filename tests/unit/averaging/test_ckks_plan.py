@@ -1,5 +1,7 @@
 """Plans of encrypted weights: as small as the wish allows, honest about error and bytes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -63,6 +65,18 @@ def test_senders_that_see_no_weights_cannot_limit_them():
     with pytest.raises(PlanError) as error:
         plan_ckks(wish_of(max_share=0.5))
     assert error.value.where == "max_share"
+
+
+def test_a_digest_covers_limbs_scales_and_primes():
+    plan = plan_ckks(wish_of())
+    scaled = replace(plan.weight, log2_scale=plan.weight.log2_scale - 1)
+    larger = plan_ckks(wish_of(flooding_bits=60)).params
+    for change in (
+        {"weight": scaled},
+        {"params": larger},
+        {"answer": replace(plan.answer, limbs=plan.answer.limbs + 1)},
+    ):
+        assert replace(plan, **change).digest != plan.digest, change
 
 
 @given(st.integers(1, 2_000_000))

@@ -1,5 +1,6 @@
 import dataclasses
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -94,6 +95,20 @@ def test_an_unknown_network_or_a_precision_out_of_reach_is_refused():
 def test_whoever_disagrees_about_anything_has_another_digest(changes):
     assert changed(**changes).digest != AGREED.digest
     assert changed().digest == AGREED.digest
+
+
+def test_whoever_plans_alignments_or_sums_in_another_format_has_another_digest():
+    other = changed()
+    inner = AGREED.alignment.inner
+    schedule = msgspec.structs.replace(inner.schedule, factor_scale=inner.schedule.factor_scale + 1)
+    vars(other)["alignment"] = dataclasses.replace(
+        AGREED.alignment, inner=dataclasses.replace(inner, schedule=schedule)
+    )
+    assert other.digest != AGREED.digest
+    other, plan = changed(), AGREED.sum_plan
+    fixed = dataclasses.replace(plan.fixed, log2_scale=plan.fixed.log2_scale - 1)
+    vars(other)["sum_plan"] = dataclasses.replace(plan, fixed=fixed)
+    assert other.digest != AGREED.digest
 
 
 def test_sketches_of_different_rounds_and_runs_use_different_seeds():
