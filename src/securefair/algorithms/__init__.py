@@ -17,7 +17,9 @@ from securefair.algorithms.fedprox import FedProx
 from securefair.algorithms.fedrep import FedRep
 from securefair.algorithms.fine_tuned import FineTuned
 from securefair.algorithms.gossip_sgd import GossipSgd
+from securefair.algorithms.knn_per import KnnPer
 from securefair.algorithms.network_population import NetworkPopulation
+from securefair.algorithms.pacfl import Pacfl
 from securefair.algorithms.population import Population
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.schedule import StepDecay
@@ -37,8 +39,10 @@ __all__ = [
     "FedRep",
     "FineTuned",
     "GossipSgd",
+    "KnnPer",
     "LogitsRelease",
     "NetworkPopulation",
+    "Pacfl",
     "Population",
     "ProjectionRelease",
     "Release",

@@ -1,0 +1,174 @@
+"""PACFL (Vahidian, Morafah, Wang, Kungurtsev, Chen, Shah, Lin, AAAI 2023): clusters by data.
+
+Algorithm 1. Once, before the rounds, everyone takes the p leading left singular vectors U_k of its
+training samples (columns of a matrix, d x n_k) and sends them to the server, which compares them by
+the principal angles between the spaces they span,
+
+    A_ij  =  theta_1(U_i, U_j)    or    sum_m theta_m(U_i, U_j)         in degrees (Eqs. 2 and 3)
+
+and merges participants by agglomerative clustering until no two clusters are nearer than a
+threshold. Then every cluster runs FedAvg on its own.
+
+Decided here: principal angles are those of the spaces, from the singular values of U_i^T U_j,
+where the published code compares single vectors, whose signs a decomposition leaves open; and
+`by_class` takes p vectors of the samples of each class as that code does, the paper p of all.
+
+Assumes that a cluster's data lie near one low-dimensional space, and labels mean the same to all.
+Disclosure: a participant shows the server p singular vectors of its data, weighted sums of its
+samples that can look like them (by class, that of a class with a single sample *is* the sample up
+to scale), and a model trained on its data in every round; a cluster's members get their average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.distillation import LearningState
+from securefair.algorithms.dpfl import weights_of
+from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.settings import check_settings
+from securefair.data.dataset import Samples
+from securefair.fairness.mixing import Matrix
+from securefair.model.stacked_training import Learners
+from securefair.records import RoundRecord
+
+LINKAGES = ("average", "complete", "single")
+ANGLES = ("smallest", "sum")
+
+
+@dataclass(frozen=True, eq=False)
+class PacflState(LearningState[Learners]):
+    """Everything that a next round depends on."""
+
+    clusters: tuple[int, ...]  # each participant's
+    sent: tuple[int, ...]  # numbers sent since the last record
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pacfl:
+    """PACFL with full participation. Records show members of one's cluster as `answered`.
+
+    Args:
+        threshold: beta, degrees up to which clusters are merged. At 90 (times p, of sums) all are
+            one; at 0 only those with a direction in common are, and all others train alone.
+        vectors: p of each participant (the paper: 3 to 5), at most as many as its samples span.
+        angle: "smallest" of two spaces, Eq. 2, or the "sum" over all, Eq. 3.
+        linkage: what of the angles between members is the distance of two clusters: their
+            "average", the largest ("complete") or the smallest ("single").
+        by_class: p vectors of each class.
+        local_epochs: of each participant in a round.
+        schedule: of the learning rate.
+
+    Raises:
+        ConfigError: a setting out of range.
+    """
+
+    threshold: float
+    vectors: int = 3
+    angle: Literal["smallest", "sum"] = "smallest"
+    linkage: Literal["average", "complete", "single"] = "average"
+    by_class: bool = False
+    local_epochs: int = 1
+    schedule: StepDecay | None = None
+    name: str = "pacfl"
+
+    def __post_init__(self) -> None:
+        check_settings(
+            self,
+            threshold=(self.threshold >= 0, "0 degrees or more"),
+            vectors=(self.vectors >= 1, "1 or more"),
+            angle=(self.angle in ANGLES, "smallest or sum"),
+            linkage=(self.linkage in LINKAGES, "average, complete or single"),
+            local_epochs=(self.local_epochs >= 1, "1 or more"),
+        )
+
+    def init(self, population: Cohort, seed: int) -> PacflState:
+        """Everyone's subspace, the clusters, and one initialisation for all."""
+        spaces = [subspace(p.train, self.vectors, self.by_class) for p in population.participants]
+        clusters = clustered(angles(spaces, self.angle), self.threshold, self.linkage)
+        learners = population.start(seed, common=True)
+        return PacflState(seed, 0, learners, clusters, tuple(space.size for space in spaces))
+
+    def round(self, state: PacflState, population: Cohort) -> tuple[PacflState, RoundRecord]:
+        """FedAvg in each cluster; who is alone in one sends nothing."""
+        t, before = state.round, state.learners.rested()
+        trained = population.train(
+            before,
+            epochs=self.local_epochs,
+            seed=state.seed,
+            clock=t,
+            optimizer=at_round(self.schedule, population.optimizer, t),
+        )
+        received = population.sent(trained.vectors, t, state.seed, unchanged=before.vectors)
+        own = np.array(state.clusters)
+        links = (own[:, None] == own[None, :]) & ~np.eye(len(own), dtype=np.bool_)
+        # w_c <- sum over the members of a cluster of (n_k / n_c) w_k
+        weights = torch.from_numpy(weights_of(links, population.sizes)).to(received)
+        after = trained.moved(weights @ received)
+        sent = [
+            done + population.stacked.length * bool(others.any())
+            for done, others in zip(state.sent, links, strict=True)
+        ]
+        record = population.record(
+            self.name, t, after.vectors, links=torch.from_numpy(links), numbers_sent=sent
+        )
+        return replace(state, round=t + 1, learners=after, sent=(0,) * len(own)), record
+
+
+def subspace(samples: Samples, vectors: int, by_class: bool = False) -> NDArray[np.float64]:
+    """Leading left singular vectors U (d, p) of the samples as columns, not centred.
+
+    Args:
+        samples: of one participant; images are flattened.
+        vectors: of all samples, or of each class that it has; fewer where they span less.
+    """
+    rows = samples.features.reshape(len(samples), -1).astype(np.float64)
+    groups = [rows]
+    if by_class:
+        groups = [rows[samples.labels == label] for label in np.unique(samples.labels)]
+    return np.concatenate([_leading(group.T, vectors) for group in groups], axis=1)
+
+
+def angles(
+    spaces: list[NDArray[np.float64]], angle: Literal["smallest", "sum"] = "smallest"
+) -> Matrix:
+    """Principal angles between subspaces in degrees, (N, N), symmetric, 0 on the diagonal.
+
+    Samples that are all zero span nothing, which is orthogonal to everything.
+    """
+    count = len(spaces)
+    # Vectors of several classes may overlap: only an orthonormal basis has principal angles.
+    bases = [_leading(space, space.shape[1]) for space in spaces]
+    result = np.zeros((count, count))
+    for i in range(count):
+        for j in range(i):
+            cosines = np.linalg.svd(bases[i].T @ bases[j], compute_uv=False)
+            each = np.degrees(np.arccos(np.clip(cosines, 0.0, 1.0)))
+            value = 90.0 if not each.size else float(each[0] if angle == "smallest" else each.sum())
+            result[i, j] = result[j, i] = value
+    return result
+
+
+def clustered(distances: Matrix, threshold: float, linkage: str) -> tuple[int, ...]:
+    """The cluster of each participant, numbered by its first member."""
+    from scipy.cluster.hierarchy import fcluster
+    from scipy.cluster.hierarchy import linkage as merges
+    from scipy.spatial.distance import squareform
+
+    tree = merges(squareform(distances), method=linkage)
+    labels = fcluster(tree, t=threshold, criterion="distance").tolist()
+    order = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    return tuple(order[label] for label in labels)
+
+
+def _leading(columns: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Orthonormal left singular vectors (d, p) of a matrix, as many as it spans, at most so many."""
+    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    spanned = int((values > values.max(initial=0.0) * 1e-9).sum())
+    return left[:, : min(most, spanned)]

@@ -1,0 +1,121 @@
+"""PACFL: angles by hand, clusters of known data, and its limits."""
+
+import numpy as np
+import pytest
+import torch
+
+from securefair.algorithms import FedAvg, Pacfl, Standalone
+from securefair.algorithms.free_riding import FreeRide
+from securefair.algorithms.pacfl import angles, clustered, subspace
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError
+
+
+def last(algorithm, cohort, rounds=3):
+    state = algorithm.init(cohort, 0)
+    for _ in range(rounds):
+        state, record = algorithm.round(state, cohort)
+    return state, record
+
+
+def samples(rows, labels=None):
+    rows = np.array(rows, dtype=np.float64)
+    return Samples(rows, np.array(labels or [0] * len(rows)), 2)
+
+
+def test_singular_vectors_are_the_main_directions_of_the_data():
+    data = samples([[3, 0, 0], [-3, 0, 0], [0, 1, 0]], [0, 0, 1])
+    np.testing.assert_allclose(np.abs(subspace(data, 1)), [[1], [0], [0]], atol=1e-12)
+    np.testing.assert_allclose(np.abs(subspace(data, 3)), [[1, 0], [0, 1], [0, 0]], atol=1e-12)
+    by_class = subspace(data, 5, by_class=True)
+    np.testing.assert_allclose(np.abs(by_class), [[1, 0], [0, 1], [0, 0]], atol=1e-12)
+    assert subspace(samples([[0, 0, 0]]), 2).shape == (3, 0)
+
+
+def test_angles_by_hand():
+    x, y, z = np.eye(3)[:, :, None]
+    tilted = np.cos(np.radians(30)) * x + np.sin(np.radians(30)) * z
+    plane = np.concatenate([x, y], axis=1)
+    found = angles([x, -tilted, y, plane])
+    np.testing.assert_allclose(found[0], [0, 30, 90, 0], atol=1e-5)
+    np.testing.assert_allclose(found[3], [0, 30, 0, 0], atol=1e-5)
+    np.testing.assert_allclose(found, found.T)
+    doubled = np.concatenate([x, x], axis=1)  # two vectors, one direction
+    assert angles([doubled, y])[0, 1] == pytest.approx(90)
+    both = angles([plane, np.concatenate([y, tilted], axis=1), np.empty((3, 0))], "sum")
+    np.testing.assert_allclose(both[0], [0, 30, 90], atol=1e-5)
+
+
+def test_clusters_are_merged_up_to_the_threshold():
+    distances = np.array([[0, 2, 9, 9], [2, 0, 9, 4], [9, 9, 0, 9], [9, 4, 9, 0.0]])
+    assert clustered(distances, 1.9, "average") == (0, 1, 2, 3)
+    assert clustered(distances, 2.0, "average") == (0, 0, 1, 2)
+    assert clustered(distances, 5.0, "average") == (0, 0, 1, 2)
+    assert clustered(distances, 5.0, "single") == (0, 0, 1, 0)
+    assert clustered(distances, 6.5, "average") == (0, 0, 1, 0)
+    assert clustered(distances, 9.0, "complete") == (0, 0, 0, 0)
+
+
+def directed(name, direction, seed):
+    rng = np.random.default_rng(seed)
+
+    def draw(count):
+        labels = np.arange(count) % 2
+        along = (1 + rng.random(count)) * (2 * labels - 1)
+        return Samples(along[:, None] * direction + 0.05 * rng.normal(size=(count, 3)), labels, 2)
+
+    return ParticipantData(name, draw(20), draw(20))
+
+
+def test_whose_data_lie_in_one_direction_learn_together(make_cohort):
+    x, y = np.eye(3)[:2]
+    people = tuple(
+        directed(name, way, seed)
+        for seed, (name, way) in enumerate(zip("abcd", [x, y, x, y], strict=True))
+    )
+    cohort = make_cohort(participants=people)
+    state, record = last(Pacfl(threshold=20.0, vectors=1), cohort, 1)
+    assert state.clusters == (0, 1, 0, 1)
+    assert record.answered[0] == [False, False, True, False]
+    assert record.numbers_sent == [cohort.stacked.length + 3] * 4
+    trained = cohort.train(
+        Pacfl(threshold=20.0).init(cohort, 0).learners, epochs=1, seed=0, clock=0
+    )
+    expected = trained.vectors[[0, 2]].mean(dim=0)
+    torch.testing.assert_close(state.learners.vectors[2], expected)
+
+
+def test_one_cluster_is_fedavg(make_cohort):
+    for riders in ({}, {"b": FreeRide(scale=0.1)}):
+        cohort = make_cohort(batch_size=8, free_riders=riders)
+        state, record = last(Pacfl(threshold=180.0, local_epochs=2), cohort)
+        expected, plain = last(FedAvg(local_epochs=2), cohort)
+        torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
+        assert record.answered == plain.answered
+        assert record.numbers_sent == plain.numbers_sent
+
+
+def test_without_any_merging_everyone_trains_alone(make_cohort):
+    cohort = make_cohort(batch_size=8, pretraining_epochs=0, common_start=True, local_epochs=2)
+    state, record = last(Pacfl(threshold=0.0, local_epochs=2, vectors=1), cohort)
+    assert state.clusters == (0, 1, 2)
+    alone, _ = last(Standalone(), cohort)
+    torch.testing.assert_close(state.learners.vectors, alone.learners.vectors)
+    assert record.numbers_sent == [0, 0, 0]
+    assert not any(map(any, record.answered))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"threshold": -1.0},
+        {"vectors": 0},
+        {"angle": "largest"},
+        {"linkage": "ward"},
+        {"local_epochs": 0},
+    ],
+)
+def test_settings_out_of_range_are_named(settings):
+    with pytest.raises(ConfigError) as error:
+        Pacfl(**({"threshold": 1.0} | settings))
+    assert error.value.where == next(iter(settings))
