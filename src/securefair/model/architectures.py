@@ -14,6 +14,7 @@ from torch import nn
 
 from securefair.errors import ConfigError, ModelError
 from securefair.model.heads import build_head
+from securefair.model.resnet import resnet18 as residual_network
 from securefair.model.stacked import Build
 
 Shape = tuple[int, ...]
@@ -38,22 +39,24 @@ def cnn(shape: Shape, classes: int) -> nn.Module:
 
     Two 5x5 convolutions of 16 and 32 channels with 2x2 pooling, then 120 and 84 units.
     """
-    channels, height, width = _image(shape, least=16)
-    flat = 32 * (((height - 4) // 2 - 4) // 2) * (((width - 4) // 2 - 4) // 2)
-    return nn.Sequential(
-        nn.Conv2d(channels, 16, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(16, 32, 5),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(flat, 120),
-        nn.ReLU(),
-        nn.Linear(120, 84),
-        nn.ReLU(),
-        nn.Linear(84, classes),
-    )
+    return _pooled_cnn(shape, classes, channels=(16, 32), units=(120, 84))
+
+
+def lenet(shape: Shape, classes: int) -> nn.Module:
+    """DPFL's CNN for CIFAR-10 and CINIC-10 (App. H.3, H.5): 62,006 parameters at (3, 32, 32).
+
+    Two 5x5 convolutions of 6 and 16 channels, then 120 and 84 units. The text names a pooling
+    layer only after the first convolution, but its first dense layer of 400 inputs needs a second.
+    """
+    return _pooled_cnn(shape, classes, channels=(6, 16), units=(120, 84))
+
+
+def femnist_lenet(shape: Shape, classes: int) -> nn.Module:
+    """DPFL's CNN for FEMNIST (App. H.4): 37,586 parameters at (1, 28, 28).
+
+    As `lenet`, with 4 and 12 channels, 192 inputs of the first dense layer, 120 and 100 units.
+    """
+    return _pooled_cnn(shape, classes, channels=(4, 12), units=(120, 100))
 
 
 def small_cnn(shape: Shape, classes: int) -> nn.Module:
@@ -70,6 +73,12 @@ def small_cnn(shape: Shape, classes: int) -> nn.Module:
     )
 
 
+def resnet18(shape: Shape, classes: int) -> nn.Module:
+    """torchvision's ResNet-18, with the usual first layers for images below 64 pixels."""
+    channels, height, width = _image(shape, least=8)
+    return residual_network(channels, min(height, width), classes)
+
+
 ARCHITECTURES: dict[str, Callable[[Shape, int], nn.Module]] = {
     "logistic": logistic,
     "mlp-32": lambda shape, classes: mlp(shape, classes, 32),
@@ -77,6 +86,9 @@ ARCHITECTURES: dict[str, Callable[[Shape, int], nn.Module]] = {
     "mlp-128-64": lambda shape, classes: mlp(shape, classes, 128, 64),
     "small-cnn": small_cnn,
     "cnn": cnn,
+    "lenet": lenet,
+    "femnist-lenet": femnist_lenet,
+    "resnet18": resnet18,  # needs the extra `vision`
 }
 
 
@@ -115,6 +127,28 @@ def architecture(name: str, shape: Shape, classes: int) -> Build:
             return ARCHITECTURES[name](shape, classes)
 
     return build
+
+
+def _pooled_cnn(
+    shape: Shape, classes: int, *, channels: tuple[int, int], units: tuple[int, int]
+) -> nn.Module:
+    """Twice a 5x5 convolution and 2x2 pooling, then two hidden dense layers."""
+    colours, height, width = _image(shape, least=16)
+    flat = channels[1] * (((height - 4) // 2 - 4) // 2) * (((width - 4) // 2 - 4) // 2)
+    return nn.Sequential(
+        nn.Conv2d(colours, channels[0], 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(*channels, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(flat, units[0]),
+        nn.ReLU(),
+        nn.Linear(*units),
+        nn.ReLU(),
+        nn.Linear(units[1], classes),
+    )
 
 
 def _image(shape: Shape, *, least: int) -> tuple[int, int, int]:

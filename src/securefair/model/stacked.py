@@ -66,7 +66,8 @@ class Stacked:
             processor for those with convolutions and more than `SMALL`; batched for all others.
 
     Raises:
-        ModelError: the network has no parameters, or a layer that draws random numbers.
+        ModelError: the network has no parameters, a layer that draws random numbers, or running
+            statistics that count batches.
     """
 
     def __init__(
@@ -88,6 +89,14 @@ class Stacked:
                     where=name,
                     found=type(module).__name__,
                     hint="Use weight decay instead of dropout",
+                )
+            if isinstance(module, nn.modules.batchnorm._NormBase) and module.momentum is None:
+                raise ModelError(
+                    "running statistics over all batches would need the number of batches, which "
+                    "models that are averaged do not share",
+                    where=name,
+                    found="momentum=None",
+                    hint="Give batch norm a momentum, such as 0.1",
                 )
         self.slots: tuple[Slot, ...] = tuple(_slots(network))
         trained = sum(parameter.numel() for parameter in network.parameters())

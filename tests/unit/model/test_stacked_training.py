@@ -287,6 +287,11 @@ def test_a_network_that_draws_random_numbers_is_refused() -> None:
         stack(lambda _: nn.Sequential(nn.Linear(FEATURES, CLASSES), nn.Dropout(0.1)))
 
 
+def test_statistics_that_count_batches_are_refused() -> None:
+    with pytest.raises(ModelError, match="momentum=None"):
+        stack(lambda _: nn.Sequential(nn.BatchNorm1d(5, momentum=None), nn.Linear(5, 3)))
+
+
 def test_batches_are_means_over_their_own_samples() -> None:
     stacked = stack()
     data = StackedSamples.of([samples(5), samples(11)], stacked)
