@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
+
+_SLASH = re.compile("/")
+_REFUSED_BY_MLFLOW = re.compile(r"[^\w\-. ]")  # and slashes, which part a tag
+_FOLDERS = ("", ".", "..")
 
 
 class Callback(Protocol):
@@ -28,17 +33,17 @@ class Callback(Protocol):
 def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[str, float]]:
     """The numbers of a round with their tags, such as ("cycle/accuracy/North", 0.8).
 
-    No tag is the beginning of another: loggers keep them as files in folders.
+    No two numbers have one tag, and no tag is the beginning of another: loggers keep them as files
+    in folders. `distinct` says what becomes of names with a slash.
 
     Args:
         record: of the round.
         names: of the participants, in the record's order; numbers from 1 otherwise.
 
     Raises:
-        ConfigError: there are more or fewer names than participants.
+        ConfigError: there are more or fewer names than participants, or two of one name.
     """
-    names = [name.replace("/", "_") for name in names]
-    names = names or [str(n) for n in range(1, len(record.accuracy) + 1)]
+    names = distinct(names, _SLASH) or [str(n) for n in range(1, len(record.accuracy) + 1)]
     if len(names) != len(record.accuracy):
         raise ConfigError(
             "a logger needs the names of all participants",
@@ -54,10 +59,37 @@ def scalars(record: RoundRecord, names: Sequence[str] = ()) -> Iterator[tuple[st
     for student, row in zip(names, record.reputation, strict=True):
         for teacher, value in zip(names, row, strict=True):
             if value is not None:
-                yield f"{record.algorithm}/reputation/{student} of {teacher}", value
+                yield f"{record.algorithm}/reputation/{student}/{teacher}", value
     asked, answered = (sum(map(sum, rows)) for rows in (record.asked, record.answered))
     if asked:
         yield f"{record.algorithm}/answered", answered / asked
+
+
+def distinct(names: Sequence[str], forbidden: re.Pattern[str]) -> list[str]:
+    """Names without forbidden characters, which still tell everyone apart.
+
+    Such characters become underscores. A name that another one has then already, or that stands
+    for a folder (".", ".." or nothing), is numbered: "A/B" beside "A_B" becomes "A_B 2".
+
+    Raises:
+        ConfigError: two are equal as they are given.
+    """
+    if len(set(names)) != len(names):
+        raise ConfigError(
+            "two participants have one name", where="names", found=", ".join(sorted(names))
+        )
+    fits = {name for name in names if not forbidden.search(name) and name not in _FOLDERS}
+    taken, result = set(fits), []
+    for name in names:
+        free = name
+        if name not in fits:
+            free = forbidden.sub("_", name)
+            numbered = (f"{free} {n}".lstrip() for n in count(2))
+            while free in taken or free in _FOLDERS:
+                free = next(numbered)
+            taken.add(free)
+        result.append(free)
+    return result
 
 
 class _Logger:
@@ -127,26 +159,20 @@ class MlflowLogger(_Logger):
         except ImportError as error:
             raise _not_installed("mlflow") from error
         self._mlflow: Any = mlflow
-        self._names = names
+        self._names = distinct(names, _REFUSED_BY_MLFLOW)
         self._own = mlflow.active_run() is None
         if self._own:
             mlflow.start_run(run_name=run_name)
 
     def on_round(self, record: RoundRecord) -> None:
         """See `Callback`."""
-        metrics = {_allowed(tag): value for tag, value in scalars(record, self._names)}
-        self._mlflow.log_metrics(metrics, step=record.round)
+        self._mlflow.log_metrics(dict(scalars(record, self._names)), step=record.round)
 
     def close(self) -> None:
         """End the run, if this logger started it."""
         if self._own:
             self._mlflow.end_run()
             self._own = False
-
-
-def _allowed(tag: str) -> str:
-    """MLflow takes letters, digits, underscores, dashes, dots, spaces and slashes."""
-    return re.sub(r"[^\w\-./ ]", "_", tag)
 
 
 def _not_installed(package: str) -> ConfigError:

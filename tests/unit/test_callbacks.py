@@ -1,13 +1,17 @@
 """Loggers pass on every number of a round; where their library is missing, they say so."""
 
 import builtins
+import re
 import sys
 from types import SimpleNamespace
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import securefair as sf
-from securefair.callbacks import scalars
+from securefair.callbacks import distinct, scalars
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 
@@ -38,7 +42,7 @@ def test_scalars_are_the_rounds_numbers():
         "cycle/mean cross_entropy": 2.0,
         "cycle/cross_entropy/St. Mary's (Nord)": 1.0,
         "cycle/cross_entropy/A_B": 3.0,
-        "cycle/reputation/St. Mary's (Nord) of A_B": 0.25,
+        "cycle/reputation/St. Mary's (Nord)/A_B": 0.25,
         "cycle/answered": 0.5,
     }
     assert "cycle/accuracy/2" in dict(scalars(record()))
@@ -48,6 +52,39 @@ def test_no_tag_is_a_folder_of_another():
     """MLflow's store of files made a file of one and a folder of the other."""
     tags = [tag for tag, _ in scalars(record(), NAMES)]
     assert not [(a, b) for a in tags for b in tags if b.startswith(f"{a}/")]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("A/B", "A_B"), ("A_B", "A/B"), ("a", "a of b"), ("of", "of of of"), (".", "_"), ("..", "")],
+    ids=str,
+)
+def test_every_number_has_a_tag_of_its_own(names):
+    everyone = [[0.1, 0.2], [0.3, 0.4]]
+    tags = [
+        tag for tag, _ in scalars(msgspec.structs.replace(record(), reputation=everyone), names)
+    ]
+    assert len(set(tags)) == len(tags)
+    assert not [tag for tag in tags if set(tag.split("/")) & {"", ".", ".."}]
+
+
+texts = st.text(st.sampled_from("aä_/(. 2"), max_size=5)
+
+
+@given(st.lists(texts, min_size=1, max_size=8, unique=True))
+def test_names_stay_apart_and_lose_only_what_is_forbidden(names):
+    forbidden = re.compile(r"[^\w\-. ]")
+    found = distinct(names, forbidden)
+    assert len(set(found)) == len(names)
+    for name, one in zip(names, found, strict=True):
+        assert not forbidden.search(one)
+        if not forbidden.search(name) and name not in ("", ".", ".."):
+            assert one == name
+
+
+def test_one_name_for_two_is_refused():
+    with pytest.raises(ConfigError, match="one name"):
+        list(scalars(record(), ["North", "North"]))
 
 
 def test_names_of_others_are_refused():
