@@ -5,6 +5,7 @@ take the same sharing decisions and to reach the same numbers within its planned
 """
 
 from securefair.algorithms.algorithm import Algorithm, run
+from securefair.algorithms.apfl import Apfl
 from securefair.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.cycle import Cycle
@@ -20,6 +21,8 @@ from securefair.algorithms.gossip_sgd import GossipSgd
 from securefair.algorithms.knn_per import KnnPer
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.algorithms.pacfl import Pacfl
+from securefair.algorithms.per_fedavg import PerFedAvg
+from securefair.algorithms.pfedgraph import PFedGraph
 from securefair.algorithms.population import Population
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.schedule import StepDecay
@@ -28,6 +31,7 @@ from securefair.algorithms.vpdl import Vpdl
 
 __all__ = [
     "Algorithm",
+    "Apfl",
     "Cohort",
     "Cycle",
     "CycleGossip",
@@ -42,7 +46,9 @@ __all__ = [
     "KnnPer",
     "LogitsRelease",
     "NetworkPopulation",
+    "PFedGraph",
     "Pacfl",
+    "PerFedAvg",
     "Population",
     "ProjectionRelease",
     "Release",

@@ -168,7 +168,7 @@ def clustered(distances: Matrix, threshold: float, linkage: str) -> tuple[int, .
 
 
 def _leading(columns: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Orthonormal left singular vectors (d, p) of a matrix, as many as it spans, at most so many."""
+    """Orthonormal left singular vectors (d, p) of a matrix: what it spans, at most so many."""
     left, values, _ = np.linalg.svd(columns, full_matrices=False)
     spanned = int((values > values.max(initial=0.0) * 1e-9).sum())
     return left[:, : min(most, spanned)]

@@ -281,7 +281,7 @@ def _train_together(
             gradient = torch.cat([piece.reshape(active, -1) for piece in pieces], dim=1)
             if proximal is not None:
                 gradient += proximal.mu * (parameters[:active] - proximal.anchor[who[:active]])
-            norms[:active] += _step(
+            norms[:active] += sgd_step(
                 parameters[:active], momentum[:active], gradient, optimizer, frozen
             )
     return Learners(torch.cat([parameters, statistics], dim=1), momentum), norms.isfinite()
@@ -364,14 +364,20 @@ def _losses(logits: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
     return (each.view(weights.shape) * weights).sum(dim=1)
 
 
-def _step(
+def sgd_step(
     parameters: Tensor,
     momentum: Tensor,
     gradient: Tensor,
     optimizer: OptimizerConfig,
     frozen: Tensor | None,
 ) -> Tensor:
-    """torch's SGD with clipping, on all rows in place; the norms of their gradients."""
+    """torch's SGD with clipping, on all rows in place; the norms (A,) of their gradients.
+
+    Args:
+        parameters, momentum: (A, P), changed in place.
+        gradient: (A, P), changed too.
+        frozen: (P,) bool, parameters that stay as they are.
+    """
     norms: Tensor = gradient.norm(dim=1)
     if optimizer.clip_norm is not None:  # as clip_grad_norm_ does
         gradient *= (optimizer.clip_norm / (norms + 1e-6)).clamp(max=1.0)[:, None]
