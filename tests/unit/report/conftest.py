@@ -1,5 +1,6 @@
 """Made-up but plausible records of a run, so that reports have something to show."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,13 +163,13 @@ def _traffic(algorithm, names, exchanges):
         for a, b in pairs
         for message, size in (("hello", 412), ("keys", 1_180_000), ("features", BYTES["features"]))
     ]
+    asked, answers = _of_pairs(exchanges)
     for student, teacher in pairs:
-        mine = [e for e in exchanges if (e.student, e.teacher) == (student, teacher)]
-        answered = sum(e.answered for e in mine)
+        answered = answers[student, teacher]
         for sender, receiver, message, number in (
-            (student, teacher, "query", len(mine)),
+            (student, teacher, "query", asked[student, teacher]),
             (teacher, student, "answer", answered),
-            (teacher, student, "decline", len(mine) - answered),
+            (teacher, student, "decline", asked[student, teacher] - answered),
         ):
             rows.append(
                 TrafficRow(
@@ -183,13 +184,18 @@ def _traffic(algorithm, names, exchanges):
     return rows
 
 
+def _of_pairs(exchanges):
+    """How often each (student, teacher) asked and was answered."""
+    asked = Counter((e.student, e.teacher) for e in exchanges)
+    return asked, Counter((e.student, e.teacher) for e in exchanges if e.answered)
+
+
 def _ledger(algorithm, names, exchanges):
     rows = []
+    _, given = _of_pairs(exchanges)
     for k, teacher in enumerate(names):
         for i, student in enumerate(names):
-            answers = sum(
-                e.answered for e in exchanges if (e.student, e.teacher) == (student, teacher)
-            )
+            answers = given[student, teacher]
             if i != k and exchanges:
                 rows.append(
                     LedgerRow(
