@@ -45,7 +45,7 @@ def task_of(name: ReferenceName) -> CnnTask:
     images = rng.uniform(-1, 1, (IMAGES, *shape)).astype(np.float32)
     inputs = images.astype(np.float64)
     network = balanced_network(fold(reference_network(name, seed=0).eval()), inputs)
-    wish = network_wish(network, inputs, classes=classes, largest=1.0)
+    wish = network_wish(network, inputs, classes=classes, largest=1.0, weight_bits=11)
     plan = plan_exchange(msgspec.structs.replace(wish, samples=IMAGES))
     return CnnTask(name, network, plan, images, network.clear(inputs).argmax(axis=1))
 

@@ -31,7 +31,7 @@ def task():
     inputs = images.astype(np.float64)
     network = balanced_network(network, inputs)
     wish = msgspec.structs.replace(
-        network_wish(network, inputs, classes=3, largest=1.0), samples=len(images)
+        network_wish(network, inputs, classes=3, largest=1.0, weight_bits=11), samples=len(images)
     )
     labels = network.clear(inputs[:40]).argmax(axis=1)
     return CnnTask("mnist", network, plan_exchange(wish), images, labels)
