@@ -12,7 +12,7 @@ from pathlib import Path
 
 from securefair.algorithms import EarlyStopping, Population, Standalone
 from securefair.algorithms.network_population import NetworkPopulation
-from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.planner import plan_exchange
 from securefair.circuit.wish import HeadBounds, MapPromise, Wish
 from securefair.collaboration import Collaboration, DisclosureLimits
 from securefair.compilation import promises_by_shape
@@ -235,13 +235,6 @@ def check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
                 expected=error.expected,
                 hint=error.hint,
             ) from error
-
-
-def plan_of(config: RunConfig) -> ExchangePlan:
-    """The plan of the participant with the most samples, on the first seed."""
-    seed = config.run.seeds[0]
-    data = load_participants(config, seed)
-    return plan_exchange(collaboration_of(config, data, algorithm="cycle", seed=seed).wish)
 
 
 def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:

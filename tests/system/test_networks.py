@@ -9,9 +9,15 @@ import pytest
 from rich.console import Console
 
 from securefair import compilation
+from securefair.circuit.planner import plan_exchange
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
-from securefair.experiment import check_plans, load_participants, plan_of, run_experiment
+from securefair.experiment import (
+    check_plans,
+    collaboration_of,
+    load_participants,
+    run_experiment,
+)
 from securefair.model.networks import TrainingRecipe
 from securefair.report.progress import PlainProgress
 
@@ -42,11 +48,16 @@ def outcomes(request):
     ]
 
 
+def wish_of(asked):
+    data = load_participants(asked, seed=0)
+    return collaboration_of(asked, data, algorithm="cycle", seed=0).wish
+
+
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
     encrypted, clear = outcomes
     assert not encrypted.problems
     assert encrypted.result.encryption.answers == 2 * 6
-    plan = plan_of(config(distillation__release=encrypted.result.encryption.release))
+    plan = plan_exchange(wish_of(config(distillation__release=encrypted.result.encryption.release)))
     assert 0 < encrypted.result.encryption.max_abs_error <= plan.error_bound
     for found, expected in zip(encrypted.rounds, clear.rounds, strict=True):
         assert found.answered == expected.answered
@@ -105,9 +116,9 @@ def test_everyone_gains_in_the_example():
 
 def test_all_weights_of_a_network_are_private_and_its_shape_is_agreed():
     asked = config()
-    plan = plan_of(asked)
-    assert [promise.outputs for promise in plan.wish.network] == [6 * 64, 10]
-    assert plan.wish.network[0].summed == 4
+    network = wish_of(asked).network
+    assert [promise.outputs for promise in network] == [6 * 64, 10]
+    assert network[0].summed == 4
 
 
 def test_images_of_another_size_are_refused_before_anything_runs():

@@ -1,13 +1,11 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.planner import plan_exchange
 from securefair.config import demo_config, load_config, override, parse_config
 from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.experiment import (
     collaboration_of,
     load_participants,
-    plan_of,
     run_experiment,
     versions,
     write_outcome,
@@ -129,9 +127,8 @@ class TestCollaboration:
         assert collaboration_of(config, data, algorithm="cycle", seed=0).wish.hidden == 7
 
     def test_the_plan_is_that_of_the_largest_participant(self):
-        plan = plan_of(small())
-        assert plan.wish.samples == 202
-        assert plan is plan_exchange(plan.wish)
+        data = load_participants(small(), seed=0)
+        assert collaboration_of(small(), data, algorithm="cycle", seed=0).wish.samples == 202
 
 
 class TestRun:

@@ -98,21 +98,6 @@ class Gathering:
                 expected=fault.expected,
             ) from fault
 
-    def without(self, lost: Iterable[str]) -> Gathering:
-        """The next attempt, without these senders.
-
-        Raises:
-            LocalProtocolError: fewer than two would be left.
-        """
-        left = tuple(name for name in self.senders if name not in set(lost))
-        return Gathering(
-            session=self.session,
-            round=self.round,
-            attempt=self.attempt + 1,
-            receiver=self.receiver,
-            senders=left,
-        )
-
     @property
     def digest(self) -> bytes:
         """32 bytes that differ if anything of the gathering does."""

@@ -47,14 +47,6 @@ def test_senders_come_in_any_order(gathering_of):
     assert Gathering.of(SESSION, 0, "r", ["c", "a", "b"]) == gathering_of()
 
 
-def test_the_next_attempt_lacks_the_lost_senders(gathering_of):
-    gathering = gathering_of()
-    second = gathering.without(["b"])
-    assert second == gathering_of(("a", "c"), attempt=1)
-    with pytest.raises(LocalProtocolError, match="at least two"):
-        second.without(["a"])
-
-
 def test_everything_about_a_gathering_changes_its_digest(gathering_of):
     others = [
         gathering_of(),

@@ -181,22 +181,6 @@ def read_plaintext(body: bytes, ring_degree: int) -> Residues:
         return values.reshape(-1, ring_degree)
 
 
-def read_relinearization_key(body: bytes) -> Residues:
-    """Residues (digits, 2, limbs with the special prime, N) of the key for s^2."""
-    with _parsing("a relinearisation key"):
-        powers, digits = struct.unpack_from("<QQ", body, _PARMS_ID_BYTES)
-        if powers != 1:
-            raise EncryptionError("a relinearisation key for s^2 alone is expected", found=powers)
-        offset = _PARMS_ID_BYTES + 2 * _COUNT.size
-        keys = []
-        for _ in range(digits):
-            offset += _HEADER.size  # each digit is a public key, wrapped on its own
-            _, _, polys, n, limbs, _, _ = _CIPHERTEXT.unpack_from(body, offset)
-            values, offset = _values(body, offset + _CIPHERTEXT.size)
-            keys.append(values.reshape(polys, limbs, n))
-        return np.stack(keys)
-
-
 def seeded_key_bytes(shape: tuple[int, int, int]) -> int:
     """Length of the body of a seeded key for s^2, (digits, limbs, N), headers generously."""
     digits, limbs, n = shape

@@ -12,7 +12,6 @@ from securefair.ckks.backends import get_backend, kernels, seal_keys, wire
 from securefair.ckks.backends.seal_bytes import (
     GENERATOR_BYTES,
     SEED_BYTES,
-    read_relinearization_key,
     unwrap,
     wrap,
     write_ciphertext,
@@ -128,7 +127,7 @@ def test_tampered_relinearisation_keys_raise_encryption_errors_only(keys, seed, 
         return
 
 
-def test_a_seeded_key_expands_to_what_seal_makes_of_it(keys):
+def test_a_seeded_key_expands_to_what_seal_makes_of_it(keys, read_relinearization_key):
     first, seeds = seal_keys.seeded_relinearization_key(CONTEXT, keys[1].relinearization)
     basis = kernels.Basis(PARAMS.ring_degree, (*PARAMS.primes, PARAMS.special_prime))
     ours = kernels.receive(first, seeds, basis, torch.device("cpu"))
