@@ -18,6 +18,7 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.coordinates import largest
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.updates import update_of, with_statistics
 from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
 
@@ -31,8 +32,8 @@ class CfflState:
     seed: int
     round: int
     learners: Learners
-    server: Tensor  # (V,), w_g: the model the server rates sparse uploads with
-    copies: Tensor  # (N, V), w_j as the server knows it, for rating full uploads
+    server: Tensor  # (P,), w_g: the model the server rates sparse uploads with
+    copies: Tensor  # (N, P), w_j as the server knows it, for rating full uploads
     reputation: Tensor  # (N,), sums to 1 over those present
     present: Tensor  # (N,) bool, R
 
@@ -82,7 +83,7 @@ class Cffl:
     def init(self, population: Cohort, seed: int) -> CfflState:
         """One initialisation for all; trained alone first, if asked for."""
         learners = population.start(seed, common=True)
-        server = learners.vectors[0].clone()
+        server = population.stacked.parts(learners.vectors)[0][0].clone()
         if self.pretraining_epochs:
             learners = population.train(
                 learners, epochs=self.pretraining_epochs, seed=seed, clock=PRETRAINING_CLOCK
@@ -93,14 +94,17 @@ class Cffl:
             round=0,
             learners=learners,
             server=server,
-            copies=learners.vectors,
+            copies=population.stacked.parts(learners.vectors)[0],
             reputation=torch.full((count,), 1 / count, dtype=torch.float64),
             present=torch.ones(count, dtype=torch.bool),
         )
 
     def round(self, state: CfflState, population: Cohort) -> tuple[CfflState, RoundRecord]:
-        """One communication round; those who were isolated only train."""
-        before, present = state.learners.vectors, state.present
+        """One communication round; those who were isolated only train.
+
+        With an upload come running statistics, whole: without them the server could not rate it.
+        """
+        stacked, start, present = population.stacked, state.learners.vectors, state.present
         trained = population.train(
             state.learners,
             epochs=self.local_epochs,
@@ -108,29 +112,31 @@ class Cffl:
             clock=state.round,
             optimizer=at_round(self.schedule, population.optimizer, state.round),
         )
-        update = (trained.vectors - before).clamp(-self.clip, self.clip)
+        update = update_of(stacked, start, trained.vectors).clamp(-self.clip, self.clip)
         honest = torch.stack([largest(row, self._uploaded(population)) for row in update])
         upload = population.sent(honest, round=state.round, seed=state.seed)  # dw_j^S
         share, scale = self._weights(population, present)
-        aggregate = (share[:, None].to(upload.dtype) * upload).sum(dim=0)  # dw_g
+        aggregate = (share[:, None].to(upload) * upload).sum(dim=0)  # dw_g
 
         # The server rates each upload by what it makes of a model the server knows.
         base = state.copies if self.upload_rate == 1 else state.server.expand_as(upload)
-        accuracy = population.scores_on_all(base + upload).accuracy
+        rated = with_statistics(stacked, base + upload, trained.vectors)
+        accuracy = population.scores_on_all(rated).accuracy.cpu()
         reputation, still = self._rate(state.reputation, accuracy, present)
 
         # w_j + dw_j + dw_g^j - the own part of dw_g^j
-        after = before + update
+        parameters = stacked.parts(start)[0] + update
         standing = reputation / reputation.max()
         for j in still.nonzero()[:, 0].tolist():
             # Products such as 0.1 * 10 must not lose a coordinate to rounding.
             earned = float(standing[j]) * float(scale[j]) * len(aggregate)
             reward = largest(aggregate, round(earned))
-            own = share[j].to(upload.dtype) * upload[j]
+            own = share[j].to(upload) * upload[j]
             if self.own_part == "allocated":
                 own = torch.where(reward != 0, own, 0)
-            after[j] += reward - own
-        count = len(population.names)
+            parameters[j] += reward - own
+        after = with_statistics(stacked, parameters, trained.vectors)
+        count, measured = len(population.names), stacked.length - stacked.trained
         links = still[:, None] & still[None, :] & ~torch.eye(count, dtype=torch.bool)
         record = population.record(
             self.name,
@@ -138,7 +144,9 @@ class Cffl:
             after,
             links=links,
             reputation=reputation.expand(count, count),  # everyone's, as the server holds it
-            numbers_sent=[self._uploaded(population) if p else 0 for p in present.tolist()],
+            numbers_sent=[
+                self._uploaded(population) + measured if p else 0 for p in present.tolist()
+            ],
             present=still.tolist(),
         )
         return CfflState(
@@ -152,7 +160,7 @@ class Cffl:
         ), record
 
     def _uploaded(self, population: Cohort) -> int:
-        return math.ceil(self.upload_rate * population.stacked.length)
+        return math.ceil(self.upload_rate * population.stacked.trained)
 
     def _weights(self, population: Cohort, present: Tensor) -> tuple[Tensor, Tensor]:
         """Of each participant: its weight in the aggregate, and its part of a full reward."""

@@ -20,6 +20,7 @@ from securefair.algorithms.gradient_rewards import (
 )
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.updates import update_of, with_statistics
 from securefair.records import RoundRecord
 
 LEAST = 1e-3  # of a reputation: nobody is ever removed
@@ -56,7 +57,7 @@ class Cgsv:
 
     def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
         """Train, upload, be rated; the model of before the training gets the reward."""
-        before = state.learners.vectors
+        stacked, start = population.stacked, state.learners.vectors
         trained = population.train(
             state.learners,
             epochs=self.local_epochs,
@@ -64,13 +65,17 @@ class Cgsv:
             clock=state.round,
             optimizer=at_round(self.schedule, population.optimizer, state.round),
         )
-        update = population.sent(trained.vectors - before, round=state.round, seed=state.seed)
+        update = population.sent(
+            update_of(stacked, start, trained.vectors), round=state.round, seed=state.seed
+        )
         update = torch.nan_to_num(self.gamma * update / update.norm(dim=1, keepdim=True))
-        aggregate = (state.reputation[:, None].to(update.dtype) * update).sum(dim=0)
+        aggregate = (state.reputation[:, None].to(update) * update).sum(dim=0)
         phi = alignment(update, aggregate)
         reputation = smoothed(state.reputation, phi, state.present, least=LEAST)
         earned = torch.tanh(self.beta * reputation)
-        after = rewarded(population, before, aggregate, earned / earned.max())
+        before = stacked.parts(start)[0]
+        parameters = rewarded(population, before, aggregate, earned / earned.max())
+        after = with_statistics(stacked, parameters, trained.vectors)
         count = len(population.names)
         record = population.record(
             self.name,
@@ -79,7 +84,7 @@ class Cgsv:
             links=links_between(state.present),
             reputation=reputation.expand(count, count),
             alignment=phi.expand(count, count),
-            numbers_sent=[population.stacked.length] * count,
+            numbers_sent=[stacked.trained] * count,
         )
         return RewardState(
             state.seed, state.round + 1, trained.moved(after), reputation, state.present

@@ -225,7 +225,9 @@ class Cohort:
         """What reaches others when participants send these values: free riders send their own.
 
         The only place where a free rider differs: every algorithm passes what leaves participants
-        (models, updates, gradients, logits) through here before anybody uses it.
+        (models, updates, gradients, logits) through here before anybody uses it. Whole models go
+        with the running statistics that the participant received: a negative variance would be
+        noticed at once.
 
         Args:
             values: (N, ...), a row for each participant; left as it is.
@@ -244,6 +246,8 @@ class Cohort:
                 idle = torch.zeros_like(values[row]) if unchanged is None else unchanged[row]
                 draw = derived_seed(seed, f"free ride {round}", name)
                 result[row] = self.free_riders[name].instead(idle, draw)
+                if idle.shape == (self.stacked.length,):
+                    result[row, self.stacked.trained :] = idle[self.stacked.trained :]
         return result
 
     def gradients(self, learners: Learners, *, temperature: float = 1.0) -> Tensor:

@@ -17,6 +17,7 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.coordinates import largest
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.updates import update_of, with_statistics
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
@@ -31,7 +32,7 @@ class DssgdState:
     seed: int
     round: int
     learners: Learners
-    server: Tensor  # (V,)
+    server: Tensor  # (P,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,30 +66,31 @@ class Dssgd:
             learners = population.train(
                 learners, epochs=self.pretraining_epochs, seed=seed, clock=PRETRAINING_CLOCK
             )
-        return DssgdState(seed, 0, learners, learners.vectors.mean(dim=0))
+        trained = population.stacked.parts(learners.vectors)[0]
+        return DssgdState(seed, 0, learners, trained.mean(dim=0))
 
     def round(self, state: DssgdState, population: Cohort) -> tuple[DssgdState, RoundRecord]:
         """Everyone's turn once; models are those that participants hold after their turns."""
-        count, length = len(population.names), population.stacked.length
-        uploaded = math.ceil(self.upload_rate * length)
+        count, stacked = len(population.names), population.stacked
+        uploaded = math.ceil(self.upload_rate * stacked.trained)
         optimizer = at_round(self.schedule, population.optimizer, state.round)
         server, vectors = state.server.clone(), state.learners.vectors.clone()
         momentum = state.learners.momentum.clone()
         turns = np.random.default_rng(derived_seed(state.seed, f"turns {state.round}", ""))
         for n in turns.permutation(count).tolist():
-            own = Learners(server[None], momentum[n : n + 1])
+            start = with_statistics(stacked, server[None], vectors[n : n + 1])
             own = population.train(
-                own,
+                Learners(start, momentum[n : n + 1]),
                 epochs=self.local_epochs,
                 seed=state.seed,
                 clock=state.round,
                 optimizer=optimizer,
                 only=[n],
             )
-            update = (own.vectors[0] - server).clamp(-self.clip, self.clip)
-            updates = torch.zeros_like(vectors)
-            updates[n] = largest(update, uploaded)
-            vectors[n] = server + update
+            update = update_of(stacked, start, own.vectors).clamp(-self.clip, self.clip)
+            updates = torch.zeros_like(stacked.parts(vectors)[0])
+            updates[n] = largest(update[0], uploaded)
+            vectors[n] = with_statistics(stacked, server + update, own.vectors)[0]
             momentum[n] = own.momentum[0]
             server += population.sent(updates, round=state.round, seed=state.seed)[n]
         record = population.record(

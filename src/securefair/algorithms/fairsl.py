@@ -133,8 +133,9 @@ class FairSl:
     ) -> Learners:
         frozen: Tensor | None = None
         if cycle > 0 and self.frozen_layers:
-            frozen = torch.zeros(population.stacked.trained, dtype=torch.bool)
-            for layer in population.stacked.layers[: self.frozen_layers]:
+            stacked = population.stacked
+            frozen = torch.zeros(stacked.trained, dtype=torch.bool, device=stacked.device)
+            for layer in stacked.layers[: self.frozen_layers]:
                 frozen[layer.start : layer.stop] = True
         rows = torch.tensor(here)
         trained = population.train(

@@ -41,8 +41,8 @@ def begin(population: Cohort, seed: int) -> RewardState:
 
 
 def alignment(updates: Tensor, aggregate: Tensor) -> Tensor:
-    """phi_i = cos(u_i, u_N), (N,) float64; 0 for an update of zeros."""
-    return cosine_similarity(updates.double(), aggregate.double()[None], dim=1)
+    """phi_i = cos(u_i, u_N), (N,) float64 as reputations are; 0 for an update of zeros."""
+    return cosine_similarity(updates.double(), aggregate.double()[None], dim=1).cpu()
 
 
 def smoothed(reputation: Tensor, phi: Tensor, present: Tensor, *, least: float) -> Tensor:
@@ -53,11 +53,11 @@ def smoothed(reputation: Tensor, phi: Tensor, present: Tensor, *, least: float) 
 
 
 def rewarded(population: Cohort, base: Tensor, aggregate: Tensor, quotas: Tensor) -> Tensor:
-    """Each model (N, V) plus its part of the aggregate (V,): none where the quota is 0."""
+    """Parameters (N, P) plus each one's part of the aggregate (P,): none where the quota is 0."""
     result = base.clone()
     for n, quota in enumerate(quotas.tolist()):
         if quota > 0:
-            result[n] += largest_of_each_layer(aggregate, quota, population.stacked.slots)
+            result[n] += largest_of_each_layer(aggregate, quota, population.stacked.layers)
     return result
 
 

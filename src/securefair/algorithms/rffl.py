@@ -22,6 +22,7 @@ from securefair.algorithms.gradient_rewards import (
 )
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.updates import update_of, with_statistics
 from securefair.records import RoundRecord
 
 
@@ -61,7 +62,7 @@ class Rffl:
 
     def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
         """Train, upload, be rated, and be rewarded; the removed train alone."""
-        before = state.learners.vectors
+        stacked, start = population.stacked, state.learners.vectors
         trained = population.train(
             state.learners,
             epochs=self.local_epochs,
@@ -69,11 +70,13 @@ class Rffl:
             clock=state.round,
             optimizer=at_round(self.schedule, population.optimizer, state.round),
         )
-        update = population.sent(trained.vectors - before, round=state.round, seed=state.seed)
+        update = population.sent(
+            update_of(stacked, start, trained.vectors), round=state.round, seed=state.seed
+        )
         update = update * (self.gamma / update.norm(dim=1, keepdim=True)).clamp(max=1.0)
         update = torch.nan_to_num(update)  # of length 0: 0 * inf
         weights = self._weights(state, population)
-        aggregate = (weights[:, None].to(update.dtype) * update).sum(dim=0)
+        aggregate = (weights[:, None].to(update) * update).sum(dim=0)
         phi = alignment(update, aggregate)
         reputation = smoothed(state.reputation, phi, state.present, least=0.0)
         present = state.present
@@ -81,9 +84,11 @@ class Rffl:
             present = present & (reputation >= 1 / (3 * int(present.sum())))
             reputation = torch.where(present, reputation, 0)
             reputation = reputation / reputation.sum()
-        base = trained.vectors if self.keep_local else before
-        base = torch.where(present[:, None], base, trained.vectors)
-        after = rewarded(population, base, aggregate, reputation / reputation.max())
+        before, own = stacked.parts(start)[0], stacked.parts(trained.vectors)[0]
+        restored = own if self.keep_local else before
+        base = torch.where(present[:, None].to(own.device), restored, own)
+        parameters = rewarded(population, base, aggregate, reputation / reputation.max())
+        after = with_statistics(stacked, parameters, trained.vectors)
         count = len(population.names)
         record = population.record(
             self.name,
@@ -92,7 +97,7 @@ class Rffl:
             links=links_between(present),
             reputation=reputation.expand(count, count),
             alignment=phi.expand(count, count),
-            numbers_sent=[population.stacked.length if p else 0 for p in state.present.tolist()],
+            numbers_sent=[stacked.trained if p else 0 for p in state.present.tolist()],
             present=present.tolist(),
         )
         return RewardState(
