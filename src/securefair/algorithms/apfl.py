@@ -6,7 +6,7 @@ predicts with their mixture. Local steps take both at once, from gradients at th
     vbar_i   =  alpha_i v_i + (1 - alpha_i) w_i
     w_i     <-  w_i - eta grad f_i(w_i)
     v_i     <-  v_i - eta alpha_i grad f_i(vbar_i)                          (the gradient by v_i)
-    alpha_i <-  alpha_i - eta <v_i - w_i, grad f_i(vbar_i)>                 (the gradient by alpha_i)
+    alpha_i <-  alpha_i - eta <v_i - w_i, grad f_i(vbar_i)>              (the gradient by alpha_i)
 
 and after them a server averages the w_i. alpha_i is clipped to [0, 1]. It moves at every step
 here, as the paper derives it; published code moves it once a round.

@@ -63,6 +63,8 @@ class Pacfl:
             "average", the largest ("complete") or the smallest ("single").
         by_class: p vectors of each class.
         local_epochs: of each participant in a round.
+        scored: whether records score the model that a round ends with, the cluster's ("averaged"),
+            or everyone's own before it ("trained"), as the published code does too.
         schedule: of the learning rate.
 
     Raises:
@@ -75,6 +77,7 @@ class Pacfl:
     linkage: Literal["average", "complete", "single"] = "average"
     by_class: bool = False
     local_epochs: int = 1
+    scored: Literal["averaged", "trained"] = "averaged"
     schedule: StepDecay | None = None
     name: str = "pacfl"
 
@@ -86,6 +89,7 @@ class Pacfl:
             angle=(self.angle in ANGLES, "smallest or sum"),
             linkage=(self.linkage in LINKAGES, "average, complete or single"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
+            scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
     def init(self, population: Cohort, seed: int) -> PacflState:
@@ -115,8 +119,9 @@ class Pacfl:
             done + population.stacked.length * bool(others.any())
             for done, others in zip(state.sent, links, strict=True)
         ]
+        shown = after if self.scored == "averaged" else trained
         record = population.record(
-            self.name, t, after.vectors, links=torch.from_numpy(links), numbers_sent=sent
+            self.name, t, shown.vectors, links=torch.from_numpy(links), numbers_sent=sent
         )
         return replace(state, round=t + 1, learners=after, sent=(0,) * len(own)), record
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -56,6 +57,8 @@ class PFedGraph:
         lam: lambda, how strongly local training is pulled towards similar models (the published
             code: 0.01).
         local_epochs: of each participant in a round.
+        scored: whether records score the models that a round ends with ("averaged"), or those
+            trained before ("trained"); the published code scores both and keeps the better.
         schedule: of the learning rate.
 
     Raises:
@@ -65,6 +68,7 @@ class PFedGraph:
     alpha: float = 0.8
     lam: float = 0.01
     local_epochs: int = 1
+    scored: Literal["averaged", "trained"] = "averaged"
     schedule: StepDecay | None = None
     name: str = "pfedgraph"
 
@@ -74,6 +78,7 @@ class PFedGraph:
             alpha=(0 < self.alpha < math.inf, "above 0"),
             lam=(0 <= self.lam < math.inf, "0 or more"),
             local_epochs=(self.local_epochs >= 1, "1 or more"),
+            scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
     def init(self, population: Cohort, seed: int) -> PFedGraphState:
@@ -99,7 +104,7 @@ class PFedGraph:
         record = population.record(
             self.name,
             t,
-            after.vectors,
+            after.vectors if self.scored == "averaged" else trained,
             links=(weights.cpu() > 0) & others,
             alignment=cosines,
             numbers_sent=[stacked.length] * len(weights),

@@ -83,6 +83,9 @@ def test_whose_data_lie_in_one_direction_learn_together(make_cohort):
     )
     expected = trained.vectors[[0, 2]].mean(dim=0)
     torch.testing.assert_close(state.learners.vectors[2], expected)
+    own = last(Pacfl(threshold=20.0, vectors=1, scored="trained"), cohort, 1)[1]
+    assert own.cross_entropy == cohort.scores(trained.vectors, "train").cross_entropy.tolist()
+    assert own.cross_entropy != record.cross_entropy
 
 
 def test_one_cluster_is_fedavg(make_cohort):
@@ -113,6 +116,7 @@ def test_without_any_merging_everyone_trains_alone(make_cohort):
         {"angle": "largest"},
         {"linkage": "ward"},
         {"local_epochs": 0},
+        {"scored": "best"},
     ],
 )
 def test_settings_out_of_range_are_named(settings):

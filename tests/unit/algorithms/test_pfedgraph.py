@@ -77,6 +77,13 @@ def test_a_round_averages_along_the_graph(make_cohort):
     torch.testing.assert_close(after.pull, weights @ (trained / trained.norm(dim=1, keepdim=True)))
     assert record.alignment[0][1] == pytest.approx(cosines[0, 1].item())
     assert record.answered[0] == [False, *(weights[0, 1:] > 0).tolist()]
+    assert record.cross_entropy == pytest.approx(
+        cohort.scores(weights @ trained, "train").cross_entropy.tolist()
+    )
+    _, own = PFedGraph(alpha=0.5, lam=0.3, scored="trained").round(state, cohort)
+    losses = cohort.scores(trained, "train").cross_entropy.tolist()
+    assert own.cross_entropy == pytest.approx(losses)
+    assert own.cross_entropy != record.cross_entropy
 
 
 def test_a_huge_alpha_is_fedavg(make_cohort):
@@ -106,7 +113,9 @@ def test_whose_labels_mean_the_same_average(make_cohort, make_participant):
     assert record.answered == same
 
 
-@pytest.mark.parametrize("settings", [{"alpha": 0.0}, {"lam": -1.0}, {"local_epochs": 0}])
+@pytest.mark.parametrize(
+    "settings", [{"alpha": 0.0}, {"lam": -1.0}, {"local_epochs": 0}, {"scored": "best"}]
+)
 def test_settings_out_of_range_are_named(settings):
     with pytest.raises(ConfigError) as error:
         PFedGraph(**settings)
