@@ -62,10 +62,9 @@ class Dpfl:
         alone: names of participants who train alone: others may take their models, but they take
             none (the first attack of section 4.3).
         count_self: count k among its own B_c, as the published code does.
-        scored: which of its models in a round a participant is judged by: the one it ends with
-            ("averaged", line 11 of Alg. 1), or the one it had trained before that, from the
-            average of the last round ("trained", line 8). The published code validates, keeps and
-            tests the latter.
+        scored: whether records score the models that a round ends with ("averaged", line 11 of
+            Alg. 1), or those trained before, from the last average ("trained", line 8): these the
+            published code validates, keeps and tests.
         schedule: of the learning rate.
 
     Raises:
@@ -169,9 +168,8 @@ class Dpfl:
             asked=torch.from_numpy(omega_now),
             numbers_sent=traffic.sent,
         )
-        nothing = (0,) * len(population.names)
-        state = replace(state, round=t + 1, learners=after, chosen=chosen, sent=nothing)
-        return state, record
+        none = (0,) * len(population.names)
+        return replace(state, round=t + 1, learners=after, chosen=chosen, sent=none), record
 
     def _chosen(
         self,

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from securefair.records import RoundRecord
 from securefair.reproduction import figures
-from securefair.reproduction.dpfl_methods import Method, contenders, dpfl, dpfl_experiment
+from securefair.reproduction.dpfl_methods import (
+    BASELINES,
+    Method,
+    contenders,
+    dpfl,
+    dpfl_experiment,
+)
 from securefair.reproduction.dpfl_settings import (
     ALL,
     BUDGETS,
@@ -25,7 +31,7 @@ from securefair.reproduction.dpfl_settings import (
     TWENTIETH,
     Setting,
 )
-from securefair.reproduction.dpfl_tables import FEDERATED, OURS
+from securefair.reproduction.dpfl_tables import OURS
 from securefair.reproduction.experiment import (
     Claim,
     Contender,
@@ -127,12 +133,31 @@ AVOIDED = Claim(
     words="In the last round fewer than a tenth of the honest participants' links are harmful",
     holds=lambda rows: max(row.metrics["last harmful links"] for row in rows) < 10,
 )
+MORE_SYMMETRIC = Claim(
+    words="The graph is more symmetric in the last round than initially, under every budget",
+    holds=lambda rows: all(
+        row.metrics["last symmetry"] > row.metrics["initial symmetry"] for row in rows
+    ),
+)
 DENSER_FIRST = Claim(
     words="The graph is sparser in the last round than initially",
     holds=lambda rows: all(
         row.metrics["last sparsity"] > row.metrics["initial sparsity"] for row in rows
     ),
 )
+
+
+def _spread_less(method: str, split: str) -> Claim:
+    def holds(rows: Sequence[Row]) -> bool:
+        here = [row for row in rows if row.fields["split"] == split]
+        mine = [r.metrics["variance"] for r in here if r.fields["method"] == "DPFL"]
+        theirs = [r.metrics["variance"] for r in here if r.fields["method"] == method]
+        return max(mine) < min(theirs)
+
+    return Claim(
+        words=f"Accuracy varies less by DPFL under every budget than by {method}, {split}",
+        holds=holds,
+    )
 
 
 def _random_is_worse(rows: Sequence[Row]) -> bool:
@@ -152,19 +177,26 @@ def _variances(item: str, dataset: str, *splits: str) -> Experiment:
     return dpfl_experiment(
         item,
         f"Mean accuracy against its variance over participants, {dataset}",
-        _on(*((dataset, split) for split in splits), methods=(*FEDERATED, *OURS)),
+        _on(*((dataset, split) for split in splits), methods=(*BASELINES, *OURS)),
         datasets=(dataset,),
+        claims=tuple(
+            _spread_less(method, split)
+            for split in splits
+            for method in ("Local Only", "FedAvg+FT")
+        ),
         draw=figures.plane("accuracy", "variance", "right and low"),
     )
 
 
-def _graphs(item: str, shows: str, *budgets: str) -> Experiment:
+def _graphs(
+    item: str, shows: str, *budgets: str, claims: tuple[Claim, ...] = (DENSER_FIRST,)
+) -> Experiment:
     return dpfl_experiment(
         item,
         shows,
         _on((CIFAR10, DIRICHLET), methods=[dpfl(budget) for budget in budgets]),
         metrics=graph,
-        claims=(DENSER_FIRST,),
+        claims=claims,
         draw=figures.link_maps,
         unit="percent",
     )
@@ -201,7 +233,7 @@ def _mean_accuracy(record: RoundRecord) -> float:
 
 DPFL_FIGURES = (
     _variances("Figure 1", CIFAR10, DIRICHLET, PATHOLOGICAL),
-    _graphs("Figure 2", "Who chooses whom over the rounds, CIFAR10", ALL),
+    _graphs("Figure 2", "Who chooses whom over the rounds, CIFAR10", TENTH, TWENTIETH),
     dpfl_experiment(
         "Figure 3",
         "Two fifths of the participants have permuted labels: who chooses whom",
@@ -243,5 +275,10 @@ DPFL_FIGURES = (
     _attack("Figure 12", alone=True),
     _attack("Figure 13", alone=False),
     _attack("Figure 14", alone=False, curve=True),
-    _graphs("Figure 15", "How symmetric the graph is, under three budgets", ALL, FIFTH, TENTH),
+    _graphs(
+        "Figure 15",
+        "How symmetric the graph is, under three budgets",
+        *(ALL, FIFTH, TENTH),
+        claims=(MORE_SYMMETRIC,),
+    ),
 )

@@ -1,0 +1,59 @@
+"""DPFL's claims, judged on rows made by hand, and the methods that its tables compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from securefair.reproduction.catalogue import EXPERIMENTS
+from securefair.reproduction.dpfl_methods import ABSENT, BASELINES, PRINTED_BASELINES
+from securefair.reproduction.dpfl_settings import BUDGETS
+from securefair.reproduction.experiment import Row
+
+
+def row(method: str, accuracy: float, **fields: str) -> Row:
+    metrics = {"accuracy": accuracy, "variance": 100 - accuracy}
+    found = {"method": method, "split": "dirichlet(0.1)", **fields}
+    return Row(fields=found, metrics=metrics, spread={}, paper={})
+
+
+def claim(experiment: str, rows: list[Row], *words: str) -> bool:
+    (found,) = (c for c in EXPERIMENTS[experiment].claims if all(word in c.words for word in words))
+    return found.holds(rows)
+
+
+def test_every_budget_must_be_above() -> None:
+    rows = [row("DPFL", 70 + n, budget=budget) for n, budget in enumerate(BUDGETS)]
+    of = ("above FedAvg,", "dirichlet")
+    assert claim("dpfl-table1", [*rows, row("FedAvg", 69)], *of)
+    assert not claim("dpfl-table1", [*rows, row("FedAvg", 71)], *of)
+
+
+def test_variance_must_be_below_under_every_budget() -> None:
+    rows = [row("DPFL", 70 + n, budget=budget) for n, budget in enumerate(BUDGETS)]
+    of = ("Local Only", "dirichlet")
+    assert claim("dpfl-figure1", [*rows, row("Local Only", 69)], *of)
+    assert not claim("dpfl-figure1", [*rows, row("Local Only", 70)], *of)
+
+
+@pytest.mark.parametrize(("lost", "holds"), [(1.9, True), (2.1, False)])
+def test_partial_participation_may_cost_two_points(lost: float, holds: bool) -> None:
+    rows = [row("DPFL", 70 + n, budget=budget) for n, budget in enumerate(BUDGETS)]
+    fewer = row("DPFL", 71 - lost, budget=BUDGETS[1], participation="partial")
+    assert claim("dpfl-table5", [*rows, fewer]) is holds
+
+
+def test_chosen_collaborators_are_compared_by_budget() -> None:
+    rows = [row("DPFL", 70, budget="0.2N"), row("DPFL", 69, budget="0.1N")]
+    drawn: Mapping[str, float] = {"0.2N": 69, "0.1N": 69.5}
+    random = [row("DPFL", value, budget=b, graph="random") for b, value in drawn.items()]
+    assert not claim("dpfl-figure4", [*rows, *random])
+    assert claim("dpfl-figure4", [*rows, random[0]])
+
+
+def test_methods_are_named_and_ordered_as_in_the_paper() -> None:
+    names = [method.name for method in BASELINES]
+    assert names == [name for name in PRINTED_BASELINES if name in names]
+    assert set(ABSENT) == set(PRINTED_BASELINES) - set(names)
+    assert all(name in EXPERIMENTS["dpfl-table1"].differs for name in ABSENT)
