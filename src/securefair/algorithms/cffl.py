@@ -49,10 +49,10 @@ class Cffl:
             class_j / max(class); rewards are scaled by n_j / max(n) or class_j / max(class).
         threshold: of reputation, in units of 1 / |R|; None: 1/3 by size, 1/6 by classes.
         own_part: the own upload comes back within the reward and is subtracted once, at its weight
-            in the aggregation. The paper prints another weight, n_j / max(n), by which a large
-            participant would lose a part of its own update, and subtracts it everywhere;
-            "allocated" subtracts it only where coordinates were allocated, which is the least that
-            keeps anything from counting twice.
+            in the aggregation: "allocated" only where coordinates were allocated, which is the
+            least that keeps anything from counting twice, "everywhere" at all coordinates.
+            "printed" is the paper's formula, at n_j / max(n) instead: who has most then gives its
+            own update up for the aggregate, as in federated averaging, others a part of it.
 
     Raises:
         ConfigError: a setting out of range.
@@ -66,7 +66,7 @@ class Cffl:
     schedule: StepDecay | None = EXPONENTIAL
     threshold: float | None = None
     pretraining_epochs: int = 0
-    own_part: Literal["allocated", "everywhere"] = "allocated"
+    own_part: Literal["allocated", "everywhere", "printed"] = "allocated"
     name: str = "cffl"
 
     def __post_init__(self) -> None:
@@ -124,14 +124,15 @@ class Cffl:
         accuracy = population.scores_on_all(rated).accuracy.cpu()
         reputation, still = self._rate(state.reputation, accuracy, present)
 
-        # w_j + dw_j + dw_g^j - the own part of dw_g^j
+        # w_j + dw_j + dw_g^j - the own part
         parameters = stacked.parts(start)[0] + update
         standing = reputation / reputation.max()
         for j in still.nonzero()[:, 0].tolist():
             # Products such as 0.1 * 10 must not lose a coordinate to rounding.
             earned = float(standing[j]) * float(scale[j]) * len(aggregate)
             reward = largest(aggregate, round(earned))
-            own = share[j].to(upload) * upload[j]
+            weight = scale[j] if self.own_part == "printed" else share[j]
+            own = weight.to(upload) * upload[j]
             if self.own_part == "allocated":
                 own = torch.where(reward != 0, own, 0)
             parameters[j] += reward - own

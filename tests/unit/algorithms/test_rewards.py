@@ -190,6 +190,22 @@ def test_cffl_gives_more_to_whoever_has_more() -> None:
     assert counts[1] <= math.ceil(members.stacked.length / 6)
 
 
+def test_as_printed_cffl_gives_whoever_has_most_the_aggregate_alone() -> None:
+    members = cohort([60, 10])
+    # Hardly anything but the reputation of before counts, so that the first gets all there is.
+    algorithm = Cffl(
+        local_epochs=1, clip=100.0, schedule=None, own_part="printed", alpha=1e-3, threshold=0.0
+    )
+    state = algorithm.init(members, 0)
+    state = replace(state, reputation=torch.tensor([0.9, 0.1], dtype=torch.float64))
+    after, _ = algorithm.round(state, members)
+    trained = members.train(state.learners, epochs=1, seed=0, clock=0).vectors
+    update = trained - state.learners.vectors
+    torch.testing.assert_close(
+        after.learners.vectors[0], state.learners.vectors[0] + (6 * update[0] + update[1]) / 7
+    )
+
+
 def test_dssgd_hands_the_server_model_from_turn_to_turn() -> None:
     members = cohort([20, 20, 20])
     algorithm = Dssgd(upload_rate=1.0, clip=100.0, local_epochs=1, schedule=None)
