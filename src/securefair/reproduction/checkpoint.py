@@ -41,8 +41,11 @@ def save_state(path: Path, state: object) -> None:
     temporary.replace(path)
 
 
-def load_state(path: Path) -> Any:
+def load_state(path: Path, device: str = "cpu") -> Any:
     """The state that `save_state` wrote.
+
+    Args:
+        device: for tensors that were not on the processor; others are on it again.
 
     Raises:
         DataError: the file is damaged, or of another version of the package.
@@ -50,7 +53,7 @@ def load_state(path: Path) -> Any:
     try:
         # From memory: numpy forgets to close a file that turns out to be damaged.
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            return _restore(json.loads(arrays["description"].tobytes()), dict(arrays))
+            return _restore(json.loads(arrays["description"].tobytes()), dict(arrays), device)
     except (
         OSError,
         ValueError,
@@ -73,9 +76,11 @@ def _describe(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
         return {"value": value}
     if isinstance(value, torch.Tensor | np.ndarray):
         name = f"array{len(arrays)}"
-        tensor = isinstance(value, torch.Tensor)
-        arrays[name] = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
-        return {"tensor" if tensor else "array": name}
+        if not isinstance(value, torch.Tensor):
+            arrays[name] = value
+            return {"array": name}
+        arrays[name] = value.detach().cpu().numpy()
+        return {"tensor": name} if value.device.type == "cpu" else {"tensor_on_device": name}
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_describe(item, arrays) for item in value]}
@@ -93,23 +98,28 @@ def _describe(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     raise TypeError(f"a state cannot hold {cls.__module__}.{cls.__qualname__}")
 
 
-def _restore(node: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+def _restore(node: Any, arrays: dict[str, np.ndarray[Any, Any]], device: str) -> Any:
+    def restored(inner: Any) -> Any:
+        return _restore(inner, arrays, device)
+
     match node:
         case {"value": value}:
             return value
         case {"tensor": name}:
             return torch.from_numpy(arrays[name].copy())
+        case {"tensor_on_device": name}:
+            return torch.from_numpy(arrays[name].copy()).to(device)
         case {"array": name}:
             return arrays[name]
         case {"tuple": items}:
-            return tuple(_restore(item, arrays) for item in items)
+            return tuple(restored(item) for item in items)
         case {"list": items}:
-            return [_restore(item, arrays) for item in items]
+            return [restored(item) for item in items]
         case {"pairs": pairs}:
-            return {_restore(k, arrays): _restore(v, arrays) for k, v in pairs}
+            return {restored(k): restored(v) for k, v in pairs}
         case {"class": [str(module), str(name)], "fields": fields} if module.startswith(PACKAGE):
             kind = getattr(importlib.import_module(module), name)
             if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
                 raise ValueError(f"{name} is no state")
-            return kind(**{key: _restore(value, arrays) for key, value in fields.items()})
+            return kind(**{key: restored(value) for key, value in fields.items()})
     raise ValueError("an unknown description")

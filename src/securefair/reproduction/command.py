@@ -25,6 +25,13 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder of the papers' tables as JSON (default: SECUREFAIR_PAPERS)."),
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            help="Where networks train: cpu, cuda, cuda:1 (default: cuda for --size paper where "
+            "torch has it, else cpu)."
+        ),
+    ] = None,
     runs: Annotated[
         Path | None,
         typer.Option(help="Share finished runs between experiments of one paper (default: none)."),
@@ -51,6 +58,7 @@ def reproduce(
         write_comparison,
         write_figure,
     )
+    from securefair.reproduction.device import chosen_device
     from securefair.reproduction.reference import papers_folder
     from securefair.reproduction.running import compared_rows, finished_runs
 
@@ -65,6 +73,7 @@ def reproduce(
             found=size,
             expected=", ".join(experiment.sizes) or "nothing: this is an illustration",
         )
+    where = chosen_device(device, size)
     folder = out or Path("runs") / f"{experiment.name}-{size}"
     source = data_folder(data) if size != "smoke" and experiment.needs else None
     with show_progress(Console(stderr=True)) as progress:
@@ -78,6 +87,7 @@ def reproduce(
                 resume=resume,
                 progress=progress,
                 runs=runs,
+                device=where,
             )
             rows = compared_rows(
                 experiment,

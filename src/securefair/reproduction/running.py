@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from securefair.algorithms.cohort import Cohort
 from securefair.errors import ConfigError
 from securefair.records import RoundRecord
 from securefair.report import Progress, read_json, read_json_lines, write_json, write_json_lines
@@ -25,12 +28,13 @@ from securefair.reproduction.reference import printed, printed_rows
 FINGERPRINT = "experiment.json"
 
 
-class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
+class Fingerprint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a folder of runs belongs to: results of another experiment are never mixed in."""
 
     experiment: str
     size: str
     seeds: int
+    device: str = "cpu"  # results differ in their last digits, and a state belongs to its device
 
 
 def run_experiment(
@@ -44,6 +48,7 @@ def run_experiment(
     resume: bool,
     progress: Progress,
     runs: Path | None = None,
+    device: str = "cpu",
 ) -> list[Row]:
     """All rows of the comparison; see `finished_runs` and `compared_rows`.
 
@@ -60,6 +65,7 @@ def run_experiment(
         resume=resume,
         progress=progress,
         runs=runs,
+        device=device,
     )
     return compared_rows(experiment, size, finished, seeds=seeds, data=data, papers=papers)
 
@@ -74,6 +80,7 @@ def finished_runs(
     resume: bool,
     progress: Progress,
     runs: Path | None = None,
+    device: str = "cpu",
 ) -> list[Finished]:
     """Every contender with every seed, seeds of one contender next to each other.
 
@@ -83,6 +90,7 @@ def finished_runs(
     Args:
         runs: a folder of finished runs that experiments of one paper and size share: what is there
             is not run again, what is not is put there. None: `out`/runs.
+        device: where networks are trained; what has none, such as forests, stays where it is.
 
     Raises:
         ConfigError: the folder holds another experiment, or runs although `resume` is off.
@@ -91,14 +99,16 @@ def finished_runs(
     contenders = experiment.contenders(size, data)
     if contenders and not (out / FINGERPRINT).exists():
         contenders[0].members(0)  # without its data an experiment should leave no folder behind
-    _claim_folder(out, Fingerprint(experiment=experiment.name, size=size, seeds=seeds), resume)
-    folder = out / "runs" if runs is None else runs / f"{experiment.paper}-{size}"
+    mine = Fingerprint(experiment=experiment.name, size=size, seeds=seeds, device=device)
+    _claim_folder(out, mine, resume)
+    apart = "" if device == "cpu" else f"-{device}"
+    folder = out / "runs" if runs is None else runs / f"{experiment.paper}-{size}{apart}"
     # One count for everything, so that the remaining time is that of the experiment.
     progress.start(experiment.name, seeds * sum(contender.rounds for contender in contenders))
     found: dict[tuple[int, int], list[RoundRecord]] = {}
     for index, contender in enumerate(contenders):
         for seed in range(seeds):
-            found[index, seed] = _run(contender, seed, folder, progress)
+            found[index, seed] = _run(contender, seed, folder, progress, device)
     progress.finish()
     controls = [
         next(
@@ -165,8 +175,8 @@ def _claim_folder(out: Path, mine: Fingerprint, resume: bool) -> None:
             raise ConfigError(
                 "the folder holds another experiment",
                 where=str(out),
-                found=f"{theirs.experiment}, {theirs.size}, {theirs.seeds} seeds",
-                expected=f"{mine.experiment}, {mine.size}, {mine.seeds} seeds",
+                found=f"{theirs.experiment}, {theirs.size}, {theirs.seeds} seeds, {theirs.device}",
+                expected=f"{mine.experiment}, {mine.size}, {mine.seeds} seeds, {mine.device}",
                 hint="Choose another --out",
             )
         if not resume:
@@ -178,7 +188,9 @@ def _claim_folder(out: Path, mine: Fingerprint, resume: bool) -> None:
     write_json(path, mine)
 
 
-def _run(contender: Contender, seed: int, folder: Path, progress: Progress) -> list[RoundRecord]:
+def _run(
+    contender: Contender, seed: int, folder: Path, progress: Progress, device: str
+) -> list[RoundRecord]:
     finished = folder / f"{contender.label}-s{seed}.jsonl"
     if finished.exists():
         records = read_json_lines(finished, RoundRecord)
@@ -187,10 +199,10 @@ def _run(contender: Contender, seed: int, folder: Path, progress: Progress) -> l
         return records
     state_file = finished.with_suffix(".state.npz")
     partial = finished.with_suffix(".partial.jsonl")
-    members = contender.members(seed)
+    members = _on(device, contender.members(seed))
     records = []
     if state_file.exists():
-        state = load_state(state_file)
+        state = load_state(state_file, device)
         records = read_json_lines(partial, RoundRecord)[: state.round]
     else:
         state = contender.algorithm.init(members, seed)
@@ -208,6 +220,13 @@ def _run(contender: Contender, seed: int, folder: Path, progress: Progress) -> l
     for file in (state_file, partial):
         file.unlink(missing_ok=True)
     return records
+
+
+def _on(device: str, members: Any) -> Any:
+    """The same participants, whose networks train on a device."""
+    if isinstance(members, Cohort) and members.device != device:
+        return replace(members, device=device)
+    return members
 
 
 def claims_held(experiment: Experiment, rows: Sequence[Row]) -> list[tuple[str, bool]]:

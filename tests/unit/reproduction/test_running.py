@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from securefair.algorithms.cffl import Cffl
 from securefair.errors import ConfigError, DataError
 from securefair.report import Progress
 from securefair.reproduction.comparison import compare, write_comparison
@@ -23,6 +26,7 @@ def rows_of(
     *,
     resume: bool = False,
     papers: Path | None = None,
+    device: str = "cpu",
 ) -> list[Row]:
     return run_experiment(
         experiment,
@@ -33,6 +37,7 @@ def rows_of(
         out=out,
         resume=resume,
         progress=progress,
+        device=device,
     )
 
 
@@ -50,6 +55,25 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(
     resumed = rows_of(tiny, tmp_path / "cut", silent(), resume=True)
     assert resumed == whole
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_a_run_elsewhere_goes_on_there_with_the_same_result(
+    tiny: Experiment,
+    silent: Callable[..., Progress],
+    tmp_path: Path,
+    pretended_device: torch.device,
+) -> None:
+    device = pretended_device.type
+    (*_, cffl) = tiny.contenders("smoke", None)
+    cffl = replace(cffl, rounds=2, algorithm=Cffl(local_epochs=1))
+    short = replace(tiny, contenders=lambda *_: [cffl], claims=())
+    with pytest.raises(KeyboardInterrupt):
+        rows_of(short, tmp_path / "cut", silent(stop_after=1), device=device)
+    resumed = rows_of(short, tmp_path / "cut", silent(), resume=True, device=device)
+    (expected,) = rows_of(short, tmp_path / "here", silent())
+    assert [row.metrics for row in resumed] == [pytest.approx(expected.metrics)]
+    with pytest.raises(ConfigError, match=f"1 seeds, {device}.* expected .* 1 seeds, cpu"):
+        rows_of(short, tmp_path / "cut", silent(), resume=True)
 
 
 def test_gains_and_fairness_are_over_the_control(
