@@ -49,8 +49,10 @@ class ExchangePlan:
         released: public facts of an answer, one entry a released tensor.
         error_bound: no released value of an honest run is further off what the model with integer
             weights gives, in its own unit (a logit, a coefficient, or a sum over samples). How far
-            rounding the weights moves that depends on them, and is not in it.
-        relative_error: the bound over the range that the wish declares.
+            rounding the weights moves that depends on them, and is not in it; nor is the rounding
+            of an opened value to `grid`, by up to an eighth of it.
+        relative_error: the bound over the range that the wish declares; of a projection in terms
+            of a logit, see `errors`.
     """
 
     wish: Wish
@@ -215,7 +217,11 @@ def errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
     """Bound on a released value, and relative to the range of what it is made of.
 
     Coefficients of a projection are an isometric image of the slots, so their noise is compared
-    with the logits' range slot for slot. A mean over slots sees only the used ones.
+    with the logits' range slot for slot. Of b blocks added under public random signs, a slot holds
+    a sum of b logits that grows as sqrt(b), as that of any logits that were not chosen by the
+    signs does. So the noise of a coefficient, over what one logit's spread contributes, is sqrt(b)
+    times smaller than that of one block, and not b times: b bounds the sum, and is reached by
+    logits that follow the signs only. A mean over slots sees only the used ones, under no signs.
     """
     span = 2 * wish.bounds.logit
     if wish.release == "logits":
@@ -225,7 +231,7 @@ def errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
         total = error * meta.params.slots
         return total, total / (span * wish.samples)
     isometric = math.sqrt(meta.params.ring_degree)
-    return error, error * isometric / (span * blocks)
+    return error, error * isometric / (span * math.sqrt(blocks))
 
 
 def is_masked(plan: ExchangePlan) -> bool:
