@@ -9,6 +9,9 @@ OPENFHE_PYTHON  ?= python3.10
 OPENFHE_VERSION ?= 1.6.1.0.22.4
 OPENFHE_VENV    := .venv-openfhe
 
+# Each takes one core and up to 2 GB.
+TEST_PROCESSES ?= 2
+
 .PHONY: setup test lint demo docs bench openfhe clean
 
 setup: $(STAMP)
@@ -23,8 +26,9 @@ $(STAMP): pyproject.toml $(wildcard native/*)
 	  $(BIN)/python -m pip install --quiet --editable ".[dev]"; }
 	touch $(STAMP)
 
+# Tests of one file stay in one process: they share what their fixtures have run.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -56,8 +56,10 @@ def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         *options,
     ]
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
+    # A process of pytest-xdist hands its role on by the environment, and benchmarks stay off in it.
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_XDIST")}
     return subprocess.run(
-        command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+        command, cwd=folder, env={**inherited, "PYTHONPATH": path}, capture_output=True, text=True
     )
 
 
