@@ -165,24 +165,30 @@ def _names(number: ComparedNumber) -> list[str]:
 
 
 def _bars(comparison: Comparison) -> Figure:
-    """Ours with spreads beside the paper's, one panel a metric, one pair of bars a row."""
-    metrics = list(dict.fromkeys(number.metric for number in comparison.numbers))
-    rows = max((sum(n.metric == m for n in comparison.numbers) for m in metrics), default=1)
+    """Ours with spreads beside the paper's, one panel a metric, one pair of bars a row.
+
+    Where the paper prints some of the metrics, the others are left to the table.
+    """
+    told = {number.metric for number in comparison.numbers if number.paper is not None}
+    numbers = [n for n in comparison.numbers if n.metric in told or not told]
+    metrics = list(dict.fromkeys(number.metric for number in numbers))
+    rows = max((sum(n.metric == m for n in numbers) for m in metrics), default=1)
     figure = Figure(figsize=(4.5 + 3.5 * len(metrics), 1.5 + 0.4 * rows), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1, max(len(metrics), 1), squeeze=False, sharey=True)[0]
     for panel, metric in zip(panels, metrics, strict=False):
-        numbers = [n for n in comparison.numbers if n.metric == metric]
-        places = list(range(len(numbers)))
+        own = [n for n in numbers if n.metric == metric]
+        places = list(range(len(own)))
         panel.barh(
             [place - 0.2 for place in places],
-            [n.ours for n in numbers],
-            xerr=[n.spread for n in numbers],
+            [n.ours for n in own],
+            xerr=[n.spread for n in own] if comparison.seeds > 1 else None,
             height=0.4,
             color="#0072B2",
+            ecolor="#777777",
             label="ours",
         )
-        known = [(place + 0.2, n.paper) for place, n in zip(places, numbers, strict=True)]
+        known = [(place + 0.2, n.paper) for place, n in zip(places, own, strict=True)]
         known = [(place, value) for place, value in known if value is not None]
         if known:
             panel.barh(
@@ -192,17 +198,13 @@ def _bars(comparison: Comparison) -> Figure:
                 color="#E69F00",
                 label="paper",
             )
-        labels = [
-            ", ".join(
-                f"{key} {value}" if isinstance(value, bool | int | float) else str(value)
-                for key, value in n.fields.items()
-                if value is not None
-            )
-            for n in numbers
-        ]
-        panel.set_yticks(places, labels, fontsize=7)
-        panel.set_xlabel(f"{metric} ({comparison.unit})")
-        panel.legend(fontsize=7)
+        panel.axvline(0, color="black", linewidth=0.6)
+        panel.set_yticks(places, [", ".join(_names(n)) for n in own], fontsize=7)
+        panel.margins(y=0.01)
+        panel.set_title(metric, fontsize=9)
     if metrics:
         panels[0].invert_yaxis()
+        figure.supxlabel(comparison.unit, fontsize=9)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=2, fontsize=8)
     return figure
