@@ -193,6 +193,7 @@ class Method:
             upload_rate=self.theta_u or 1.0,
             local_epochs=epochs,
             pretraining_epochs=PRETRAINING_EPOCHS if self.pretrain else 0,
+            own_part="printed",
         )
 
 
