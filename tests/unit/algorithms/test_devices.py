@@ -9,6 +9,15 @@ import pytest
 import torch
 from torch import nn
 
+from securefair.algorithms import (
+    Apfl,
+    Ditto,
+    FedRep,
+    KnnPer,
+    Pacfl,
+    PerFedAvg,
+    PFedGraph,
+)
 from securefair.algorithms.cffl import Cffl
 from securefair.algorithms.cgsv import Cgsv
 from securefair.algorithms.cycle import Cycle
@@ -68,6 +77,14 @@ ALGORITHMS = [
     Cgsv(),
     Dpfl(pretraining_epochs=1, local_epochs=1, budget=1),
     FairSl(epochs_per_cycle=(1,), frozen_layers=1),
+    Apfl(),
+    Ditto(),
+    FedRep(head_epochs=1),
+    KnnPer(weight=None),
+    Pacfl(threshold=40.0),
+    PerFedAvg(),
+    PerFedAvg(variant="hessian_free"),
+    PFedGraph(),
 ]
 
 
