@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from securefair.reproduction.cycle_data import CIFAR10, CIFAR100
 from securefair.reproduction.cycle_methods import (
     ALONE,
     CFFL,
@@ -20,7 +21,7 @@ from securefair.reproduction.cycle_methods import (
     cycle_gossip,
     gossip,
 )
-from securefair.reproduction.cycle_settings import CIFAR10, CIFAR100, CNN, RESNET, UNSTATED, Setting
+from securefair.reproduction.cycle_settings import CNN, RESNET, UNSTATED, Setting
 from securefair.reproduction.experiment import Contender, Contenders, Size
 
 SPLITS = (
@@ -41,7 +42,7 @@ DELTAS = ("homogeneous", "dirichlet(0.5)", "dirichlet(2.0)", "dirichlet(5.0)")
 
 DISTILLED = (ALONE, FEDAVG, VPDL, CYCLE)
 REWARDED = (ALONE, CFFL, RFFL, CGSV, CYCLE)
-GOSSIPING = (GOSSIP_ALONE, gossip(), cycle_gossip())
+GOSSIPING = (GOSSIP_ALONE, gossip(), *cycle_gossip())
 
 
 def shown(size: Size, splits: Sequence[str]) -> Sequence[str]:
@@ -74,7 +75,7 @@ def blocks(
             n=0,
             model=model,
             validated=validated,
-            common_start=methods[0].family == "gossip",
+            averaged=methods[0].family == "gossip",
         )
         settings = [
             replace(first, split=split, n=n)

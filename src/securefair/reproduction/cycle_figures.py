@@ -15,6 +15,7 @@ from securefair.reproduction.cycle_claims import (
     LARGE_IS_VALUED,
     MORE_THAN_REWARDED,
 )
+from securefair.reproduction.cycle_data import CIFAR10, CIFAR100
 from securefair.reproduction.cycle_divisions import (
     HUNDRED,
     LOWER,
@@ -27,7 +28,7 @@ from securefair.reproduction.cycle_divisions import (
     twenty,
 )
 from securefair.reproduction.cycle_methods import ALONE, CYCLE, contenders, cycle_experiment
-from securefair.reproduction.cycle_settings import CIFAR10, CIFAR100, DIFFERS, Scale, Setting
+from securefair.reproduction.cycle_settings import DIFFERS, Scale, Setting
 from securefair.reproduction.experiment import Contender, Contenders, Size
 
 TAUS = (0.1, 0.25, 0.4), (0.6, 0.75, 0.9)

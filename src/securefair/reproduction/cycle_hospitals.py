@@ -10,9 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from securefair.data.catalogue import load_image_set
 from securefair.data.division import divide
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS
 from securefair.reproduction import figures, measures
+from securefair.reproduction.cycle_claims import FOLLOWS_GOSSIP, GOSSIP_CLAIMS
+from securefair.reproduction.cycle_data import CENTRES, FED_ISIC, FILES, partitioner, source
 from securefair.reproduction.cycle_methods import (
     GOSSIP_ALONE,
     Method,
@@ -21,23 +24,13 @@ from securefair.reproduction.cycle_methods import (
     cycle_gossip,
     gossip,
 )
-from securefair.reproduction.cycle_settings import (
-    CENTRES,
-    FED_ISIC,
-    ISIC_DIFFERS,
-    UNSTATED,
-    Setting,
-    partitioner,
-    source,
-)
+from securefair.reproduction.cycle_settings import ISIC_DIFFERS, UNSTATED, Setting
 from securefair.reproduction.experiment import (
-    Claim,
     Contender,
     Contenders,
     Experiment,
     Finished,
     Measured,
-    Row,
     Size,
 )
 
@@ -57,7 +50,7 @@ def _hospitals(*methods: Method) -> Contenders:
             split="natural",
             n=6,
             model=UNSTATED,
-            common_start=True,
+            averaged=True,
         )
         return contenders([setting], [GOSSIP_ALONE, *methods])
 
@@ -65,30 +58,34 @@ def _hospitals(*methods: Method) -> Contenders:
 
 
 def _betas() -> tuple[Method, ...]:
-    return tuple(cycle_gossip(beta, extra=DRIVEN, unprinted={"beta": beta}) for beta in BETAS)
+    return tuple(
+        method
+        for beta in BETAS
+        for method in cycle_gossip(beta, extra=DRIVEN, unprinted={"beta": beta})
+    )
 
 
 def _samples(size: Size, data: Path | None, seed: int) -> list[Measured]:
     """How many training images of each class every centre holds."""
-    natural = size != "smoke"
-    participants = divide(
-        source(FED_ISIC, size, data),
-        None if natural else partitioner("natural", 6),
-        seed=seed,
-        test="published" if natural else "shared",
-    )
-    participants.sort(key=lambda own: -len(own.train))
+    if size == "smoke":
+        split = divide(
+            source(FED_ISIC, size, data), partitioner("natural", 6), seed=seed, test="shared"
+        )
+        held = {own.name: own.train.labels for own in split}
+    else:
+        images = load_image_set(FILES[FED_ISIC][0], data).train
+        sites = np.array(images.sites)
+        held = {str(site): images.labels[sites == site] for site in np.unique(sites)}
+    classes = max(int(labels.max()) for labels in held.values()) + 1
     return [
         Measured(
-            fields={"dataset": FED_ISIC, "participant": own.name},
+            fields={"dataset": FED_ISIC, "participant": name},
             metrics={
                 f"class {c}": float(count)
-                for c, count in enumerate(
-                    np.bincount(own.train.labels, minlength=own.train.classes)
-                )
+                for c, count in enumerate(np.bincount(labels, minlength=classes))
             },
         )
-        for own in participants
+        for name, labels in sorted(held.items(), key=lambda own: -len(own[1]))
     ]
 
 
@@ -115,44 +112,29 @@ def _no_metrics(run: Finished) -> Mapping[str, float]:
     return {}
 
 
-def _metric(rows: Sequence[Row], metric: str, topology: str) -> float:
-    return next(row.metrics[metric] for row in rows if row.fields["topology"] == topology)
-
-
-FAIRER = Claim(
-    words="CYCle's gains are spread less than Gossip-SGD's on a complete graph (CGS)",
-    holds=lambda rows: _metric(rows, "CGS", DRIVEN["topology"]) < _metric(rows, "CGS", "complete"),
-)
-FOLLOWS = Claim(
-    words="What CYCle gives follows accuracy alone more closely than what Gossip-SGD gives",
-    holds=lambda rows: (
-        _metric(rows, "pearson", DRIVEN["topology"]) > _metric(rows, "pearson", "complete")
-    ),
-)
-
 CYCLE_HOSPITALS = (
     cycle_experiment(
         "Table 4",
         "Fed-ISIC2019: CYCle against Gossip-SGD",
-        _hospitals(PLAIN, MINE),
+        _hospitals(PLAIN, *MINE),
         datasets=(FED_ISIC,),
-        claims=(FAIRER,),
+        claims=GOSSIP_CLAIMS,
         draw=figures.participant_bars,
         differs=ISIC_DIFFERS,
     ),
     cycle_experiment(
         "Table 7",
         "Fed-ISIC2019: CYCle against Gossip-SGD on three graphs",
-        _hospitals(PLAIN, *GRAPHS, MINE),
+        _hospitals(PLAIN, *GRAPHS, *MINE),
         datasets=(FED_ISIC,),
-        claims=(FAIRER,),
+        claims=GOSSIP_CLAIMS,
         draw=figures.plane("MCG", "CGS", "right and low"),
         differs=ISIC_DIFFERS,
     ),
     cycle_experiment(
         "Figure 7",
         "Fed-ISIC2019: accuracy of each centre alone and under CYCle",
-        _hospitals(MINE),
+        _hospitals(*MINE),
         metrics=measures.participants,
         datasets=(FED_ISIC,),
         draw=figures.participant_bars,
@@ -200,7 +182,7 @@ CYCLE_HOSPITALS = (
     cycle_experiment(
         "Figure 14",
         "Fed-ISIC2019: in which share of rounds each centre got each other's model",
-        _hospitals(MINE),
+        _hospitals(*MINE),
         datasets=(FED_ISIC,),
         draw=figures.sharing_maps,
         differs=ISIC_DIFFERS,
@@ -208,7 +190,7 @@ CYCLE_HOSPITALS = (
     cycle_experiment(
         "Figure 15",
         "Fed-ISIC2019: accuracy of each centre with every method",
-        _hospitals(PLAIN, *GRAPHS, MINE),
+        _hospitals(PLAIN, *GRAPHS, *MINE),
         metrics=measures.participants,
         datasets=(FED_ISIC,),
         draw=figures.participant_bars,
@@ -217,10 +199,10 @@ CYCLE_HOSPITALS = (
     cycle_experiment(
         "Figure 16",
         "Fed-ISIC2019: whether accuracies after follow those before",
-        _hospitals(PLAIN, GRAPHS[0], MINE),
+        _hospitals(PLAIN, GRAPHS[0], *MINE),
         metrics=measures.collaboration_and_correlation,
         datasets=(FED_ISIC,),
-        claims=(FOLLOWS,),
+        claims=FOLLOWS_GOSSIP,
         draw=figures.correlation_panels,
         differs=ISIC_DIFFERS,
     ),

@@ -18,14 +18,8 @@ from securefair.algorithms.cffl import Cffl
 from securefair.algorithms.cgsv import Cgsv
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.rffl import Rffl
-from securefair.reproduction.cycle_settings import (
-    CENTRES,
-    CIFAR10,
-    DIFFERS,
-    FILES,
-    Scale,
-    Setting,
-)
+from securefair.reproduction.cycle_data import CENTRES, CIFAR10, FILES
+from securefair.reproduction.cycle_settings import DIFFERS, Scale, Setting
 from securefair.reproduction.experiment import (
     Claim,
     Contender,
@@ -58,6 +52,9 @@ class Method:
     unprinted: Fields | None = None
 
 
+PRINTED_LINKS, RELATIVE_LINKS = "as printed", "relative"
+"""How often links exist in CYCle on Gossip-SGD: by their weight, or by it beside the largest."""
+
 ALONE = Method(name="Standalone", family="none", algorithm=lambda _: Standalone())
 FEDAVG = Method(
     name="FedAvg",
@@ -87,17 +84,28 @@ def gossip(topology: Any = "complete", *, extra: Fields | None = None) -> Method
 
 def cycle_gossip(
     beta: float = 15.0, *, extra: Fields | None = None, unprinted: Fields | None = None
-) -> Method:
-    """CYCle on Gossip-SGD, from a complete graph."""
-    return Method(
-        name="CYCle",
-        family="gossip",
-        algorithm=lambda scale: CycleGossip(
-            beta=beta, pretraining_epochs=scale.pretraining, schedule=scale.schedule
-        ),
-        extra=extra,
-        unprinted=unprinted,
-    )
+) -> tuple[Method, Method]:
+    """CYCle on Gossip-SGD, from a complete graph, with both rules for links.
+
+    As Alg. 3 prints it a link exists as often as its weight, which is 1 / N of rounds where all
+    are alike; the other rule takes the weight beside the largest (`CycleGossip.relative`).
+    """
+
+    def method(relative: bool, links: str) -> Method:
+        return Method(
+            name="CYCle",
+            family="gossip",
+            algorithm=lambda scale: CycleGossip(
+                beta=beta,
+                relative=relative,
+                pretraining_epochs=scale.pretraining,
+                schedule=scale.schedule,
+            ),
+            extra=extra,
+            unprinted={"links": links, **(unprinted or {})},
+        )
+
+    return method(False, PRINTED_LINKS), method(True, RELATIVE_LINKS)
 
 
 def contenders(

@@ -12,8 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from securefair.reproduction import figures, measures
+from securefair.reproduction.cycle_data import CIFAR10
 from securefair.reproduction.cycle_methods import ALONE, CYCLE, contenders, cycle_experiment
-from securefair.reproduction.cycle_settings import CIFAR10, Setting
+from securefair.reproduction.cycle_settings import Setting
 from securefair.reproduction.experiment import Claim, Contender, Contenders, Row, Size
 
 RATES = (0.0, 0.2, 0.5, 1.0)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from securefair.reproduction import figures, measures
 from securefair.reproduction.cycle_claims import (
     CLAIMS,
-    COMPARABLE_GOSSIP,
     EVERYONE_GAINS,
     EVERYONE_GAINS_SKEWED,
-    FAIRER_GOSSIP,
     FAIRER_THAN_VPDL,
-    FOLLOWS_CONTRIBUTION,
+    FOLLOWS_GOSSIP,
+    GOSSIP_CLAIMS,
     IMBALANCED_CLAIMS,
     MORE_THAN_REWARDED,
     MORE_THAN_VPDL,
 )
+from securefair.reproduction.cycle_data import CIFAR10, CIFAR100
 from securefair.reproduction.cycle_divisions import (
     HUNDRED,
     LOWER,
@@ -26,7 +26,7 @@ from securefair.reproduction.cycle_divisions import (
     twenty,
 )
 from securefair.reproduction.cycle_methods import cycle_experiment
-from securefair.reproduction.cycle_settings import CIFAR10, CIFAR100, DIFFERS
+from securefair.reproduction.cycle_settings import DIFFERS
 
 CYCLE_TABLES = (
     cycle_experiment(
@@ -47,8 +47,7 @@ CYCLE_TABLES = (
             MORE_THAN_VPDL,
             EVERYONE_GAINS,
             EVERYONE_GAINS_SKEWED,
-            FAIRER_GOSSIP,
-            COMPARABLE_GOSSIP,
+            *GOSSIP_CLAIMS,
         ),
     ),
     cycle_experiment(
@@ -62,8 +61,7 @@ CYCLE_TABLES = (
             MORE_THAN_VPDL,
             EVERYONE_GAINS,
             EVERYONE_GAINS_SKEWED,
-            FAIRER_GOSSIP,
-            COMPARABLE_GOSSIP,
+            *GOSSIP_CLAIMS,
         ),
     ),
     cycle_experiment(
@@ -96,7 +94,7 @@ CYCLE_TABLES = (
         metrics=measures.collaboration_and_correlation,
         datasets=(CIFAR10, CIFAR100),
         differs=f"CIFAR-100 at size paper only. {DIFFERS}",
-        claims=(FAIRER_GOSSIP, COMPARABLE_GOSSIP, FOLLOWS_CONTRIBUTION),
+        claims=(*GOSSIP_CLAIMS, *FOLLOWS_GOSSIP),
         draw=figures.participant_radar,
     ),
     cycle_experiment(

@@ -1,0 +1,60 @@
+"""Claims about CYCle on Gossip-SGD are judged against the best of several graphs, rule by rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from securefair.reproduction.cycle_claims import (
+    COMPARABLE_GOSSIP,
+    FAIRER_GOSSIP,
+    FOLLOWS_GOSSIP,
+    GAIN_GOSSIP,
+)
+from securefair.reproduction.cycle_methods import PRINTED_LINKS, RELATIVE_LINKS
+from securefair.reproduction.experiment import Row
+
+
+def row(method: str, mcg: float, cgs: float, pearson: float, **fields: str) -> Row:
+    return Row(
+        fields={
+            "dataset": "D",
+            "split": "natural",
+            "n": 4,
+            "model": None,
+            "family": "gossip",
+            "method": method,
+            **fields,
+        },
+        metrics={"MCG": mcg, "CGS": cgs, "pearson": pearson},
+        spread={},
+        paper={},
+    )
+
+
+ROWS = [
+    row("Gossip-SGD", 8.0, 4.0, 0.0, topology="complete"),
+    row("Gossip-SGD", 5.0, 3.0, 0.7, topology="ring"),
+    row("CYCle", -0.5, 1.0, 0.99, links=PRINTED_LINKS),
+    row("CYCle", 4.5, 3.5, 0.6, links=RELATIVE_LINKS),
+]
+
+
+@pytest.mark.parametrize(
+    ("claims", "printed", "relative"),
+    [
+        (FAIRER_GOSSIP, True, False),  # 1 < 3, but 3.5 > 3 on the ring
+        (GAIN_GOSSIP, False, True),
+        (COMPARABLE_GOSSIP, False, True),  # 4.5 > 8 / 2
+        (FOLLOWS_GOSSIP, True, False),  # 0.6 is above 0.5, but below the ring's 0.7
+    ],
+)
+def test_a_claim_has_to_hold_against_every_graph(
+    claims: tuple, printed: bool, relative: bool
+) -> None:
+    assert [claim.holds(ROWS) for claim in claims] == [printed, relative]
+
+
+def test_nothing_is_claimed_of_runs_that_are_not_there() -> None:
+    without = [row for row in ROWS if row.fields["method"] == "Gossip-SGD"]
+    for claims in (FAIRER_GOSSIP, GAIN_GOSSIP, COMPARABLE_GOSSIP, FOLLOWS_GOSSIP):
+        assert not any(claim.holds(without) for claim in claims)

@@ -1,0 +1,92 @@
+"""CYCle's names of splits and data sets become data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from securefair.data.dataset import Samples
+from securefair.data.images.dataset import Images, ImageSet, Normalisation
+from securefair.data.partition import (
+    DirichletPartitioner,
+    IidPartitioner,
+    ImbalancedPartitioner,
+    Partitioner,
+)
+from securefair.data.pool import pool_of
+from securefair.errors import ConfigError
+from securefair.reproduction import cycle_data
+from securefair.reproduction.cycle_data import (
+    BALANCED_TEST,
+    CACHE_VARIABLE,
+    FED_ISIC,
+    equal_classes,
+    partitioner,
+    source,
+)
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"),
+    [
+        ("homogeneous", IidPartitioner(participants=5)),
+        ("dirichlet(0.5)", DirichletPartitioner(participants=5, delta=0.5, min_samples=10)),
+        ("imbalanced(0.35,2)", ImbalancedPartitioner(participants=5, kappa=0.35, large=2)),
+    ],
+)
+def test_a_split_is_read_from_its_name(split: str, expected: Partitioner) -> None:
+    assert partitioner(split, 5) == expected
+
+
+@pytest.mark.parametrize("split", ["uniform", "dirichlet", "imbalanced(0.8)"])
+def test_an_unknown_split_is_refused(split: str) -> None:
+    with pytest.raises(ConfigError, match="split"):
+        partitioner(split, 5)
+
+
+def test_rare_classes_are_repeated_for_balanced_accuracy() -> None:
+    labels = np.array([0] * 900 + [1] * 30)
+    pool = pool_of(Samples(np.arange(930.0)[:, None], labels, 2))
+    balanced = equal_classes(pool)
+    assert np.bincount(balanced.labels).tolist() == [BALANCED_TEST] * 2
+    rare = balanced.samples().features[balanced.labels == 1, 0]
+    assert set(rare) == set(np.arange(900.0, 930.0))
+
+
+def test_features_of_lesions_are_computed_once_where_a_cache_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Mean:
+        name = key = "mean"
+        seen = 0
+
+        def __call__(self, pixels: np.ndarray) -> np.ndarray:
+            Mean.seen += len(pixels)
+            return pixels.mean(axis=(1, 2)).astype(np.float32)
+
+    rng = np.random.default_rng(0)
+    part = Images(
+        pixels=rng.integers(0, 256, (6, 4, 4, 3), dtype=np.uint8),
+        labels=np.array([0, 1, 0, 1, 0, 0]),
+        classes=2,
+        sites=("a", "a", "b", "b", "a", "b"),
+    )
+    lesions = ImageSet(
+        name="lesions",
+        class_names=("mole", "melanoma"),
+        train=part,
+        test=part,
+        normalisation=Normalisation(mean=(0.5,) * 3, deviation=(0.2,) * 3),
+    )
+    monkeypatch.setattr(cycle_data, "load_image_set", lambda *_: lesions)
+    monkeypatch.setitem(cycle_data.EXTRACTORS, FED_ISIC, Mean)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    computed = source(FED_ISIC, "cpu", tmp_path / "one")
+    again = source(FED_ISIC, "cpu", tmp_path / "other")
+    assert Mean.seen == 12  # six images of each part, and none the second time
+    np.testing.assert_array_equal(computed.train.samples().features, part.pixels.mean(axis=(1, 2)))
+    np.testing.assert_array_equal(again.train.samples().features, computed.train.samples().features)
+    assert computed.test is not None
+    assert np.bincount(computed.test.labels).tolist() == [BALANCED_TEST] * 2
