@@ -1,32 +1,30 @@
 """Rules for a table that has none yet, from what each participant says about its own columns.
 
 Rows stay where they are. Each participant summarises every column for itself: the smallest and
-largest number, the texts that occur, and whether a value is missing. Only these summaries meet, and
-ranges are rounded outward, so that they rarely are a patient's own value. Still, the rules then
-tell everyone something of everyone's data. Ranges and levels known beforehand (`TableSpec`) tell
-nothing.
+largest number, the texts that occur, whether a value is missing, and whether values repeat as
+little as identifiers do. Only these summaries meet, and ranges are rounded outward, so that they
+rarely are a patient's own value. Still, the rules then tell everyone something of everyone's data.
+Ranges and levels known beforehand (`TableSpec`) tell nothing.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from securefair.data.identifying import (
+    are_dates,
+    are_persons,
+    heading_identifies,
+    tell_rows_apart,
+)
 from securefair.data.rows import Row
-from securefair.data.table import Binary, Categorical, Numeric, TableSpec, Target
+from securefair.data.table import Binary, Categorical, Numeric, TableSpec, Target, code
 from securefair.errors import DataError
 
 MAX_LEVELS = 20
 """A text column with more different values is no category."""
-
-_IDENTIFIER = re.compile(
-    r"^patient$|(^|[_ .-])(id|nr|no|number|mrn|uuid|guid|name|surname|address|email|phone|ssn"
-    r"|zip|zipcode|zip[_ ]code|postcode|postal[_ ]code|plz)$",
-    re.IGNORECASE,
-)
-_DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}([T ].*)?")
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,7 @@ class ColumnSummary:
         missing: whether a value is missing.
         low, high: of the numbers; None where a text occurs, or nothing at all.
         levels: the texts that occur, sorted; of more than `MAX_LEVELS` only so many and one.
+        tells_rows_apart: see `identifying.tell_rows_apart`.
     """
 
     name: str
@@ -44,6 +43,7 @@ class ColumnSummary:
     low: float | None
     high: float | None
     levels: tuple[str, ...]
+    tells_rows_apart: bool | None
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def infer_table(
     """Rules for everyone, of what everyone says.
 
     Two numbers or texts make a binary column, other numbers a numeric one, up to `MAX_LEVELS` texts
-    a categorical one. Columns that look like identifiers or dates, never vary or are empty are left
-    out. Only their names and spelling are looked at: who uses the rules must look, too.
+    a categorical one. Columns that look like identifiers, names or dates (`identifying`), never
+    vary or are empty are left out. That is guesswork: who uses the rules must look, too.
 
     Args:
         summaries: of each participant, by name.
@@ -100,14 +100,7 @@ def infer_table(
             unused[merged.name] = column
         else:
             columns.append(column)
-    if not 2 <= len(groups) <= MAX_LEVELS:
-        raise DataError(
-            "the label does not name a few classes",
-            where=f"column {label}",
-            found=f"{'more than ' if len(groups) > MAX_LEVELS else ''}{min(len(groups), 20)}",
-            expected=f"2 to {MAX_LEVELS} classes",
-            hint="Name another column, or say in table.classes which codes make a class",
-        )
+    _check_classes(groups, label)
     if not columns:
         raise DataError(
             "no column can be used as a feature",
@@ -126,7 +119,7 @@ def infer_classes(
     """The codes of a label that occur anywhere, one class each, in order.
 
     Raises:
-        DataError: it is not a column of everyone's table.
+        DataError: it is not a column of everyone's table, or no label of a few classes.
     """
     levels: set[str] = set()
     for name, summary in summaries.items():
@@ -139,7 +132,20 @@ def infer_classes(
                 expected=label,
             )
         levels.update(own.levels)
-    return tuple((level,) for level in _in_order(sorted(levels)))
+    groups = tuple((level,) for level in _in_order(sorted(levels)))
+    _check_classes(groups, label)
+    return groups
+
+
+def _check_classes(groups: Sequence[Sequence[str]], label: str) -> None:
+    if not 2 <= len(groups) <= MAX_LEVELS:
+        raise DataError(
+            "the label does not name a few classes",
+            where=f"column {label}",
+            found=f"{'more than ' if len(groups) > MAX_LEVELS else ''}{min(len(groups), 20)}",
+            expected=f"2 to {MAX_LEVELS} classes",
+            hint="Name another column, or say in table.classes which codes make a class",
+        )
 
 
 def _summary(name: str, cells: Sequence[str], missing: Sequence[str]) -> ColumnSummary:
@@ -147,18 +153,14 @@ def _summary(name: str, cells: Sequence[str], missing: Sequence[str]) -> ColumnS
     numbers = [_number(cell) for cell in present]
     known = [number for number in numbers if number is not None]
     numeric = bool(known) and len(known) == len(present)
-    # "1", "1.0" and "01" are one level, as the rules of a table have it.
-    texts = (
-        {_plain(number) for number in known}
-        if numeric
-        else {_plain(n) if n is not None else c for c, n in zip(present, numbers, strict=True)}
-    )
+    texts = [code(cell) for cell in present]  # "1", "1.0" and "01" are one level
     return ColumnSummary(
         name=name,
         missing=len(present) < len(cells),
         low=min(known) if numeric else None,
         high=max(known) if numeric else None,
-        levels=tuple(sorted(texts))[: MAX_LEVELS + 1],
+        levels=tuple(sorted(set(texts)))[: MAX_LEVELS + 1],
+        tells_rows_apart=tell_rows_apart(texts, known if numeric else None),
     )
 
 
@@ -202,12 +204,14 @@ def _merged(parts: Sequence[ColumnSummary]) -> ColumnSummary:
     lows = [part.low for part in filled if part.low is not None]
     highs = [part.high for part in filled if part.high is not None]
     numeric = bool(filled) and len(lows) == len(filled)
+    apart = {part.tells_rows_apart for part in filled} - {None}
     return ColumnSummary(
         name=parts[0].name,
         missing=any(part.missing for part in parts),
         low=min(lows) if numeric else None,
         high=max(highs) if numeric else None,
         levels=tuple(sorted({level for part in parts for level in part.levels})),
+        tells_rows_apart=apart == {True} if apart else None,
     )
 
 
@@ -216,20 +220,26 @@ def _column(summary: ColumnSummary) -> Numeric | Binary | Categorical | str:
     name, optional = summary.name, summary.missing
     if not summary.levels:
         return "empty"
-    if _IDENTIFIER.search(name):
+    if heading_identifies(name):
         return "looks like an identifier"
-    if all(map(_DATE.fullmatch, summary.levels)):
+    if are_dates(summary.levels):
         return "looks like dates"  # they tell of persons; an age or a time span can be a feature
     if len(summary.levels) == 1:
         return "always the same"
+    if are_persons(summary.levels):
+        return "looks like names of persons"
     levels = _in_order(summary.levels)
     if len(levels) == 2:
         return Binary(name=name, no=levels[0], yes=levels[1], optional=optional)
     if summary.low is not None and summary.high is not None:
+        if summary.tells_rows_apart:
+            return "whole numbers that never repeat, as identifiers do"
         low, high = _rounded_outward(summary.low, summary.high)
         return Numeric(name=name, low=low, high=high, optional=optional)
     if len(levels) > MAX_LEVELS:
         return f"more than {MAX_LEVELS} different texts"
+    if summary.tells_rows_apart:
+        return "texts that hardly repeat, as names do"
     return Categorical(name=name, levels=tuple(levels), optional=optional)
 
 
@@ -258,7 +268,3 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _plain(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)

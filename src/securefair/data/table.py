@@ -162,7 +162,7 @@ def encode(rows: Sequence[Row], spec: TableSpec) -> Samples:
         ],
         dtype=np.float64,
     )
-    class_of = {_code(c): i for i, group in enumerate(spec.target.groups) for c in group}
+    class_of = {code(c): i for i, group in enumerate(spec.target.groups) for c in group}
     labels = np.array([_class(row, spec.target.name, class_of) for row in rows], dtype=np.int64)
     return Samples(features, labels, classes=len(spec.target.groups))
 
@@ -208,22 +208,22 @@ def _present_value(row: Row, column: Numeric | Binary | Categorical, text: str) 
         scaled = 2.0 * (value - column.low) / (column.high - column.low) - 1.0
         return [min(1.0, max(-1.0, scaled))]
     levels = (column.no, column.yes) if isinstance(column, Binary) else column.levels
-    codes = [_code(level) for level in levels]
-    if _code(text) not in codes:
+    codes = [code(level) for level in levels]
+    if code(text) not in codes:
         raise DataError(
             "unknown code",
             where=row.place(column.name),
             found=text,
             expected=", ".join(levels),
         )
-    chosen = codes.index(_code(text))
+    chosen = codes.index(code(text))
     if isinstance(column, Binary):
         return [-1.0, 1.0][chosen : chosen + 1]
     return [float(i == chosen) for i in range(len(codes))]
 
 
 def _class(row: Row, name: str, class_of: Mapping[str, int]) -> int:
-    found = class_of.get(_code(row.fields[name]))
+    found = class_of.get(code(row.fields[name]))
     if found is None:
         raise DataError(
             "not a known class",
@@ -235,17 +235,20 @@ def _class(row: Row, name: str, class_of: Mapping[str, int]) -> int:
     return found
 
 
-def _code(text: str) -> str:
-    """One spelling for a code: "3", "3.0" and "03" are the same; other text is left alone."""
+def code(text: str) -> str:
+    """One spelling for a code: "3", "3.0" and "03" are the same, "0.5" and ".50" as well; what is
+    no finite number is left alone."""
     try:
         value = float(text)
     except ValueError:
         return text
-    return str(int(value)) if value.is_integer() else text
+    if not math.isfinite(value):
+        return text
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def _check_codes(codes: Sequence[str], name: str) -> None:
-    if not codes or len({_code(code) for code in codes}) < len(codes):
+    if not codes or len({code(one) for one in codes}) < len(codes):
         raise ConfigError(
             "codes must be there and differ", where=f"column {name}", found=", ".join(codes)
         )

@@ -11,7 +11,7 @@ from securefair.cli import app
 from securefair.config import demo_config, load_config, parse_config
 
 NORTH = "".join(
-    ["age,sex,ill\n", *(f"{30 + n},{'fm'[n % 2]},{int(n % 5 > 2)}\n" for n in range(40))]
+    ["age,sex,ill\n", *(f"{30 + n % 37},{'fm'[n % 2]},{int(n % 5 > 2)}\n" for n in range(40))]
 )
 
 

@@ -18,7 +18,8 @@ from securefair.errors import DataError
 
 NORTH = ["id,age,sex,pain,note,bp,same,ill\n"]
 NORTH += [
-    f"{n},{34 + n},{'fm'[n % 2]},{'abc'[n % 3]},text {n},{120 + n}.5,1,{n % 2}\n" for n in range(30)
+    f"{n},{34 + n % 25},{'fm'[n % 2]},{'abc'[n % 3]},text {n},{120 + n}.5,1,{n % 2}\n"
+    for n in range(30)
 ]
 SOUTH = ["ill,id,sex,pain,note,bp,same,age\n", "0,1,m,d,x,NA,1,81\n", "2,2,f,a,y,90,1,\n"]
 
@@ -74,6 +75,33 @@ def test_what_names_a_person_or_a_day_is_no_feature(name, values, used):
     assert (name in found.unused) == (not used)
 
 
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        (["Ann", "Bea", "Cem", "Dan", "Eve", "Fay", "Ann"], "texts that hardly repeat"),
+        (["Smith, Ann", "Jones, Bea"] * 4, "names of persons"),
+        ([str(40_000_000 + 1_237 * n) for n in range(50)], "whole numbers that never repeat"),
+        ([str(n) for n in range(101, 121)], "whole numbers that never repeat"),
+    ],
+)
+def test_values_that_identify_are_left_out_under_any_heading(cells, why):
+    tables = {"a": cells, "b": [*cells[::-1]], "few": cells[:2]}
+    lines = {
+        name: ["note,age,ill\n", *(f'"{cell}",{n % 7},{n % 2}\n' for n, cell in enumerate(own))]
+        for name, own in tables.items()
+    }
+    found = infer_table({name: summary(own) for name, own in lines.items()}, label="ill")
+    assert [column.name for column in found.spec.columns] == ["age"]
+    assert why in found.unused["note"]
+
+
+def test_one_table_where_values_repeat_is_enough_to_take_a_column():
+    apart = ["note,ill\n", *(f"{text},{n % 2}\n" for n, text in enumerate("abcdef"))]
+    repeated = ["note,ill\n", *(f"{text},{n % 2}\n" for n, text in enumerate("abcabc"))]
+    found = infer_table({"a": summary(apart), "b": summary(repeated)}, label="ill")
+    assert [column.name for column in found.spec.columns] == ["note"]
+
+
 def test_the_rules_read_every_table_they_came_from():
     spec = inferred().spec
     for lines in (NORTH, SOUTH):
@@ -83,6 +111,12 @@ def test_the_rules_read_every_table_they_came_from():
 
 def test_given_classes_are_kept():
     assert inferred(classes=[["0"], ["1", "2"]]).spec.target.groups == (("0",), ("1", "2"))
+
+
+def test_codes_of_fractions_are_read_however_they_are_spelt():
+    lines = ["dose,ill\n", "0.50,1.50\n", ".5,2.5\n", "1.5,1.5\n"]
+    spec = infer_table({"a": summary(lines)}, label="ill").spec
+    assert encode(parse_rows(lines, "t.csv"), spec).labels.tolist() == [0, 1, 0]
 
 
 def test_a_summary_holds_no_more_than_it_says():
@@ -148,3 +182,13 @@ def test_classes_alone_are_everyones_codes_by_size():
     lines = ["ill\n", "10\n", "9.0\n", "x\n"]
     summaries = {"a": summary(lines), "b": summary(["ill\n", "09\n"])}
     assert infer_classes(summaries, "ill") == (("9",), ("10",), ("x",))
+
+
+@pytest.mark.parametrize(
+    ("codes", "found"), [([str(n) for n in range(21)], "more than 20"), (["1", "1.0"], "1")]
+)
+def test_classes_that_are_none_are_refused_before_they_reach_a_configuration(codes, found):
+    lines = ["ill\n", *(f"{code}\n" for code in codes)]
+    with pytest.raises(DataError, match="does not name a few classes") as error:
+        infer_classes({"a": summary(lines)}, "ill")
+    assert error.value.found == found

@@ -1,0 +1,76 @@
+"""What in a table looks as if it named a person or a day, by headings and by values.
+
+None of it is proof, neither way: it decides what inference leaves out unless somebody asks for it,
+and who uses inferred rules must look at them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+LEAST_TEXTS = 6
+"""In fewer rows nothing can be told from texts that do not repeat."""
+
+LEAST_NUMBERS, MANY_NUMBERS = 20, 50
+"""So many whole numbers without a repetition count rows if they are as dense as rows, or identify
+them however far apart they are: measurements of so many patients repeat."""
+
+_IDENTIFIERS = re.compile(
+    r"(?:patient|subject|case|study|record|person|visit|encounter|hospital|insurance|medical|"
+    r"first|last|middle|maiden|family|full|given|user|row)?"
+    r"(?:id|nr|no|number|mrn|uuid|guid|pseudonym|initials|name|address|street|email|mail|phone|"
+    r"telephone|mobile|ssn|zip|zipcode|postcode)"
+    r"|(?:fore|sur)name|(?:vor|nach)name|anschrift|adresse|telefon|strasse|straße|plz"
+)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}([T ].*)?")
+_PERSON = re.compile(
+    r"(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau)\b\.? .+"  # with a title
+    r"|[A-ZÀ-Þ][^\W\d_]*(?:[-' ][A-ZÀ-Þ]?[^\W\d_]+)*, ?[A-ZÀ-Þ][\w.' -]*"  # Smith, John
+)
+
+
+def heading_identifies(name: str) -> bool:
+    """Whether a heading ends in a word for an identifier: patient_id, PatientID, Last name, MRN."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if not words:
+        return False
+    if words[-1].isdigit() and len(words) > 1:  # address2
+        words.pop()
+    return (
+        _IDENTIFIERS.fullmatch(words[-1]) is not None
+        or words == ["patient"]
+        or words[-2:] in (["zip", "code"], ["postal", "code"])
+    )
+
+
+def are_dates(texts: Sequence[str]) -> bool:
+    """Whether all are days, in the usual numeric spellings."""
+    return all(map(_DATE.fullmatch, texts))
+
+
+def are_persons(texts: Sequence[str]) -> bool:
+    """Whether all are spelt as names of persons: with a title, or the family name and a comma."""
+    return all(map(_PERSON.fullmatch, texts))
+
+
+def tell_rows_apart(present: Sequence[str], numbers: Sequence[float] | None) -> bool | None:
+    """Whether values of one participant repeat as little as identifiers do; None: too few to say.
+
+    Args:
+        present: its values, but for missing ones.
+        numbers: the same as numbers, None where a text is among them.
+
+    Returns:
+        Of texts: whether more than half of them are different. Of numbers: whether they are whole,
+        all different, and either as dense as a count of rows or too many for a measurement.
+    """
+    if numbers is None:
+        return None if len(present) < LEAST_TEXTS else len(set(present)) > len(present) / 2
+    if len(numbers) < LEAST_NUMBERS:
+        return None
+    if len(set(numbers)) < len(numbers) or not all(number.is_integer() for number in numbers):
+        return False
+    dense = max(numbers) - min(numbers) < 2 * len(numbers)
+    return dense or len(numbers) >= MANY_NUMBERS

@@ -1,0 +1,66 @@
+"""What looks like a person or a day, and what only seems to."""
+
+import pytest
+
+from securefair.data.identifying import (
+    are_dates,
+    are_persons,
+    heading_identifies,
+    tell_rows_apart,
+)
+
+IDENTIFIERS = """
+    id ID patient_id PatientID patientid Patient caseNo case-nr study.number MRN mrn surname
+    FirstName firstname lastname last_name Vorname nachname e-mail Phone phone2 home_zip zipcode
+    rowid user_name SSN Pseudonym Address2 Straße
+"""
+MEASUREMENTS = """
+    age in_patient covid steroid fluid paid vessels snow piano phoneme rename_count hybrid idle
+    numbers nose unknown patient_age zip_ties addressed 7 _ ?
+"""
+
+
+@pytest.mark.parametrize("name", [*IDENTIFIERS.split(), "Zip code", "postal code", "Last name"])
+def test_headings_of_identifiers(name):
+    assert heading_identifies(name)
+
+
+@pytest.mark.parametrize("name", MEASUREMENTS.split())
+def test_headings_of_measurements(name):
+    assert not heading_identifies(name)
+
+
+def test_days_and_persons_by_their_spelling():
+    assert are_dates(["2024-01-31", "1.2.24", "2024-02-01T09:00:00"])
+    assert not are_dates(["2024-01-31", "soon"])
+    assert are_persons(["Smith, John", "O'Neill, Mary", "Müller-Lüdenscheidt,Jo", "Dr. House"])
+    assert not are_persons(["Smith, John", "mild"])
+    assert not are_persons(["mild, stable", "severe, unstable"])
+    assert not are_persons(["Asymptomatic", "Typical angina", "Private insurance"])
+
+
+ROWS = [float(n) for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "apart"),
+    [
+        (ROWS[:19], None),
+        (ROWS[:20], True),  # they count rows
+        ([100.0 + n for n in reversed(ROWS[:30])], True),
+        ([1000 * n for n in ROWS[:49]], False),  # so few may be measurements
+        ([1000 * n for n in ROWS], True),
+        ([1000 * n for n in ROWS] + [0.0], False),
+        ([n + 0.5 for n in ROWS], False),
+    ],
+)
+def test_whole_numbers_that_never_repeat(numbers, apart):
+    assert tell_rows_apart([str(n) for n in numbers], numbers) is apart
+
+
+@pytest.mark.parametrize(
+    ("texts", "apart"),
+    [("abcde", None), ("abcdef", True), ("abcabc", False), ("abcdaa", True), ("abcaaa", False)],
+)
+def test_texts_that_hardly_repeat(texts, apart):
+    assert tell_rows_apart(list(texts), None) is apart
