@@ -64,9 +64,24 @@ FEDAVG = Method(
 )
 VPDL = Method(name="VPDL", family="PDL", algorithm=lambda _: Vpdl())
 CYCLE = Method(name="CYCle", family="PDL", algorithm=lambda _: Cycle())
-CFFL = Method(name="CFFL", family="FL", algorithm=lambda _: Cffl(local_epochs=1), federated=True)
-RFFL = Method(name="RFFL", family="FL", algorithm=lambda _: Rffl(), federated=True)
-CGSV = Method(name="CGSV", family="FL", algorithm=lambda _: Cgsv(), federated=True)
+CFFL = Method(
+    name="CFFL",
+    family="FL",
+    algorithm=lambda scale: Cffl(local_epochs=1, schedule=scale.rewarded_schedule),
+    federated=True,
+)
+RFFL = Method(
+    name="RFFL",
+    family="FL",
+    algorithm=lambda scale: Rffl(schedule=scale.rewarded_schedule),
+    federated=True,
+)
+CGSV = Method(
+    name="CGSV",
+    family="FL",
+    algorithm=lambda scale: Cgsv(schedule=scale.rewarded_schedule),
+    federated=True,
+)
 GOSSIP_ALONE = Method(name="Standalone", family="gossip", algorithm=lambda _: Standalone())
 
 

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
+from securefair.algorithms.cycle import Cycle
+from securefair.reproduction import cycle_settings
 from securefair.reproduction.cffl_settings import ADULT, MNIST, MNIST_CLASSES
+from securefair.reproduction.cycle_methods import CFFL, CGSV, FEDAVG, RFFL, contenders
+from securefair.reproduction.cycle_settings import CNN, FED_ISIC, LESIONS, RESNET, UNSTATED
 from securefair.reproduction.dpfl_settings import CIFAR10, CINIC10, FEMNIST, SCALES, WRITERS
 
 NAMED = os.environ.get("SECUREFAIR_PAPERS")
@@ -40,6 +44,47 @@ def test_dpfl_trains_as_its_appendix_says(name: str) -> None:
     assert sgd.clip_norm is None
     assert ours.participants == (WRITERS if name == FEMNIST else printed["participants"])
     assert ours.network == ("femnist-lenet" if name == FEMNIST else "lenet")
+
+
+def test_cycle_trains_as_its_appendix_says() -> None:
+    printed, ours = setup("cycle"), cycle_settings.SCALES["paper"]
+    training = printed["training"]
+    assert ours.optimizer.learning_rate == training["learning_rate"]
+    for schedule in (ours.schedule, ours.federated_schedule, ours.rewarded_schedule):
+        assert schedule is not None
+        assert schedule.every == training["learning_rate_decay_every_rounds"]
+        assert schedule.factor == training["learning_rate_decay"]
+    assert ours.batch_size == training["batch_size"][cycle_settings.CIFAR10]
+    assert LESIONS["paper"].batch_size == training["batch_size"][FED_ISIC]
+    together = printed["decentralised"]
+    assert ours.pretraining == together["local_epochs_before_collaboration"]
+    assert ours.rounds == together["rounds"]
+    assert ours.networks == {RESNET: "resnet18", CNN: "cnn", UNSTATED: "resnet18"}
+
+
+def test_federated_methods_of_cycles_tables_take_its_rounds_and_schedule() -> None:
+    setting = cycle_settings.Setting(
+        size="paper",
+        data=Path(),
+        dataset=cycle_settings.CIFAR10,
+        split="homogeneous",
+        n=5,
+        model=CNN,
+        validated=True,
+    )
+    for contender in contenders([setting], [FEDAVG, CFFL, RFFL, CGSV]):
+        assert contender.rounds == setup("cycle")["fl"]["rounds"]
+        assert contender.algorithm.local_epochs == setup("cycle")["fl"]["local_epochs"]
+        assert contender.algorithm.schedule == cycle_settings.SCALES["paper"].federated_schedule
+
+
+def test_cycles_thresholds_are_the_printed_ones() -> None:
+    printed, rule = setup("cycle")["cycle"], Cycle().rule
+    assert (rule.tau_opt, rule.tau_max, rule.alpha) == (
+        printed["tau_opt"],
+        printed["tau_max"],
+        printed["alpha"],
+    )
 
 
 @pytest.mark.parametrize(("index", "task"), [*enumerate((MNIST, MNIST_CLASSES, ADULT))])
