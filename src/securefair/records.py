@@ -1,7 +1,8 @@
 """What a run leaves behind: the same records for reference algorithms and encrypted runs.
 
-Plain frozen structs of Python scalars, so that they serialise to JSON byte for byte alike for
-equal seeds. Matrices are indexed [student][teacher]; None on the diagonal or where nothing
+Plain frozen structs of Python scalars, so that equal records serialise to JSON byte for byte alike.
+Equal seeds give equal records in the clear; with encryption up to its error, as training amplifies
+it (docs/faq.md). Matrices are indexed [student][teacher]; None on the diagonal or where nothing
 happened (a peer that was not asked has no alignment).
 """
 

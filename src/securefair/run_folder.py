@@ -1,7 +1,8 @@
 """The files of a finished run: written whole, and read back for reports and comparisons.
 
-`metrics.json` holds what equal seeds repeat. What depends on the machine and the moment is in
-`measured.json`: seconds, and how far encryption was off with the keys that were drawn.
+`metrics.json` holds what equal seeds repeat in the clear, and with encryption as far as its error
+allows. What depends on the machine and the moment is in `measured.json`: seconds, and how far
+encryption was off with the keys that were drawn.
 """
 
 from __future__ import annotations

@@ -239,6 +239,21 @@ def test_encrypted_machines_equal_machines_with_clear(case, backend, hospitals):
     assert (difference <= close_calls).all()
 
 
+def test_two_encrypted_runs_of_a_seed_differ_by_no_more_than_is_promised(hospitals):
+    """At the default precision, where noise reaches the records: docs/faq.md says how far."""
+    case = replace(LINEAR_PUBLIC, precision=2.0**-10, rounds=1, participants=2)
+    data = hospitals(case.participants, case.samples)
+    (one, first), (two, second) = (machines(case, data, "rns") for _ in range(2))
+    assert_decisions_alike(first, second)
+    promised = 2 * logit_error(case, data) / one.collaboration.temperature
+    found, other = (numbers(records, "distillation_loss") for records in (first, second))
+    assert 0 < np.nanmax(np.abs(found - other)) <= promised
+    assert_numbers_close(first, second, promised)
+    assert one.ledger == two.ledger
+    for a, b in zip(one.traffic, two.traffic, strict=True):
+        assert a == b
+
+
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.algorithm == "cycle" and case.rounds > 2], ids=str
 )

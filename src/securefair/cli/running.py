@@ -64,7 +64,8 @@ def resume(
 
     Secret keys are never stored, so participants make new ones and send their encrypted samples
     again; measured.json counts these bytes. The results are those of a run without interruption:
-    byte for byte with backend clear, and with encryption as far as two runs of equal seeds agree.
+    byte for byte with backend clear, and with encryption as far as two runs of equal seeds agree,
+    whose noise is never the same (docs/faq.md).
 
     Example: securefair resume runs/demo
     """
