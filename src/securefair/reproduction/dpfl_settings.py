@@ -22,6 +22,7 @@ from securefair.data.labels import derangement
 from securefair.data.mislabelling import Mislabelling, mislabel
 from securefair.data.partition import (
     DirichletPartitioner,
+    IidPartitioner,
     NaturalIdPartitioner,
     Partitioner,
     PathologicalPartitioner,
@@ -36,6 +37,7 @@ from securefair.reproduction.experiment import Size
 
 CIFAR10, CINIC10, FEMNIST = "CIFAR10", "CINIC10", "FEMNIST"
 DIRICHLET, PATHOLOGICAL, NATURAL = "dirichlet(0.1)", "patho(3)", "natural"
+EVEN = "homogeneous"  # where labels alone set two groups apart: section 4.3 names no division
 FILES: Mapping[str, tuple[str, str]] = {
     CIFAR10: ("cifar10", "cifar10.npz"),
     CINIC10: ("cinic10", "CINIC-10"),
@@ -202,6 +204,8 @@ def _partitioner(setting: Setting, data_set: DataSet) -> Partitioner:
     count = setting.scale.participants
     if setting.split == DIRICHLET:
         return DirichletPartitioner(participants=count, delta=0.1, min_samples=20)
+    if setting.split == EVEN:
+        return IidPartitioner(participants=count)
     if setting.split == PATHOLOGICAL or data_set.train.sites is None:
         return PathologicalPartitioner(participants=count, classes_each=3, min_samples=20)
     if setting.split == NATURAL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +58,25 @@ def test_methods_are_named_and_ordered_as_in_the_paper() -> None:
     assert names == [name for name in PRINTED_BASELINES if name in names]
     assert set(ABSENT) == set(PRINTED_BASELINES) - set(names)
     assert all(name in EXPERIMENTS["dpfl-table1"].differs for name in ABSENT)
+
+
+@pytest.mark.parametrize(("share", "holds"), [(9.9, True), (10.0, False)])
+def test_harmful_links_are_judged_by_division(share: float, holds: bool) -> None:
+    def with_links(split: str, links: float) -> Row:
+        fields = {"method": "DPFL", "split": split}
+        return Row(fields=fields, metrics={"last harmful links": links}, spread={}, paper={})
+
+    rows = [with_links("dirichlet(0.1)", 50), with_links("homogeneous", share)]
+    assert claim("dpfl-figure3", rows, "homogeneous") is holds
+    assert not claim("dpfl-figure3", rows, "dirichlet")
+
+
+def test_permuted_labels_are_the_only_difference_where_data_are_even() -> None:
+    settings = [
+        (contender.fields["split"], contender.control)
+        for contender in EXPERIMENTS["dpfl-figure3"].contenders("cpu", Path())
+    ]
+    one = [
+        (split, control) for split in ("dirichlet(0.1)", "homogeneous") for control in (True, False)
+    ]
+    assert sorted(settings, key=str) == sorted([*one, one[1], one[3]], key=str)
