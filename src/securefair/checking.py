@@ -8,19 +8,19 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from securefair.averaging.contributions import KEY_BYTES
-from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.collaboration import Collaboration
-from securefair.config import RunConfig
-from securefair.config.sections import GOSSIP
-from securefair.data import ParticipantData
-from securefair.experiment import (
+from securefair.agreements import (
     agreement_of,
     check_plans,
     collaboration_of,
     limits_of,
     load_participants,
 )
+from securefair.averaging.contributions import KEY_BYTES
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.collaboration import Collaboration
+from securefair.config import RunConfig
+from securefair.config.sections import GOSSIP
+from securefair.data import ParticipantData
 from securefair.gossip.agreement import GossipAgreement
 from securefair.model.building import build_model
 from securefair.own_data import resolve, table_spec

@@ -8,15 +8,12 @@ missing rules takes from each is told in `data.inference` and stands in the reso
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from securefair.config import (
     BinaryColumn,
@@ -45,7 +42,8 @@ from securefair.data import (
     samples_of,
     summarise,
 )
-from securefair.errors import ConfigError, DataError, SecureFairError
+from securefair.errors import ConfigError, DataError
+from securefair.own_code import accepted, imported, user_code
 
 
 @dataclass(frozen=True)
@@ -212,10 +210,10 @@ def _rows(path: Path) -> list[Row]:
 
 def _from_function(config: RunConfig, seed: int) -> list[ParticipantData]:
     entry = config.data.entry or ""
-    load = _imported(entry, config.data.module_folder)
+    load = imported(entry, config.data.module_folder)
     offered = {"seed": seed, "test_fraction": config.data.test_fraction}
-    with _user_code(entry):
-        given = load(**_accepted(load, offered))
+    with user_code(entry):
+        given = load(**accepted(load, offered))
     if not isinstance(given, Mapping) or len(given) < 2:
         raise DataError(
             "the function must return at least two participants by name",
@@ -280,7 +278,7 @@ def are_two_data_sets(data: object) -> TypeGuard[tuple[object, object]]:
 def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
     """FLamby's convention: Dataset(center=k, train=True), and NUM_CLIENTS in its module."""
     entry = config.data.entry or ""
-    dataset = _imported(entry, config.data.module_folder)
+    dataset = imported(entry, config.data.module_folder)
     centers = config.data.centers
     if centers is None:
         centers = getattr(sys.modules[entry.partition(":")[0]], "NUM_CLIENTS", None)
@@ -293,7 +291,7 @@ def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
         )
     everyone = []
     for center in range(centers):
-        with _user_code(entry):
+        with user_code(entry):
             parts = tuple(dataset(center=center, train=train) for train in (True, False))
         everyone.append(
             participant_of(
@@ -339,69 +337,6 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
         )
         for own in everyone
     ]
-
-
-def _imported(entry: str, folder: Path | None) -> Callable[..., Any]:
-    module_name, _, name = entry.partition(":")
-    with _user_code(entry), _searched(folder):
-        try:
-            module = importlib.import_module(module_name)
-        except ModuleNotFoundError as error:
-            if not f"{module_name}.".startswith(f"{error.name}."):
-                raise ConfigError(
-                    f"{module_name} imports a module that is not there",
-                    where="data.entry",
-                    found=error.name,
-                    hint="Install it in the environment of securefair",
-                ) from error
-            raise ConfigError(
-                "there is no such module",
-                where="data.entry",
-                found=error.name,
-                hint=f"Put {module_name}.py into {folder or 'a folder of PYTHONPATH'}",
-            ) from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise ConfigError(
-            f"{module_name} has no function or class of this name", where="data.entry", found=name
-        )
-    result: Callable[..., Any] = found
-    return result
-
-
-@contextmanager
-def _searched(folder: Path | None) -> Iterator[None]:
-    """Look for modules in a folder first, for as long as this lasts."""
-    if folder is None:
-        yield
-        return
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
-
-
-def _accepted(function: Callable[..., Any], offered: Mapping[str, object]) -> dict[str, object]:
-    """Those of the offered arguments that a function has a name for."""
-    parameters = inspect.signature(function).parameters
-    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    return {name: value for name, value in offered.items() if anything or name in parameters}
-
-
-@contextmanager
-def _user_code(entry: str) -> Iterator[None]:
-    """Name the place in a user's own code that failed; its traceback is of no use to others."""
-    try:
-        yield
-    except SecureFairError:
-        raise
-    except Exception as error:  # whatever foreign code raises is its own fault
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise DataError(
-            f"your code failed with {type(error).__name__}: {error}",
-            where=f"{entry} ({Path(last.filename).name}, line {last.lineno})",
-        ) from error
 
 
 @contextmanager

@@ -9,15 +9,11 @@ import pytest
 from rich.console import Console
 
 from securefair import compilation
+from securefair.agreements import check_plans, collaboration_of, load_participants
 from securefair.circuit.planner import plan_exchange
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
-from securefair.experiment import (
-    check_plans,
-    collaboration_of,
-    load_participants,
-    run_experiment,
-)
+from securefair.experiment import run_experiment
 from securefair.model.networks import TrainingRecipe
 from securefair.report.progress import PlainProgress
 

@@ -2,11 +2,12 @@
 
 import pytest
 
+from securefair.agreements import agreement_of, load_participants
 from securefair.averaging.contributions import KEY_BYTES
 from securefair.checking import check_config
 from securefair.config import override, parse_config
 from securefair.errors import ConfigError, PlanError, SecureFairError
-from securefair.experiment import agreement_of, load_participants, run_experiment, write_outcome
+from securefair.experiment import run_experiment, write_outcome
 from securefair.report.facts import sender_disclosures
 from securefair.run_folder import read_run
 

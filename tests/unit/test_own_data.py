@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from securefair.agreements import load_participants
 from securefair.config import load_config, parse_config, to_toml
 from securefair.errors import ConfigError, DataError
-from securefair.experiment import load_participants
 from securefair.own_data import load_own, participant_of, resolve
 
 HEAD = '[run]\nname = "own"\nalgorithms = ["standalone"]\n[data]\nsource = "{}"\n'
@@ -254,25 +254,6 @@ class TestCode:
         message = refusal(folder, self.text(f"{module}:{name}"), (DataError, ConfigError))
         for word in words:
             assert word in message
-
-    def test_a_module_that_is_not_there(self, folder):
-        message = refusal(folder, self.text("nowhere_at_all:load"), ConfigError)
-        assert "no such module" in message
-        assert f"Put nowhere_at_all.py into {folder}" in message
-
-    def test_a_module_that_the_own_code_lacks(self, folder):
-        (folder / "needs_more.py").write_text("import not_installed_here.at_all\n")
-        message = refusal(folder, self.text("needs_more:load"), ConfigError)
-        assert "needs_more imports a module that is not there" in message
-        assert "'not_installed_here'" in message
-        assert "Put" not in message
-
-    def test_the_search_path_is_left_as_it_was(self, folder, module):
-        import sys
-
-        before = list(sys.path)
-        load_participants(config_in(folder, self.text(f"{module}:load")), seed=0)
-        assert sys.path == before
 
     @pytest.mark.parametrize(("more", "expected"), [("", 3), ("centers = 2\n", 2)])
     def test_flamby_data_sets_are_centres(self, folder, module, more, expected):

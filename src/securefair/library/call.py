@@ -8,6 +8,7 @@ from typing import Literal
 
 from torch import nn
 
+from securefair.agreements import check_plans, collaboration_of
 from securefair.callbacks import Callback
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.wish import Basis
@@ -15,7 +16,6 @@ from securefair.collaboration import DisclosureLimits
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.experiment import check_plans, collaboration_of
 from securefair.fairness import ReputationRule
 from securefair.library.controls import GivenHeads, controls
 from securefair.library.hospitals import participants

@@ -134,8 +134,8 @@ def sharing(
     from rich.console import Console
     from rich.progress import Progress
 
+    from securefair.agreements import load_participants
     from securefair.config import load_config, override
-    from securefair.experiment import load_participants
     from securefair.profiling.sharing import enough_rounds, profile_sharing
     from securefair.profiling.sharing_files import write_sharing
     from securefair.profiling.sharing_table import sharing_table

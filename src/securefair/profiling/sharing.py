@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
+from securefair.agreements import collaboration_of
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
 from securefair.collaboration import Collaboration
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.experiment import collaboration_of
 from securefair.model.training import OptimizerConfig
 from securefair.participant import ModelConfig
 from securefair.profiling.fit import linear_fit

@@ -10,9 +10,10 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import securefair as sf
+from securefair.agreements import load_participants
 from securefair.collaboration import DisclosureLimits
 from securefair.errors import ConfigError, DataError, ModelError, PlanError
-from securefair.experiment import load_participants, run_experiment
+from securefair.experiment import run_experiment
 from securefair.fairness import ReputationRule
 from securefair.library.settings import ENTRY, settings
 from securefair.model.training import OptimizerConfig

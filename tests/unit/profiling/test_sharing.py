@@ -12,11 +12,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from securefair.agreements import collaboration_of, load_participants
 from securefair.circuit.planner import plan_exchange
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.experiment import collaboration_of, load_participants
 from securefair.fairness import coin
 from securefair.profiling.fit import linear_fit
 from securefair.profiling.sharing import DECISIONS, enough_rounds, profile_sharing
