@@ -7,18 +7,28 @@ from functools import partial
 from statistics import mean
 
 from securefair.reproduction import measures
-from securefair.reproduction.cycle_methods import PRINTED_LINKS, RELATIVE_LINKS
+from securefair.reproduction.cycle_methods import PLAIN, PRINTED_LINKS, RELATIVE_LINKS, SOFTENED
 from securefair.reproduction.cycle_settings import CNN, RESNET
-from securefair.reproduction.experiment import Claim, Row
-
-MINE = {"method": "CYCle", "family": "PDL", "model": RESNET}
+from securefair.reproduction.experiment import Claim, Fields, Row
 
 
-def _everyone_gains(rows: Sequence[Row], *, skewed: bool) -> bool:
+def _mine(alignment: str) -> Fields:
+    return {"method": "CYCle", "family": "PDL", "model": RESNET, "alignment": alignment}
+
+
+def _fairer(rows: Sequence[Row], *, alignment: str, theirs: str) -> bool:
+    return measures.below(rows, "CGS", _mine(alignment), {"method": theirs})
+
+
+def _more(rows: Sequence[Row], *, alignment: str) -> bool:
+    return measures.below(rows, "MCG", {"method": "VPDL"}, _mine(alignment))
+
+
+def _everyone_gains(rows: Sequence[Row], *, alignment: str, skewed: bool) -> bool:
     found = [
         row.metrics["least gain"]
         for row in rows
-        if all(row.fields.get(key) == value for key, value in MINE.items())
+        if all(row.fields.get(key) == value for key, value in _mine(alignment).items())
         and str(row.fields["split"]).startswith("dirichlet") == skewed
     ]
     return bool(found) and min(found) > 0
@@ -29,26 +39,38 @@ def _higher(rows: Sequence[Row], metric: str, theirs: str) -> bool:
     return measures.below(rows, metric, {"method": theirs, **cnn}, {"method": "CYCle", **cnn})
 
 
-FAIRER_THAN_VPDL = Claim(
-    words="CYCle's gains are spread less than VPDL's (CGS) on every split",
-    holds=lambda rows: measures.below(rows, "CGS", MINE, {"method": "VPDL"}),
-)
-FAIRER_THAN_FEDAVG = Claim(
-    words="CYCle's gains are spread less than FedAvg's (CGS) on every split",
-    holds=lambda rows: measures.below(rows, "CGS", MINE, {"method": "FedAvg"}),
-)
-MORE_THAN_VPDL = Claim(
-    words="CYCle's mean gain (MCG) is above VPDL's on every split",
-    holds=lambda rows: measures.below(rows, "MCG", {"method": "VPDL"}, MINE),
-)
-EVERYONE_GAINS = Claim(
-    words="Every participant gains by CYCle on homogeneous and imbalanced splits",
-    holds=partial(_everyone_gains, skewed=False),
-)
-EVERYONE_GAINS_SKEWED = Claim(
-    words="Every participant gains by CYCle on Dirichlet splits",
-    holds=partial(_everyone_gains, skewed=True),
-)
+def _distilled(alignment: str) -> tuple[Claim, Claim, Claim, Claim, Claim]:
+    """With either reading of what alignment compares."""
+
+    def claim(words: str, holds: Callable[..., bool], **settings: object) -> Claim:
+        return Claim(
+            words=f"{words}; {alignment} alignment",
+            holds=partial(holds, alignment=alignment, **settings),
+        )
+
+    return (
+        claim(
+            "CYCle's gains are spread less than VPDL's (CGS) on every split", _fairer, theirs="VPDL"
+        ),
+        claim(
+            "CYCle's gains are spread less than FedAvg's (CGS) on every split",
+            _fairer,
+            theirs="FedAvg",
+        ),
+        claim("CYCle's mean gain (MCG) is above VPDL's on every split", _more),
+        claim(
+            "Every participant gains by CYCle on homogeneous and imbalanced splits",
+            _everyone_gains,
+            skewed=False,
+        ),
+        claim("Every participant gains by CYCle on Dirichlet splits", _everyone_gains, skewed=True),
+    )
+
+
+DISTILLED_CLAIMS = _distilled(SOFTENED)
+FAIRER_THAN_VPDL, _, MORE_THAN_VPDL, EVERYONE_GAINS, EVERYONE_GAINS_SKEWED = DISTILLED_CLAIMS
+IMBALANCED_CLAIMS = DISTILLED_CLAIMS[:4]
+CLAIMS = (*DISTILLED_CLAIMS, *_distilled(PLAIN))
 
 
 def _more_than(name: str) -> Claim:
@@ -65,8 +87,12 @@ def _best_of_the_plane(rows: Sequence[Row]) -> bool:
     """On the means over the ten divisions, in the networks of the distillation methods."""
     spread, gain = (
         {
-            method: mean(measures.values(rows, metric, method=method, model=RESNET).values())
-            for method in ("VPDL", "CYCle", "FedAvg")
+            method: mean(measures.values(rows, metric, **fields).values())
+            for method, fields in {
+                "CYCle": _mine(SOFTENED),
+                "VPDL": {"method": "VPDL"},
+                "FedAvg": {"method": "FedAvg"},
+            }.items()
         }
         for metric in ("CGS", "MCG")
     )
@@ -130,14 +156,21 @@ BEST_OF_THE_PLANE = Claim(
     words="On average CYCle has the smallest spread, and more gain than VPDL",
     holds=_best_of_the_plane,
 )
-LARGE_IS_VALUED = Claim(
-    words="With one large participant (0.8, 0.6), others think more of it than of each other",
-    holds=lambda rows: all(
+
+
+def _large_valued(rows: Sequence[Row], *, alignment: str) -> bool:
+    return all(
         row.metrics["of P1"] > row.metrics["of the others"]
         for row in rows
-        if str(row.fields["split"]).endswith(",1)")
-    ),
-)
+        if str(row.fields["split"]).endswith(",1)") and row.fields["alignment"] == alignment
+    )
 
-IMBALANCED_CLAIMS = (FAIRER_THAN_VPDL, FAIRER_THAN_FEDAVG, MORE_THAN_VPDL, EVERYONE_GAINS)
-CLAIMS = (*IMBALANCED_CLAIMS, EVERYONE_GAINS_SKEWED)
+
+LARGE_IS_VALUED = tuple(
+    Claim(
+        words="With one large participant (0.8, 0.6), others think more of it than of each other; "
+        f"{alignment} alignment",
+        holds=partial(_large_valued, alignment=alignment),
+    )
+    for alignment in (SOFTENED, PLAIN)
+)

@@ -12,6 +12,7 @@ from securefair.reproduction.cycle_methods import (
     CFFL,
     CGSV,
     CYCLE,
+    CYCLE_PLAIN,
     FEDAVG,
     GOSSIP_ALONE,
     RFFL,
@@ -41,6 +42,7 @@ MORE_SPLITS = (
 DELTAS = ("homogeneous", "dirichlet(0.5)", "dirichlet(2.0)", "dirichlet(5.0)")
 
 DISTILLED = (ALONE, FEDAVG, VPDL, CYCLE)
+BOTH_READINGS = (*DISTILLED, CYCLE_PLAIN)
 REWARDED = (ALONE, CFFL, RFFL, CGSV, CYCLE)
 GOSSIPING = (GOSSIP_ALONE, gossip(), *cycle_gossip())
 
@@ -101,7 +103,7 @@ def cifar_100_too(make: Callable[[str], Contenders]) -> Contenders:
     ]
 
 
-UPPER = blocks(SPLITS)
+UPPER = blocks(SPLITS, methods=BOTH_READINGS)
 LOWER = blocks(SPLITS, methods=REWARDED, model=CNN, validated=True)
 MORE = blocks(MORE_SPLITS)
 HUNDRED = blocks(SPLITS, dataset=CIFAR100)

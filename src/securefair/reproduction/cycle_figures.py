@@ -90,7 +90,7 @@ CYCLE_FIGURES = (
         _only_cycle(UPPER, SPLITS[2:]),
         metrics=measures.opinions,
         draw=figures.reputation_maps,
-        claims=(LARGE_IS_VALUED,),
+        claims=LARGE_IS_VALUED,
         unit="reputation",
     ),
     cycle_experiment(

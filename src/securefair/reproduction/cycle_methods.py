@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from securefair.algorithms import (
@@ -42,6 +42,7 @@ class Method:
         federated: without epochs alone; the rounds make up for them.
         extra: further fields of the row.
         unprinted: further fields that tell our runs apart, but not the paper's rows.
+        alignment_temperature: another than the setting's.
     """
 
     name: str
@@ -50,10 +51,16 @@ class Method:
     federated: bool = False
     extra: Fields | None = None
     unprinted: Fields | None = None
+    alignment_temperature: float | None = None
 
 
 PRINTED_LINKS, RELATIVE_LINKS = "as printed", "relative"
 """How often links exist in CYCle on Gossip-SGD: by their weight, or by it beside the largest."""
+
+SOFTENED, PLAIN = "softened", "plain"
+"""What alignment compares distillation with: the cross-entropy of logits softened by the same
+temperature, as section 4.1 words it, or the one that is trained with, as Alg. 2 has one gradient
+for both."""
 
 ALONE = Method(name="Standalone", family="none", algorithm=lambda _: Standalone())
 FEDAVG = Method(
@@ -63,7 +70,10 @@ FEDAVG = Method(
     federated=True,
 )
 VPDL = Method(name="VPDL", family="PDL", algorithm=lambda _: Vpdl())
-CYCLE = Method(name="CYCle", family="PDL", algorithm=lambda _: Cycle())
+CYCLE = Method(
+    name="CYCle", family="PDL", algorithm=lambda _: Cycle(), unprinted={"alignment": SOFTENED}
+)
+CYCLE_PLAIN = replace(CYCLE, unprinted={"alignment": PLAIN}, alignment_temperature=1.0)
 CFFL = Method(
     name="CFFL",
     family="FL",
@@ -148,7 +158,9 @@ def contenders(
             result.append(
                 Contender(
                     fields=ours,
-                    members=setting,
+                    members=setting
+                    if method.alignment_temperature is None
+                    else replace(setting, alignment_temperature=method.alignment_temperature),
                     algorithm=method.algorithm(scale),
                     rounds=scale.rounds + (scale.pretraining if method.federated else 0),
                     control=isinstance(method.algorithm(scale), Standalone),

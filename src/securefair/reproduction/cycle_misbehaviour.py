@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 from securefair.reproduction import figures, measures
 from securefair.reproduction.cycle_data import CIFAR10
-from securefair.reproduction.cycle_methods import ALONE, CYCLE, contenders, cycle_experiment
+from securefair.reproduction.cycle_methods import (
+    ALONE,
+    CYCLE,
+    CYCLE_PLAIN,
+    PLAIN,
+    SOFTENED,
+    contenders,
+    cycle_experiment,
+)
 from securefair.reproduction.cycle_settings import Setting
 from securefair.reproduction.experiment import Claim, Contender, Contenders, Row, Size
 
@@ -31,34 +40,43 @@ def _flipping(*flippers: str) -> Contenders:
         found = contenders([honest], [alone], unprinted=named)
         for rate in RATES[::3] if size == "smoke" else RATES:
             setting = replace(honest, flippers=flippers, flips=rate)
-            mine = replace(CYCLE, extra={"flip_rate": rate})
-            found += contenders([setting], [mine], unprinted=named)
+            mine = [replace(m, extra={"flip_rate": rate}) for m in (CYCLE, CYCLE_PLAIN)]
+            found += contenders([setting], mine, unprinted=named)
         return found
 
     return block
 
 
-def _at(rows: Sequence[Row], metric: str, rate: float | None) -> float:
-    return next(row.metrics[metric] for row in rows if row.fields["flip_rate"] == rate)
+def _at(rows: Sequence[Row], metric: str, rate: float | None, alignment: str) -> float:
+    return next(
+        row.metrics[metric]
+        for row in rows
+        if row.fields["flip_rate"] == rate and row.fields.get("alignment", alignment) == alignment
+    )
 
 
-def _falling(rows: Sequence[Row]) -> bool:
-    found = [_at(rows, "reputation of flippers", rate) for rate in RATES]
+def _shunned(rows: Sequence[Row], *, alignment: str) -> bool:
+    return _at(rows, "reputation of flippers", 1.0, alignment) < 0.1
+
+
+def _falling(rows: Sequence[Row], *, alignment: str) -> bool:
+    found = [_at(rows, "reputation of flippers", rate, alignment) for rate in RATES]
     return all(after < before for before, after in pairwise(found))
 
 
-CLAIMS = (
-    Claim(
-        words="Whoever flips all labels ends with a reputation below 0.1 among the honest",
-        holds=lambda rows: _at(rows, "reputation of flippers", 1.0) < 0.1,
-    ),
-    Claim(words="A flipper's reputation falls with its flip rate", holds=_falling),
-    Claim(
-        words="Honest participants do better than alone at every flip rate",
-        holds=lambda rows: all(
-            _at(rows, "honest_average", rate) > _at(rows, "honest_average", None) for rate in RATES
-        ),
-    ),
+def _harmless(rows: Sequence[Row], *, alignment: str) -> bool:
+    alone = _at(rows, "honest_average", None, alignment)
+    return all(_at(rows, "honest_average", rate, alignment) > alone for rate in RATES)
+
+
+CLAIMS = tuple(
+    Claim(words=f"{words}; {alignment} alignment", holds=partial(holds, alignment=alignment))
+    for words, holds in (
+        ("Whoever flips all labels ends with a reputation below 0.1 among the honest", _shunned),
+        ("A flipper's reputation falls with its flip rate", _falling),
+        ("Honest participants do better than alone at every flip rate", _harmless),
+    )
+    for alignment in (SOFTENED, PLAIN)
 )
 
 CYCLE_MISBEHAVIOUR = (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 from securefair.reproduction.cycle_data import CIFAR10, FED_ISIC
 from securefair.reproduction.cycle_methods import (
     ALONE,
     CYCLE,
+    CYCLE_PLAIN,
     FEDAVG,
     GOSSIP_ALONE,
     contenders,
@@ -47,3 +49,14 @@ def test_both_rules_for_links_are_told_apart_but_compared_with_one_row() -> None
     assert printed.label != relative.label
     assert printed.printed_as == relative.printed_as
     assert [c.algorithm.relative for c in (printed, relative)] == [False, True]
+
+
+def test_both_readings_of_alignment_differ_in_nothing_else() -> None:
+    setting = Setting(size="smoke", data=None, dataset=CIFAR10, split="homogeneous", n=5)
+    softened, plain = contenders([setting], (CYCLE, CYCLE_PLAIN))
+    one, other = softened.members(0), plain.members(0)
+    assert (one.alignment_temperature, other.alignment_temperature) == (one.temperature, 1.0)
+    apart = [f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name)]
+    assert apart == ["alignment_temperature"]
+    assert softened.printed_as == plain.printed_as
+    assert softened.label != plain.label
