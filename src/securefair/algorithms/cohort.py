@@ -307,9 +307,14 @@ class Cohort:
         return result
 
     def scores_on_all(self, vectors: Tensor, part: Part = "validation") -> Scores:
-        """Any K networks (K, V) on the samples of all participants together."""
-        samples = self.samples(part)
-        return _scored(all_logits(self.stacked, vectors, samples.features), samples.labels)
+        """Any K networks (K, V) on the samples of all participants together.
+
+        Where all hold the very same samples, as of a server's validation set, these count once.
+        """
+        samples, held = self.samples(part), [getattr(p, part) for p in self.participants]
+        rows = samples.rows(0) if all(own is held[0] for own in held) else slice(None)
+        logits = all_logits(self.stacked, vectors, samples.features[rows])
+        return _scored(logits, samples.labels[rows])
 
     def record(
         self,

@@ -206,6 +206,20 @@ def test_as_printed_cffl_gives_whoever_has_most_the_aggregate_alone() -> None:
     )
 
 
+def test_samples_that_all_hold_count_once_in_a_score_on_all() -> None:
+    members = cohort([20, 30, 40])
+    vectors = members.start(0, common=False).vectors
+    counts = members.scores_on_all(vectors).accuracy * (3 * 40)
+    torch.testing.assert_close(counts, counts.round())
+    held = blobs(7, 3)
+    shared = replace(
+        members, participants=tuple(replace(p, validation=held) for p in members.participants)
+    )
+    torch.testing.assert_close(
+        shared.scores_on_all(vectors).accuracy, shared.scores_at(vectors, 0).accuracy
+    )
+
+
 def test_dssgd_hands_the_server_model_from_turn_to_turn() -> None:
     members = cohort([20, 20, 20])
     algorithm = Dssgd(upload_rate=1.0, clip=100.0, local_epochs=1, schedule=None)
