@@ -6,11 +6,10 @@ then products of small matrices with a (N, V) array.
 
 Networks compute in one of two forms, with equal results up to rounding:
 
-- "batched": one vectorised forward and backward pass of several (`torch.func`). Best for many small
-  operations: fully connected networks, and small networks with convolutions.
-- "rows": one network after the other. Convolutions of several networks at once become grouped
-  convolutions, which on processors are up to twice as slow, and large networks fill a GPU on their
-  own.
+- "batched": one forward and backward pass of several: layer by layer where all layers are known
+  (`stacked_layers`), else as `torch.func` makes it of the network's code.
+- "rows": one network after the other. Large networks fill a GPU on their own, and convolutions that
+  `torch.func` has put together are up to twice as slow on processors.
 
 On a processor either form trains on as many cores at once as torch may use, each with a part of the
 networks: small operations gain nothing from being divided themselves.
@@ -27,11 +26,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from securefair.errors import ModelError
+from securefair.model.stacked_layers import LayerSequence
 
 Build = Callable[[torch.Generator], nn.Module]
 """Builds one network; equal states of the generator give equal parameters."""
@@ -41,7 +42,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 LARGE = 1_000_000  # parameters from which a network fills a GPU on its own
-SMALL = 20_000  # parameters up to which grouped convolutions cost less than they save
+SMALL = 20_000  # parameters up to which torch.func's convolutions cost less than they save
+CONVOLVED = 128  # samples whose images, after a convolution, stay in a core's cache
 COUNTER = "num_batches_tracked"  # batch norm's only integer; unused while its momentum is fixed
 
 
@@ -63,7 +65,8 @@ class Stacked:
         dtype: of all vectors and features.
         device: where everything is computed and kept.
         form: how networks compute; None: rows for networks of more than `LARGE` parameters, on a
-            processor for those with convolutions and more than `SMALL`; batched for all others.
+            processor for those with convolutions, unknown layers and more than `SMALL`; batched
+            for all others.
 
     Raises:
         ModelError: the network has no parameters, a layer that draws random numbers, or running
@@ -104,15 +107,19 @@ class Stacked:
             raise ModelError("the network has nothing to train", found="0 parameters")
         self.trained = trained  # P: of a vector's V numbers, the first P are trained
         self.length = self.slots[-1].stop  # V
+        on_processor = self.device.type == "cpu"
+        last, first = torch.channels_last, torch.contiguous_format
+        self._sequence = LayerSequence.of(network, last if on_processor else first)
         convolves = any(isinstance(module, nn.Conv2d) for module in network.modules())
-        self._convolves = convolves and self.device.type == "cpu"
+        self._convolves = convolves and on_processor
         self.form: Form = form or self._best_form()
         self._layout = self._best_layout(network)
         self._shape_only = network.to("meta")
         self._local = threading.local()
 
     def _best_form(self) -> Form:
-        return "rows" if self.trained > (SMALL if self._convolves else LARGE) else "batched"
+        slow = self._convolves and self._sequence is None
+        return "rows" if self.trained > (SMALL if slow else LARGE) else "batched"
 
     def _best_layout(self, network: nn.Module) -> torch.memory_format:
         """Pooling and small convolutions with strides are faster where a pixel's channels meet."""
@@ -138,8 +145,11 @@ class Stacked:
         """
         if self.form == "rows":
             return [[row] for row in rows]
-        lanes = min(torch.get_num_threads(), len(rows)) if self.device.type == "cpu" else 1
+        lanes = self._lanes(len(rows))
         return [list(rows[lane::lanes]) for lane in range(lanes)]
+
+    def _lanes(self, count: int) -> int:
+        return min(torch.get_num_threads(), count) if self.device.type == "cpu" else 1
 
     def each(self, compute: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """The results of independent computations; give the longest first.
@@ -165,7 +175,7 @@ class Stacked:
     @property
     def chunk(self) -> int:
         """How many samples `logits` is best given at once, so that activations stay in a cache."""
-        return 256 if self._convolves else 2048
+        return CONVOLVED if self._convolves else 2048
 
     def initial(self, seeds: Sequence[int]) -> Tensor:
         """Freshly initialised networks, (N, V); equal seeds give equal rows."""
@@ -196,20 +206,21 @@ class Stacked:
             vectors: (N, V).
             features: (N, B, ...), each network its own; (B, ...) for all if `shared`.
         """
-        # Without gradients there is little to save: not enough for grouped convolutions.
-        if (self.form == "rows" or self._convolves) and len(vectors) > 1:
-            rows = range(len(vectors))
-            return torch.cat(
-                self.each(lambda n: self._logits(vectors[n : n + 1], features, n, shared), rows)
-            )
-        return self._logits(vectors, features, 0, shared)
+        lanes = self._lanes(len(vectors))
+        if self.form == "rows" or (self._convolves and self._sequence is None):
+            lanes = len(vectors)  # without gradients torch.func's convolutions save nothing
+        elif not self._convolves:
+            lanes = 1  # a few large products, which torch divides itself
 
-    def _logits(self, vectors: Tensor, features: Tensor, first: int, shared: bool) -> Tensor:
-        if not shared:
-            features = features[first : first + len(vectors)]
-        with torch.no_grad():
-            self._template.eval()
-            return self._forward(self._unpacked(*self.parts(vectors)), features, shared=shared)
+        def logits(own: Sequence[int]) -> Tensor:
+            rows = slice(own[0], own[-1] + 1)
+            with torch.no_grad():
+                self._template.eval()
+                tensors = self._unpacked(*self.parts(vectors[rows]))
+                return self._forward(tensors, features if shared else features[rows], shared=shared)
+
+        parts = np.array_split(range(len(vectors)), lanes)
+        return torch.cat(self.each(logits, [part.tolist() for part in parts]))
 
     def parts(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Vectors (N, V) as views: what is trained (N, P), and running statistics (N, V - P)."""
@@ -250,12 +261,15 @@ class Stacked:
         return self._forward(self._unpacked(trained, statistics), features, shared=False)
 
     def _forward(self, tensors: dict[str, Tensor], features: Tensor, *, shared: bool) -> Tensor:
+        single = len(next(iter(tensors.values()))) == 1
+        if self._sequence is not None and (torch.is_grad_enabled() or not single):
+            return self._sequence(tensors, features, shared=shared)
         template = self._template
 
         def one(own: dict[str, Tensor], x: Tensor) -> Any:
             return functional_call(template, own, (x,))
 
-        if len(next(iter(tensors.values()))) == 1:  # one network: no batching rules in the way
+        if single:  # no batching rules in the way
             own = {name: tensor[0] for name, tensor in tensors.items()}
             x = features if shared else features[0]
             if x.dim() == 4:

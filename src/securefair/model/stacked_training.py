@@ -266,9 +266,9 @@ def _train_together(
             active = sum(count > step for count in steps)
             leaves = stacked.leaves(parameters[:active])
         now, weight = rows[:active, step], weights[:active, step]
-        features = samples.features.index_select(0, now.flatten()).view(
-            *now.shape, *samples.features.shape[1:]
-        )
+        # Sample by sample, then participant by participant: as images lie side by side.
+        features = samples.features.index_select(0, now.t().flatten())
+        features = features.view(-1, active, *features.shape[1:]).transpose(0, 1)
         with torch.autocast(stacked.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
             logits = stacked.train_logits(leaves, statistics[:active], features)
         logits = logits.to(stacked.dtype)

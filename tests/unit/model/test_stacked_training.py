@@ -162,9 +162,17 @@ def test_one_computation_is_divided_among_cores() -> None:
     torch.testing.assert_close(found[0].vectors, found[1].vectors)
 
 
-@pytest.mark.parametrize(("name", "form"), [("mlp-64", "batched"), ("cnn", "rows")])
-def test_networks_with_many_convolutions_go_one_by_one_on_processors(name: str, form: str) -> None:
-    assert Stacked(architecture(name, (1, 28, 28), 10)).form == form
+@pytest.mark.parametrize("name", ["mlp-64", "small-cnn", "cnn"])
+def test_networks_of_known_layers_compute_together(name: str) -> None:
+    assert Stacked(architecture(name, (1, 28, 28), 10)).form == "batched"
+
+
+def test_many_convolutions_among_unknown_layers_go_one_by_one_on_processors() -> None:
+    def wide(_: torch.Generator) -> nn.Module:
+        return nn.Sequential(nn.Conv2d(1, 200, 11), nn.BatchNorm2d(200), nn.Flatten())
+
+    assert Stacked(convolving).form == "batched"
+    assert Stacked(wide).form == "rows"
 
 
 def test_a_participant_does_not_depend_on_who_else_trains() -> None:
