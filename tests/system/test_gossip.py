@@ -142,6 +142,24 @@ def test_the_reference_and_a_run_in_the_clear_are_the_same(data, changes):
     np.testing.assert_allclose(models_of(run), models, atol=TOLERANCE)
 
 
+def test_with_a_largest_share_everybody_asks_for_what_senders_grant(data, monkeypatch):
+    asked = []
+
+    def noted(plan, keys, gathering, weights):
+        asked.append(weights)
+        return ask(plan, keys, gathering, weights)
+
+    agreed = agreement_of(data, max_share=0.5, beta=15.0)
+    ask = agreed.sums.ask
+    monkeypatch.setattr(agreed.sums, "ask", noted)
+    run = start(data, agreed)
+    assert len(list(run.rounds(4))) == 4
+    assert not run.problems
+    assert run.lost == 0
+    shares = [max(weights.values()) / sum(weights.values()) for weights in asked]
+    assert max(shares) == pytest.approx(0.5)  # some were cut to it
+
+
 @pytest.mark.parametrize("averaging", ["masked", "ckks"])
 def test_private_and_clear_runs_decide_alike_and_end_within_the_planned_error(data, averaging):
     clear = start(data, agreement_of(data, averaging="clear", precision=2.0**-20))
