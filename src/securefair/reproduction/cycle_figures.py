@@ -13,7 +13,7 @@ from securefair.reproduction.cycle_claims import (
     BEST_OF_THE_PLANE,
     CLAIMS,
     LARGE_IS_VALUED,
-    MORE_THAN_REWARDED,
+    REWARDED_CLAIMS,
 )
 from securefair.reproduction.cycle_data import CIFAR10, CIFAR100
 from securefair.reproduction.cycle_divisions import (
@@ -80,7 +80,7 @@ CYCLE_FIGURES = (
         "Accuracy of each participant in the lower half of Table 1",
         LOWER,
         metrics=measures.participants_and_collaboration,
-        claims=MORE_THAN_REWARDED,
+        claims=REWARDED_CLAIMS,
         draw=figures.participant_bars,
         printed="cycle.table13",
     ),

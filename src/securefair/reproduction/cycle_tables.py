@@ -12,8 +12,8 @@ from securefair.reproduction.cycle_claims import (
     FOLLOWS_GOSSIP,
     GOSSIP_CLAIMS,
     IMBALANCED_CLAIMS,
-    MORE_THAN_REWARDED,
     MORE_THAN_VPDL,
+    REWARDED_CLAIMS,
 )
 from securefair.reproduction.cycle_data import CIFAR10, CIFAR100
 from securefair.reproduction.cycle_divisions import (
@@ -34,7 +34,7 @@ CYCLE_TABLES = (
         "Table 1",
         "Gains and their spread over five ways to divide CIFAR-10",
         together(UPPER, LOWER),
-        claims=(*CLAIMS, *MORE_THAN_REWARDED),
+        claims=(*CLAIMS, *REWARDED_CLAIMS),
         draw=figures.plane("MCG", "CGS", "right and low"),
     ),
     cycle_experiment(
