@@ -69,7 +69,7 @@ def _attacked(alone: bool) -> Contenders:
     def block(size: Size, data: Path | None) -> list[Contender]:
         settings = [
             Setting(size=size, data=data, dataset=CIFAR10, split=split, malicious=True)
-            for split in (DIRICHLET, EVEN)[: 1 if size == "smoke" else None]
+            for split in (DIRICHLET, EVEN)
         ]
         method = dpfl(
             ALL,
