@@ -70,7 +70,7 @@ class Table:
     repeats: int
 
 
-AUCTION = Table(dataset="Auction Verification", name="auction", trees=100, repeats=2)
+AUCTION = Table(dataset="Auction Verification", name="auction", trees=100, repeats=1)
 COIMBRA = Table(dataset="Breast Cancer", name="coimbra", trees=10, folds=5, repeats=20)
 MATERNAL = Table(dataset="Maternal Health", name="maternal", trees=50, repeats=4)
 STUDENTS = Table(dataset="Students' Dropout", name="students", trees=30, repeats=2)

@@ -49,7 +49,7 @@ def contenders(
             setting = Setting(task=task, size=size, data=data, ratios=ratios)
             training = setting.training
             rounds = training.epochs * len(ratios)
-            fair = FairSl(epochs_per_cycle=(training.epochs,), rate_factors=training.rate_factors)
+            fair = FairSl(epochs_per_cycle=(training.epochs,), rate_factors=setting.rate_factors)
             methods: list[tuple[str, Algorithm[Any, Any]]] = [(METHOD, fair)]
             if alone:
                 methods = [(ALONE, Standalone()), *methods, (EQUAL, FedAvg(keep_momentum=True))]

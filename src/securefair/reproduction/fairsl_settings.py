@@ -26,7 +26,7 @@ from securefair.model.training import OptimizerConfig
 from securefair.reproduction.cycle_settings import CIFAR10, CIFAR100
 from securefair.reproduction.cycle_settings import source as photographs
 from securefair.reproduction.experiment import Fields, Size
-from securefair.reproduction.fairsl_forests import SPLITS
+from securefair.reproduction.fairsl_forests import FOUR, SPLITS
 
 DIFFERS = (
     "SGD instead of Adam, no regularisation, no frozen layers; alone and in standard swarm "
@@ -49,6 +49,8 @@ class Training:
         rate_factors: of the rate in each cycle. The paper lowers rates and does not say by how
             much; the authors' code has 1, 0.5, 0.1 on CIFAR-10 and 1, 0.27, 0.1 on Reuters, for
             Adam. SGD at a tenth stands still, so that reduced sizes have milder ones.
+        paired_factors: the same where four participants are equal in pairs. Every other section is
+            then tiny (2 percent of the data): at a high rate a network forgets the others for it.
     """
 
     network: str
@@ -56,6 +58,7 @@ class Training:
     batch: int
     epochs: int
     rate_factors: tuple[float, ...]
+    paired_factors: tuple[float, ...] = (1.0, 0.1, 0.1, 0.01)
 
     @property
     def optimizer(self) -> OptimizerConfig:
@@ -193,6 +196,12 @@ class Setting:
     def training(self) -> Training:
         """Of this size."""
         return self.task.sizes[self.size]
+
+    @property
+    def rate_factors(self) -> tuple[float, ...]:
+        """Of the learning rate in each cycle."""
+        paired = self.ratios == FOUR
+        return self.training.paired_factors if paired else self.training.rate_factors
 
     @property
     def fields(self) -> Fields:
