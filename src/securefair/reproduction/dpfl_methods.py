@@ -8,11 +8,18 @@ from typing import Any
 
 from securefair.algorithms import (
     Algorithm,
+    Apfl,
+    Ditto,
     Dpfl,
     FedAvg,
     FedProx,
+    FedRep,
     FineTuned,
     GossipSgd,
+    KnnPer,
+    Pacfl,
+    PerFedAvg,
+    PFedGraph,
     Standalone,
 )
 from securefair.reproduction.dpfl_settings import CIFAR10, DIFFERS, FILES, PRINTED_N, Setting, peers
@@ -64,15 +71,54 @@ def _tuned(of: Callable[[Setting], FedAvg]) -> Callable[[Setting], FineTuned]:
     )
 
 
+def _apfl(setting: Setting) -> Apfl:
+    return Apfl(local_epochs=setting.scale.local_epochs)
+
+
+def _per_fedavg(setting: Setting) -> PerFedAvg:
+    """One step at this rate hardly moves a model: adapted as long as a round trains."""
+    epochs = setting.scale.local_epochs
+    return PerFedAvg(alpha=0.01, local_epochs=epochs, adaptation_epochs=epochs)
+
+
+def _ditto(setting: Setting) -> Ditto:
+    return Ditto(of=_fedavg(setting), epochs=setting.scale.local_epochs, pull=0.75)
+
+
+def _fedrep(setting: Setting) -> FedRep:
+    return FedRep(head_epochs=setting.scale.local_epochs, body_epochs=1)
+
+
+def _knn_per(setting: Setting) -> KnnPer:
+    return KnnPer(of=_fedavg(setting), neighbours=10, weight=0.5)
+
+
+def _pacfl(setting: Setting) -> Pacfl:
+    return Pacfl(threshold=1.0, local_epochs=setting.scale.local_epochs, scored="trained")
+
+
+def _pfedgraph(setting: Setting) -> PFedGraph:
+    return PFedGraph(local_epochs=setting.scale.local_epochs, scored="trained")
+
+
 # DPFL's preparation counts as two rounds of the others; alone, it is the same epochs.
 LOCAL = _plain("Local Only", lambda _: Standalone(), -2)
 FEDAVG = _plain("FedAvg", _fedavg, 0)
 FEDPROX = _plain("FedProx", _fedprox, 0)
 TUNED_FEDAVG = _plain("FedAvg+FT", _tuned(_fedavg), 1)
 TUNED_FEDPROX = _plain("FedProx+FT", _tuned(_fedprox), 1)
+PERSONALISED = (  # with what App. H.6 says of them
+    _plain("APFL", _apfl, 0),
+    _plain("PerFedAvg", _per_fedavg, 0),
+    _plain("Ditto", _ditto, 0),
+    _plain("FedRep", _fedrep, 0),
+    _plain("kNN-Per", _knn_per, 0),
+    _plain("PACFL", _pacfl, 0),
+    _plain("pFedGraph", _pfedgraph, 0),
+)
 
 # What Table 1 compares with, in its order. Entering a method here is all that a further one takes.
-BASELINES: tuple[Method, ...] = (FEDAVG, TUNED_FEDAVG, FEDPROX, TUNED_FEDPROX)
+BASELINES = (FEDAVG, TUNED_FEDAVG, FEDPROX, TUNED_FEDPROX, *PERSONALISED)
 PRINTED_BASELINES = (
     *("FedAvg", "FedAvg+FT", "FedProx", "FedProx+FT", "APFL", "PerFedAvg", "Ditto", "FedRep"),
     *("kNN-Per", "PACFL", "pFedGraph"),

@@ -78,7 +78,7 @@ class Scale:
 _SMOKE = Scale(
     images=None,
     participants=6,
-    network="logistic",
+    network="mlp-32",
     optimizer=OptimizerConfig(learning_rate=0.1),
     batch_size=None,
     pretraining=1,

@@ -10,6 +10,7 @@ from securefair.reproduction.dpfl_methods import (
     BASELINES,
     FEDAVG,
     FEDPROX,
+    PERSONALISED,
     TUNED_FEDAVG,
     Method,
     contenders,
@@ -57,7 +58,10 @@ def _everywhere(size: Size, data: Path | None) -> list[Contender]:
         divisions[2:2] = [(CINIC10, DIRICHLET), (CINIC10, PATHOLOGICAL)]
     methods = (*BASELINES, *OURS)
     if size == "smoke":
-        divisions, methods = divisions[:1], (FEDAVG, TUNED_FEDAVG, FEDPROX, *OURS[1:2])
+        divisions, methods = (
+            divisions[:1],
+            (FEDAVG, TUNED_FEDAVG, FEDPROX, *PERSONALISED, *OURS[1:2]),
+        )
     return [
         contender
         for dataset, split in divisions
@@ -137,6 +141,14 @@ def _beats(method: str, split: str) -> Claim:
     return Claim(words=f"DPFL under every budget is above {method}, {split}", holds=holds)
 
 
+def _beats_personalised(split: str) -> Claim:
+    each = [_beats(method.name, split) for method in PERSONALISED]
+    return Claim(
+        words=f"DPFL under every budget is above every other personalised method, {split}",
+        holds=lambda rows: all(claim.holds(rows) for claim in each),
+    )
+
+
 def _above(better: Mapping[str, object], worse: Mapping[str, object]) -> Claim:
     names = [", ".join(map(str, fields.values())) for fields in (better, worse)]
     return Claim(
@@ -170,10 +182,13 @@ DPFL_TABLES = (
         "Accuracy of DPFL under four budgets against local and federated training",
         _everywhere,
         datasets=(CIFAR10, CINIC10, FEMNIST),
-        claims=tuple(
-            _beats(method, split)
-            for split in (DIRICHLET, PATHOLOGICAL, NATURAL)
-            for method in ("Local Only", "FedAvg", "FedAvg+FT")
+        claims=(
+            *(
+                _beats(method, split)
+                for split in (DIRICHLET, PATHOLOGICAL, NATURAL)
+                for method in ("Local Only", "FedAvg", "FedAvg+FT")
+            ),
+            *(_beats_personalised(split) for split in (DIRICHLET, PATHOLOGICAL, NATURAL)),
         ),
         draw=figures.plane("accuracy", "variance", "right and low"),
     ),

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from securefair.reproduction.catalogue import EXPERIMENTS
-from securefair.reproduction.dpfl_methods import ABSENT, BASELINES, PRINTED_BASELINES
+from securefair.reproduction.dpfl_methods import (
+    ABSENT,
+    BASELINES,
+    PERSONALISED,
+    PRINTED_BASELINES,
+)
 from securefair.reproduction.dpfl_settings import BUDGETS
 from securefair.reproduction.experiment import Row
 
@@ -29,6 +34,14 @@ def test_every_budget_must_be_above() -> None:
     of = ("above FedAvg,", "dirichlet")
     assert claim("dpfl-table1", [*rows, row("FedAvg", 69)], *of)
     assert not claim("dpfl-table1", [*rows, row("FedAvg", 71)], *of)
+
+
+def test_every_personalised_method_must_be_below() -> None:
+    rows = [row("DPFL", 70 + n, budget=budget) for n, budget in enumerate(BUDGETS)]
+    others = [row(method.name, 60 + n) for n, method in enumerate(PERSONALISED)]
+    of = ("every other personalised method", "dirichlet")
+    assert claim("dpfl-table1", [*rows, *others], *of)
+    assert not claim("dpfl-table1", [*rows, *others[1:], row("APFL", 70.5)], *of)
 
 
 def test_variance_must_be_below_under_every_budget() -> None:
