@@ -16,7 +16,6 @@ from securefair.reproduction.figures.drawing import (
     Values,
     canvas,
     mean_of,
-    method_name,
     seeds_together,
     without,
 )
@@ -59,7 +58,7 @@ def link_maps(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
     first = [run for run in finished if run.seed == 0 and not run.contender.control]
     figure = canvas(2.2 * 5, 0.5 + 2.3 * len(first))
     grid = figure.subplots(len(first), 5, squeeze=False)
-    for line, run in zip(grid, first, strict=True):
+    for line, (name, (run,)) in zip(grid, seeds_together(first).items(), strict=True):
         rounds = np.linspace(0, len(run.records) - 1, 5).round().astype(int).tolist()
         for axes, t in zip(line, rounds, strict=True):
             record = run.records[t]
@@ -71,7 +70,7 @@ def link_maps(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
             axes.tick_params(labelsize=6)
             for axis in (axes.xaxis, axes.yaxis):
                 axis.set_major_locator(MaxNLocator(integer=True))
-        line[0].set_ylabel(method_name(run.contender.fields), fontsize=7)
+        line[0].set_ylabel(name.replace(": ", "\n"), fontsize=7)
     return figure
 
 
