@@ -18,6 +18,8 @@ from securefair.reproduction.cycle_claims import FOLLOWS_GOSSIP, GOSSIP_CLAIMS
 from securefair.reproduction.cycle_data import CENTRES, FED_ISIC, FILES, partitioner, source
 from securefair.reproduction.cycle_methods import (
     GOSSIP_ALONE,
+    PRINTED_LINKS,
+    RELATIVE_LINKS,
     Method,
     contenders,
     cycle_experiment,
@@ -26,11 +28,13 @@ from securefair.reproduction.cycle_methods import (
 )
 from securefair.reproduction.cycle_settings import ISIC_DIFFERS, UNSTATED, Setting
 from securefair.reproduction.experiment import (
+    Claim,
     Contender,
     Contenders,
     Experiment,
     Finished,
     Measured,
+    Row,
     Size,
 )
 
@@ -111,6 +115,20 @@ def _no_metrics(run: Finished) -> Mapping[str, float]:
     del run
     return {}
 
+
+def _sharper(rows: Sequence[Row]) -> bool:
+    for links in (PRINTED_LINKS, RELATIVE_LINKS):
+        own = {row.fields["beta"]: row.metrics for row in rows if row.fields["links"] == links}
+        mild, sharp = own[BETAS[0]], own[BETAS[-1]]
+        if not (sharp["MCG"] < mild["MCG"] and sharp["pearson"] > mild["pearson"]):
+            return False
+    return True
+
+
+SHARPER_IS_FAIRER = Claim(
+    words="From the least to the largest beta gains fall, and follow accuracy alone more closely",
+    holds=_sharper,
+)
 
 CYCLE_HOSPITALS = (
     cycle_experiment(
@@ -212,6 +230,7 @@ CYCLE_HOSPITALS = (
         _hospitals(*_betas()),
         metrics=measures.collaboration_and_correlation,
         datasets=(FED_ISIC,),
+        claims=(SHARPER_IS_FAIRER,),
         draw=figures.plane("MCG", "pearson", "right and high"),
         differs="The paper does not name the data of this figure. " + ISIC_DIFFERS,
     ),
