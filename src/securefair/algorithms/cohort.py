@@ -221,13 +221,14 @@ class Cohort:
         *,
         unchanged: Tensor | None = None,
         only: Sequence[int] | None = None,
+        part: Tensor | None = None,
     ) -> Tensor:
         """What reaches others when participants send these values: free riders send their own.
 
         The only place where a free rider differs: every algorithm passes what leaves participants
-        (models, updates, gradients, logits) through here before anybody uses it. Whole models go
-        with the running statistics that the participant received: a negative variance would be
-        noticed at once.
+        (models, updates, gradients, logits) through here before anybody uses it. Models, and parts
+        of them, go with the running statistics that the participant received: a negative variance
+        would be noticed at once.
 
         Args:
             values: (N, ...), a row for each participant; left as it is.
@@ -236,19 +237,27 @@ class Cohort:
             unchanged: (N, ...), what participants would send that did not train, such as the models
                 they received; None: zeros, which is what an update then is.
             only: the participants that rows belong to; None: all.
+            part: (V,) bool, which of a model's numbers the values are, where it is not sent whole.
         """
         if not self.free_riders:
             return values
-        result = values.clone()
+        result, measured = values.clone(), self._statistics_in(values, part)
         for row, n in enumerate(range(len(self.names)) if only is None else only):
             name = self.names[n]
             if name in self.free_riders:
                 idle = torch.zeros_like(values[row]) if unchanged is None else unchanged[row]
                 draw = derived_seed(seed, f"free ride {round}", name)
                 result[row] = self.free_riders[name].instead(idle, draw)
-                if idle.shape == (self.stacked.length,):
-                    result[row, self.stacked.trained :] = idle[self.stacked.trained :]
+                if measured is not None:
+                    result[row] = torch.where(measured, idle, result[row])
         return result
+
+    def _statistics_in(self, values: Tensor, part: Tensor | None) -> Tensor | None:
+        """Which numbers of rows that are models, or this part of them, no optimiser touches."""
+        if part is None and values.shape[1:] != (self.stacked.length,):
+            return None
+        measured = torch.arange(self.stacked.length, device=values.device) >= self.stacked.trained
+        return measured if part is None else measured[part]
 
     def gradients(self, learners: Learners, *, temperature: float = 1.0) -> Tensor:
         """Everyone's gradient (N, P) of cross-entropy over its training samples.

@@ -88,7 +88,11 @@ class FedRep:
             )
         # Heads are not sent: free riders send bodies too, so nobody sees a head's numbers.
         bodies = population.sent(
-            trained.vectors[:, ~head], t, seed, unchanged=state.learners.vectors[:, ~head]
+            trained.vectors[:, ~head],
+            t,
+            seed,
+            unchanged=state.learners.vectors[:, ~head],
+            part=~head,
         )
         vectors = trained.vectors.clone()
         vectors[:, ~head] = average(bodies, shares_of(population.sizes))

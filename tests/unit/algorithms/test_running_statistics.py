@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from securefair.algorithms import Apfl, Ditto, FedRep, KnnPer, Pacfl, PerFedAvg, PFedGraph
 from securefair.algorithms.cffl import Cffl
 from securefair.algorithms.cgsv import Cgsv
 from securefair.algorithms.cycle import Cycle
@@ -23,6 +24,7 @@ from securefair.algorithms.rffl import Rffl
 from securefair.algorithms.updates import update_of, with_statistics
 from securefair.algorithms.vpdl import Vpdl
 from securefair.model.architectures import ARCHITECTURES
+from securefair.model.stacked_training import Learners
 from securefair.reproduction.checkpoint import load_state, save_state
 
 STATISTICS = 10  # running means and variances of five channels
@@ -117,17 +119,25 @@ ALL = [
     Rffl(warm_up=1),
     Cgsv(),
     Cycle(),
+    Apfl(),
+    Ditto(),
+    FedRep(head_epochs=1),
+    KnnPer(),
+    Pacfl(threshold=90.0),
+    PerFedAvg(),
+    PFedGraph(),
 ]
 
 
 @pytest.mark.parametrize("algorithm", ALL, ids=lambda one: one.name)
 def test_variances_stay_above_zero_and_everyone_learns(algorithm: Any, make_normed: Any) -> None:
-    population = make_normed(free_riders={"c": FreeRide(scale=0.5)})
+    population = make_normed(free_riders={"c": FreeRide(scale=5.0)})
     state = algorithm.init(population, 3)
     for _ in range(4):
         state, record = algorithm.round(state, population)
-    variances = statistics(population, state.learners.vectors)[:, 5:]
-    assert (variances > 0).all()
+    for models in (one for one in vars(state).values() if isinstance(one, Learners)):
+        variances = statistics(population, models.vectors)[:, 5:]
+        assert (variances > 0).all()
     assert np.isfinite(record.cross_entropy).all()
 
 
@@ -139,6 +149,16 @@ def test_a_free_riders_model_goes_with_the_statistics_that_it_received(make_norm
     assert not parameters[1].any()
     assert torch.equal(kept[1], population.stacked.parts(vectors)[1][1])
     assert torch.equal(sent[[0, 2]], vectors[[0, 2]] + 1)
+
+
+def test_a_part_of_a_free_riders_model_does_too(make_normed: Any) -> None:
+    population = make_normed(free_riders={"b": FreeRide(sends="zeros")})
+    vectors = population.start(1, common=False).vectors
+    part = torch.arange(population.stacked.length) >= 7
+    sent = population.sent((vectors + 1)[:, part], 0, 1, unchanged=vectors[:, part], part=part)
+    assert not sent[1, :-STATISTICS].any()
+    assert torch.equal(sent[1, -STATISTICS:], vectors[1, -STATISTICS:])
+    assert torch.equal(sent[[0, 2]], (vectors + 1)[[0, 2]][:, part])
 
 
 def test_an_update_is_of_parameters_and_goes_back_to_a_whole_model(make_normed: Any) -> None:
