@@ -135,10 +135,10 @@ def test_variances_stay_above_zero_and_everyone_learns(algorithm: Any, make_norm
     state = algorithm.init(population, 3)
     for _ in range(4):
         state, record = algorithm.round(state, population)
-    for models in (one for one in vars(state).values() if isinstance(one, Learners)):
-        variances = statistics(population, models.vectors)[:, 5:]
-        assert (variances > 0).all()
-    assert np.isfinite(record.cross_entropy).all()
+        for models in (one for one in vars(state).values() if isinstance(one, Learners)):
+            variances = statistics(population, models.vectors)[:, 5:]
+            assert (variances > 0).all()
+        assert np.isfinite(record.cross_entropy).all()
 
 
 def test_a_free_riders_model_goes_with_the_statistics_that_it_received(make_normed: Any) -> None:
