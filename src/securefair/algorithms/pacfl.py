@@ -38,6 +38,7 @@ from securefair.fairness.mixing import Matrix
 from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
 
+BEFORE_ROUNDS = -1  # when singular vectors are sent; rounds count from 0
 LINKAGES = ("average", "complete", "single")
 ANGLES = ("smallest", "sum")
 
@@ -94,13 +95,13 @@ class Pacfl:
 
     def init(self, population: Cohort, seed: int) -> PacflState:
         """Everyone's subspace, the clusters, and one initialisation for all."""
-        spaces = [subspace(p.train, self.vectors, self.by_class) for p in population.participants]
+        spaces = self._received_spaces(population, seed)
         clusters = clustered(angles(spaces, self.angle), self.threshold, self.linkage)
         learners = population.start(seed, common=True)
         return PacflState(seed, 0, learners, clusters, tuple(space.size for space in spaces))
 
     def round(self, state: PacflState, population: Cohort) -> tuple[PacflState, RoundRecord]:
-        """FedAvg in each cluster; who is alone in one sends nothing."""
+        """FedAvg in each cluster; who is alone in one sends nothing and keeps what it trained."""
         t, before = state.round, state.learners.rested()
         trained = population.train(
             before,
@@ -109,9 +110,11 @@ class Pacfl:
             clock=t,
             optimizer=at_round(self.schedule, population.optimizer, t),
         )
-        received = population.sent(trained.vectors, t, state.seed, unchanged=before.vectors)
         own = np.array(state.clusters)
         links = (own[:, None] == own[None, :]) & ~np.eye(len(own), dtype=np.bool_)
+        alone = torch.from_numpy(~links.any(axis=1)).to(trained.vectors.device)
+        sent_models = population.sent(trained.vectors, t, state.seed, unchanged=before.vectors)
+        received = torch.where(alone[:, None], trained.vectors, sent_models)
         # w_c <- sum over the members of a cluster of (n_k / n_c) w_k
         weights = torch.from_numpy(weights_of(links, population.sizes)).to(received)
         after = trained.moved(weights @ received)
@@ -124,6 +127,15 @@ class Pacfl:
             self.name, t, shown.vectors, links=torch.from_numpy(links), numbers_sent=sent
         )
         return replace(state, round=t + 1, learners=after, sent=(0,) * len(own)), record
+
+    def _received_spaces(self, population: Cohort, seed: int) -> list[NDArray[np.float64]]:
+        """Everyone's singular vectors (d, p) as the server gets them."""
+        found = []
+        for n, participant in enumerate(population.participants):
+            space = torch.from_numpy(subspace(participant.train, self.vectors, self.by_class))
+            sent = population.sent(space[None], BEFORE_ROUNDS, seed, only=[n])
+            found.append(sent[0].numpy())
+        return found
 
 
 def subspace(samples: Samples, vectors: int, by_class: bool = False) -> NDArray[np.float64]:

@@ -62,7 +62,8 @@ def directed(name, direction, seed):
     def draw(count):
         labels = np.arange(count) % 2
         along = (1 + rng.random(count)) * (2 * labels - 1)
-        return Samples(along[:, None] * direction + 0.05 * rng.normal(size=(count, 3)), labels, 2)
+        noise = 0.05 * rng.normal(size=(count, len(direction)))
+        return Samples(along[:, None] * direction + noise, labels, 2)
 
     return ParticipantData(name, draw(20), draw(20))
 
@@ -106,6 +107,33 @@ def test_without_any_merging_everyone_trains_alone(make_cohort):
     torch.testing.assert_close(state.learners.vectors, alone.learners.vectors)
     assert record.numbers_sent == [0, 0, 0]
     assert not any(map(any, record.answered))
+
+
+def test_a_free_rider_alone_keeps_the_model_that_it_trained(make_cohort):
+    cohort = make_cohort(
+        pretraining_epochs=0,
+        common_start=True,
+        local_epochs=1,
+        free_riders={"b": FreeRide(scale=5.0)},
+    )
+    state, record = last(Pacfl(threshold=0.0, vectors=1), cohort, 2)
+    assert state.clusters == (0, 1, 2)
+    alone, _ = last(Standalone(), cohort, 2)
+    torch.testing.assert_close(state.learners.vectors, alone.learners.vectors)
+    assert record.numbers_sent == [0, 0, 0]
+
+
+@pytest.mark.parametrize("pretence", ["zeros", "noise"])
+def test_a_free_riders_singular_vectors_are_as_worthless_as_its_models(make_cohort, pretence):
+    along = np.eye(40)[0]
+    people = tuple(directed(name, along, seed) for seed, name in enumerate("abc"))
+    algorithm = Pacfl(threshold=45.0, vectors=1)
+    honest = algorithm.init(make_cohort(participants=people), 0)
+    assert honest.clusters == (0, 0, 0)
+    riders = {"b": FreeRide(sends=pretence)}
+    cheated = algorithm.init(make_cohort(participants=people, free_riders=riders), 0)
+    assert cheated.clusters == (0, 1, 0)
+    assert cheated.sent == honest.sent
 
 
 @pytest.mark.parametrize(
