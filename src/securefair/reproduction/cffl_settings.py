@@ -30,6 +30,9 @@ SIZES, CLASSES = "imbalanced data size", "imbalanced class numbers"
 PARTICIPANTS: Mapping[Size, tuple[int, ...]] = {"smoke": (5,), "cpu": (5,), "paper": (5, 10, 20)}
 PRETRAINING_EPOCHS = 5
 FREE_RIDER = "P3"
+PRINTED = "CFFL, reward as printed"
+"""By sizes the paper subtracts one's own upload at another weight than it has in the aggregate (see
+`Cffl.own_part`): both readings are there. By classes the weights are one, and it is as printed."""
 DIFFERS = (
     "The exponent of the power law, which the paper does not state, is 1; FedAvg is not "
     "round-robin. cpu: 5 participants only."
@@ -178,6 +181,11 @@ class Method:
         """What tells it from others."""
         return {"method": self.name, "pretrain": self.pretrain, "theta_u": self.theta_u}
 
+    @property
+    def printed_fields(self) -> Fields:
+        """What the paper calls it."""
+        return {**self.fields, "method": "CFFL" if self.name == PRINTED else self.name}
+
     def algorithm(self, task: Task) -> Algorithm[Any, Any]:
         """With the task's epochs."""
         epochs = task.local_epochs
@@ -193,7 +201,7 @@ class Method:
             upload_rate=self.theta_u or 1.0,
             local_epochs=epochs,
             pretraining_epochs=PRETRAINING_EPOCHS if self.pretrain else 0,
-            own_part="printed",
+            own_part="printed" if self.name == PRINTED or task.split == CLASSES else "allocated",
         )
 
 
@@ -201,10 +209,13 @@ ALONE = Method(name="Standalone")
 AVERAGED = Method(name="FedAvg")
 SELECTIVE = Method(name="DSSGD", theta_u=0.1)
 SELECTIVE_ALL = Method(name="DSSGD", theta_u=1.0)
-CFFLS = tuple(
-    Method(name="CFFL", pretrain=pretrain, theta_u=theta_u)
-    for pretrain in (False, True)
-    for theta_u in (0.1, 1.0)
+CFFLS, CFFLS_PRINTED = (
+    tuple(
+        Method(name=name, pretrain=pretrain, theta_u=theta_u)
+        for pretrain in (False, True)
+        for theta_u in (0.1, 1.0)
+    )
+    for name in ("CFFL", PRINTED)
 )
 
 
@@ -224,6 +235,7 @@ def contenders(
             result += [
                 Contender(
                     fields={**setting.fields, **method.fields},
+                    compared={**setting.fields, **method.printed_fields},
                     members=setting,
                     algorithm=method.algorithm(task),
                     rounds=setting.rounds,

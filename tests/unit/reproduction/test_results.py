@@ -65,6 +65,8 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; "
         "relative links",
     },
+    "cffl-figure1": {"Everyone ends better than alone, with pretraining"},
+    "cffl-figure2": {"Everyone ends better than alone, with pretraining"},
     "cffl-figure3": {
         "Everyone ends better than alone, without pretraining",
         "Everyone ends better than alone, with pretraining",
