@@ -15,8 +15,11 @@ Decided here: the penalty pulls models together, as the objective says (the publ
 cosine to the loss); cosines count as they are, where the code takes those above 0.9 for 1.
 
 Assumes networks of one architecture that start alike, and that similar updates mean similar data.
-Disclosure: a participant shows the server a model trained on its data in every round; what it gets
-is an average of its own and of few others, of which it can tell the other's where there is one.
+Disclosure: a participant shows the server a model trained on its data in every round, and gets an
+average of its own and of few others, from which it can tell the other's where there is one. With
+lambda > 0 the server also sends sum_j w_ij theta_j / ||theta_j||: a second sum of the same models
+under other weights, from which it can tell *two* others apart, knowing their weights and norms
+(four numbers; a test does it). With lambda = 0 it sends the average alone.
 """
 
 from __future__ import annotations
@@ -43,19 +46,22 @@ class PFedGraphState(LearningState[Learners]):
     """Everything that a next round depends on."""
 
     start: Tensor  # theta^0, (V,)
-    pull: Tensor  # (N, P), sum_j w_ij theta_j / ||theta_j||; zeros before the first graph
+    # (N, P), sum_j w_ij theta_j / ||theta_j||; zeros before the first graph and without lambda
+    pull: Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
 class PFedGraph:
     """pFedGraph with full participation.
 
-    Records show whose models have a weight above 0 as `answered`, and cosines as `alignment`.
+    Records show whose models have a weight above 0 as `answered`, and cosines as `alignment`. Like
+    all records they count what participants send; what the server sends back is twice as many
+    numbers with lambda > 0.
 
     Args:
         alpha: how close weights are kept to shares of samples (the published experiments: 0.8).
         lam: lambda, how strongly local training is pulled towards similar models (the published
-            code: 0.01).
+            code: 0.01); 0 where no participant may tell two others' models apart.
         local_epochs: of each participant in a round.
         scored: whether records score the models that a round ends with ("averaged"), or those
             trained before ("trained"); the published code scores both and keeps the better.
@@ -109,7 +115,8 @@ class PFedGraph:
             alignment=cosines,
             numbers_sent=[stacked.length] * len(weights),
         )
-        pull = mixing @ _directions(parameters)
+        # Without lambda nobody uses these sums, so nobody gets them.
+        pull = mixing @ _directions(parameters) if self.lam else torch.zeros_like(state.pull)
         return PFedGraphState(seed, t + 1, after, state.start, pull), record
 
     def _trained(self, state: PFedGraphState, population: Cohort) -> Tensor:

@@ -86,6 +86,26 @@ def test_a_round_averages_along_the_graph(make_cohort):
     assert own.cross_entropy != record.cross_entropy
 
 
+def test_a_pull_tells_a_participant_two_others_models(make_cohort):
+    """What the docstring says that lambda discloses; without it there is nothing to solve."""
+    cohort = make_cohort()
+    algorithm = PFedGraph(alpha=2.0, lam=0.3)
+    state, _ = last(algorithm, cohort, 2)
+    after, _ = algorithm.round(state, cohort)
+    gradients = cohort.gradients(state.learners) - 0.3 * cosine_slope(
+        state.learners.vectors, state.pull
+    )
+    models = state.learners.vectors - 0.1 * gradients
+    cosines = cosines_of(models - state.start)
+    weights = collaboration(cosines, torch.tensor([0.2, 0.3, 0.5]).double(), 2.0)[0]
+    norms = models.norm(dim=1)
+    sums = torch.stack([weights, weights / norms])
+    got = torch.stack([after.learners.vectors[0], after.pull[0]]) - sums[:, :1] * models[0]
+    torch.testing.assert_close(torch.linalg.solve(sums[:, 1:], got), models[1:])
+    plain, _ = PFedGraph(alpha=2.0, lam=0.0).round(state, cohort)
+    assert not plain.pull.any()
+
+
 def test_a_huge_alpha_is_fedavg(make_cohort):
     cohort = make_cohort(batch_size=8)
     state, record = last(PFedGraph(alpha=1e12, lam=0.0, local_epochs=2), cohort)
