@@ -1,8 +1,8 @@
 """A sequence of common layers, computed for several networks at once.
 
 `torch.func.vmap` gives right results for any network, but what it makes of convolutions is slow on
-processors: gradients come back in another layout than activations have, and operations on two
-layouts take many times as long. Here values lie in one of three forms, and change it rarely:
+processors: gradients come back in other layouts than activations have, and operations on two layouts
+take many times as long. Here values lie in one of three forms, and change it rarely:
 
 - "side": (B, N C, H, W), the channels of all networks side by side. N convolutions are then one in
   N groups, and on processors, with channels last, take less time than each on its own.
