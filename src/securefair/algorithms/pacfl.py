@@ -55,6 +55,8 @@ class PacflState(LearningState[Learners]):
 class Pacfl:
     """PACFL with full participation. Records show members of one's cluster as `answered`.
 
+    Momentum rests between rounds, as FedAvg's, also of who is alone in a cluster.
+
     Args:
         threshold: beta, degrees up to which clusters are merged. At 90 (times p, of sums) all are
             one; at 0 only those with a direction in common are, and all others train alone.

@@ -97,3 +97,15 @@ def make_cohort():
         return NetworkPopulation(**(defaults | settings))
 
     return make
+
+
+@pytest.fixture
+def make_moving_cohort(make_cohort):
+    """The same with momentum and mini-batches, so that what momentum does between rounds shows."""
+    defaults = {
+        "optimizer": OptimizerConfig(
+            learning_rate=0.05, momentum=0.9, weight_decay=0.0, clip_norm=None
+        ),
+        "batch_size": 8,
+    }
+    return lambda **settings: make_cohort(**(defaults | settings))

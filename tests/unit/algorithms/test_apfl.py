@@ -37,8 +37,8 @@ def test_a_round_by_hand(make_cohort):
     assert record.numbers_sent == [cohort.stacked.length] * 3
 
 
-def test_with_alpha_0_it_is_fedavg(make_cohort):
-    cohort = make_cohort(batch_size=8)
+def test_with_alpha_0_it_is_fedavg(make_moving_cohort):
+    cohort = make_moving_cohort()
     state, record = last(Apfl(alpha=0.0, adaptive=False, local_epochs=2), cohort)
     expected, plain = last(FedAvg(local_epochs=2), cohort)
     torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
@@ -46,8 +46,8 @@ def test_with_alpha_0_it_is_fedavg(make_cohort):
     assert record.cross_entropy == pytest.approx(plain.cross_entropy)
 
 
-def test_with_alpha_1_everyone_predicts_with_a_model_trained_alone(make_cohort):
-    cohort = make_cohort(batch_size=8, pretraining_epochs=0, common_start=True, local_epochs=2)
+def test_with_alpha_1_everyone_predicts_with_a_model_trained_alone(make_moving_cohort):
+    cohort = make_moving_cohort(pretraining_epochs=0, common_start=True, local_epochs=2)
     state, record = last(Apfl(alpha=1.0, adaptive=False, local_epochs=2), cohort)
     alone, plain = last(Standalone(), cohort)
     torch.testing.assert_close(state.personal.vectors, alone.learners.vectors)

@@ -27,16 +27,16 @@ def test_personal_steps_follow_the_gradient_and_the_pull(make_cohort):
     assert record.numbers_sent == [cohort.stacked.length] * 3
 
 
-def test_the_common_model_is_that_of_fedavg(make_cohort):
-    cohort = make_cohort(batch_size=8)
+def test_the_common_model_is_that_of_fedavg(make_moving_cohort):
+    cohort = make_moving_cohort()
     federated = FedAvg(local_epochs=2)
     state, _ = after(Ditto(of=federated, epochs=1), cohort, 3)
     expected, _ = after(federated, cohort, 3)
     assert torch.equal(state.common.vectors, expected.learners.vectors)
 
 
-def test_without_a_pull_it_is_training_alone(make_cohort):
-    cohort = make_cohort(batch_size=8, pretraining_epochs=0, common_start=True, local_epochs=2)
+def test_without_a_pull_it_is_training_alone(make_moving_cohort):
+    cohort = make_moving_cohort(pretraining_epochs=0, common_start=True, local_epochs=2)
     state, record = after(Ditto(pull=0.0, epochs=2), cohort, 3)
     alone, alone_record = after(Standalone(), cohort, 3)
     assert torch.equal(state.learners.vectors, alone.learners.vectors)

@@ -58,8 +58,8 @@ def test_the_weight_is_the_smallest_of_those_that_validate_best():
     assert mixed.cross_entropy(0.5) == pytest.approx(-(math.log(0.55) + math.log(0.8)) / 2)
 
 
-def test_without_neighbours_it_is_fedavg(make_members):
-    cohort = make_members(validation=20)
+def test_without_neighbours_it_is_fedavg(make_moving_cohort):
+    cohort = make_moving_cohort(network="logistic", validation=20)
     federated = FedAvg(local_epochs=3)
     state, record = last(KnnPer(of=federated, weight=0.0), cohort)
     expected, plain = last(federated, cohort)

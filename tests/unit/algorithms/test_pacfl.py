@@ -89,9 +89,9 @@ def test_whose_data_lie_in_one_direction_learn_together(make_cohort):
     assert own.cross_entropy != record.cross_entropy
 
 
-def test_one_cluster_is_fedavg(make_cohort):
+def test_one_cluster_is_fedavg(make_moving_cohort):
     for riders in ({}, {"b": FreeRide(scale=0.1)}):
-        cohort = make_cohort(batch_size=8, free_riders=riders)
+        cohort = make_moving_cohort(free_riders=riders)
         state, record = last(Pacfl(threshold=180.0, local_epochs=2), cohort)
         expected, plain = last(FedAvg(local_epochs=2), cohort)
         torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
@@ -107,6 +107,15 @@ def test_without_any_merging_everyone_trains_alone(make_cohort):
     torch.testing.assert_close(state.learners.vectors, alone.learners.vectors)
     assert record.numbers_sent == [0, 0, 0]
     assert not any(map(any, record.answered))
+
+
+def test_momentum_rests_between_rounds_in_clusters_of_any_size(make_moving_cohort):
+    cohort = make_moving_cohort()
+    algorithm = Pacfl(threshold=0.0, vectors=1)
+    state, _ = last(algorithm, cohort, 1)
+    after, _ = algorithm.round(state, cohort)
+    rested = cohort.train(state.learners.rested(), epochs=1, seed=0, clock=1)
+    torch.testing.assert_close(after.learners.vectors, rested.vectors)
 
 
 def test_a_free_rider_alone_keeps_the_model_that_it_trained(make_cohort):

@@ -71,8 +71,8 @@ def test_more_epochs_adapt_further(make_cohort):
 
 
 @pytest.mark.parametrize("variant", ["first_order", "hessian_free"])
-def test_without_adaptation_it_is_fedavg(make_cohort, variant):
-    cohort = make_cohort(batch_size=8)
+def test_without_adaptation_it_is_fedavg(make_moving_cohort, variant):
+    cohort = make_moving_cohort()
     state, record = last(PerFedAvg(alpha=0.0, variant=variant, local_epochs=2), cohort)
     expected, plain = last(FedAvg(local_epochs=2), cohort)
     torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)

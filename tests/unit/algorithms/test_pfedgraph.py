@@ -106,8 +106,8 @@ def test_a_pull_tells_a_participant_two_others_models(make_cohort):
     assert not plain.pull.any()
 
 
-def test_a_huge_alpha_is_fedavg(make_cohort):
-    cohort = make_cohort(batch_size=8)
+def test_a_huge_alpha_is_fedavg(make_moving_cohort):
+    cohort = make_moving_cohort()
     state, record = last(PFedGraph(alpha=1e12, lam=0.0, local_epochs=2), cohort)
     expected, plain = last(FedAvg(local_epochs=2), cohort)
     torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
