@@ -74,7 +74,7 @@ def test_what_is_written_is_the_same_every_time(
         ("cycle-table3", 3),  # gossip
         ("dpfl-table1", 7),  # federated averaging with tuning, personalised methods
         ("dpfl-table5", 3),  # chosen collaborators
-        ("cffl-table1", 7),  # reputations, a server's turns
+        ("cffl-table2", 7),  # reputations, a server's turns
         ("fairsl-table2", 7),  # sections of cycles
     ],
 )
