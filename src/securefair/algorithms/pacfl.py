@@ -10,13 +10,16 @@ and merges participants by agglomerative clustering until no two clusters are ne
 threshold. Then every cluster runs FedAvg on its own.
 
 Decided here: principal angles are those of the spaces, from the singular values of U_i^T U_j,
-where the published code compares single vectors, whose signs a decomposition leaves open; and
+where the published code compares single vectors, whose signs a decomposition leaves open; a space
+of fewer dimensions has right angles for those it lacks, so that who spans less is no nearer; and
 `by_class` takes p vectors of the samples of each class as that code does, the paper p of all.
 
 Assumes that a cluster's data lie near one low-dimensional space, and labels mean the same to all.
 Disclosure: a participant shows the server p singular vectors of its data, weighted sums of its
 samples that can look like them (by class, that of a class with a single sample *is* the sample up
-to scale), and a model trained on its data in every round; a cluster's members get their average.
+to scale, and their number tells how many classes it has), and, unless it is alone in its cluster, a
+model trained on its data in every round. A cluster's members get their average: of a cluster of
+two, each subtracts its own model and has the other's.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ from securefair.records import RoundRecord
 BEFORE_ROUNDS = -1  # when singular vectors are sent; rounds count from 0
 LINKAGES = ("average", "complete", "single")
 ANGLES = ("smallest", "sum")
+ROUNDING = 1e-4
+"""Degrees that no angle is known to: a cosine of 1 up to rounding is that of about 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +63,11 @@ class Pacfl:
     Momentum rests between rounds, as FedAvg's, also of who is alone in a cluster.
 
     Args:
-        threshold: beta, degrees up to which clusters are merged. At 90 (times p, of sums) all are
-            one; at 0 only those with a direction in common are, and all others train alone.
+        threshold: beta, degrees up to which clusters are merged (DPFL's comparison: 1). At 90
+            (of sums, times the most dimensions that anyone's vectors span) all are one; at 0 only
+            those with a direction in common are (of sums, all), and all others train alone.
         vectors: p of each participant (the paper: 3 to 5), at most as many as its samples span.
-        angle: "smallest" of two spaces, Eq. 2, or the "sum" over all, Eq. 3.
+        angle: "smallest" of two spaces, Eq. 2, or the "sum" over all, Eq. 3, see `angles`.
         linkage: what of the angles between members is the distance of two clusters: their
             "average", the largest ("complete") or the smallest ("single").
         by_class: p vectors of each class.
@@ -159,18 +165,30 @@ def angles(
 ) -> Matrix:
     """Principal angles between subspaces in degrees, (N, N), symmetric, 0 on the diagonal.
 
-    Samples that are all zero span nothing, which is orthogonal to everything.
+    Angles below `ROUNDING` count as 0. Two spaces have as many angles as the larger has dimensions:
+    those that the smaller lacks are right ones. Samples that are all zero span nothing, which is
+    orthogonal to everything. A sum is the mean of a pair's angles times the most dimensions of any
+    space: Eq. 3 where all have as many, and otherwise sums of as many angles for every pair.
     """
     count = len(spaces)
     # Vectors of several classes may overlap: only an orthonormal basis has principal angles.
     bases = [_leading(space, space.shape[1]) for space in spaces]
+    most = max(base.shape[1] for base in bases)
     result = np.zeros((count, count))
     for i in range(count):
         for j in range(i):
-            cosines = np.linalg.svd(bases[i].T @ bases[j], compute_uv=False)
-            each = np.degrees(np.arccos(np.clip(cosines, 0.0, 1.0)))
-            value = 90.0 if not each.size else float(each[0] if angle == "smallest" else each.sum())
+            each = _principal_angles(bases[i], bases[j])
+            value = float(each[0] if angle == "smallest" else each.mean() * most)
             result[i, j] = result[j, i] = value
+    return result
+
+
+def _principal_angles(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """In rising order, of the spaces of two orthonormal bases (d, p), (d, q); at least one."""
+    cosines = np.linalg.svd(one.T @ other, compute_uv=False)
+    result = np.full(max(one.shape[1], other.shape[1], 1), 90.0)
+    found = np.degrees(np.arccos(np.clip(cosines, 0.0, 1.0)))
+    result[: len(found)] = np.where(found < ROUNDING, 0.0, found)
     return result
 
 

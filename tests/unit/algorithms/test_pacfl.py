@@ -42,8 +42,31 @@ def test_angles_by_hand():
     np.testing.assert_allclose(found, found.T)
     doubled = np.concatenate([x, x], axis=1)  # two vectors, one direction
     assert angles([doubled, y])[0, 1] == pytest.approx(90)
-    both = angles([plane, np.concatenate([y, tilted], axis=1), np.empty((3, 0))], "sum")
-    np.testing.assert_allclose(both[0], [0, 30, 90], atol=1e-5)
+
+
+def test_sums_of_angles_are_of_as_many_for_all():
+    axes = np.eye(6)
+    line, plane, space, apart = axes[:, :1], axes[:, :2], axes[:, :3], axes[:, 3:]
+    tilted = np.cos(np.radians(30)) * axes[:, :1] + np.sin(np.radians(30)) * axes[:, 5:]
+    turned = np.concatenate([axes[:, 1:2], tilted], axis=1)
+    assert angles([plane, turned], "sum")[0, 1] == pytest.approx(30)  # Eq. 3: 0 + 30
+    nothing = np.empty((6, 0))
+    found = angles([space, apart, line, line, nothing, nothing], "sum")
+    np.testing.assert_allclose(found[0], [0, 270, 180, 180, 270, 270])
+    np.testing.assert_allclose(found[1], [270, 0, 270, 270, 270, 270])
+    np.testing.assert_allclose(found[2], [180, 270, 0, 0, 270, 270])
+    np.testing.assert_allclose(found[4], [270, 270, 270, 270, 0, 270])
+    assert angles([nothing, line])[0, 1] == 90
+
+
+def test_at_0_degrees_those_with_a_direction_in_common_are_merged():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(50, 1))
+    spaces = [np.concatenate([shared, rng.normal(size=(50, 2))], axis=1) for _ in range(3)]
+    other = rng.normal(size=(50, 3))
+    assert clustered(angles([*spaces, other]), 0.0, "average") == (0, 0, 0, 1)
+    near = shared + 1e-4 * rng.normal(size=(50, 1))
+    assert 1e-4 < angles([shared, near])[0, 1] < 1.0
 
 
 def test_clusters_are_merged_up_to_the_threshold():
