@@ -132,7 +132,7 @@ def test_stored_fairness_of_cffl_is_above_90() -> None:
     assert all(claim.holds for claim in stored.claims)
 
 
-@pytest.mark.parametrize("name", ["cffl-figure1", "fairsl-figure10"])
+@pytest.mark.parametrize("name", ["cffl-figure2", "fairsl-figure10"])
 def test_what_is_written_is_the_same_every_time(
     name: str, silent: Callable[..., Progress], tmp_path: Path
 ) -> None:
