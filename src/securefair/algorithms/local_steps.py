@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.cohort import Cohort, Precision
 from securefair.errors import ModelError
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import Batches, StackedSamples, draw_batches
@@ -29,29 +29,36 @@ class LocalStep:
     samples: StackedSamples
     streams: tuple[tuple[Tensor, Tensor], ...]  # indices and weights (A, b) of each order
 
-    def gradients(self, vectors: Tensor, *, order: int = 0) -> Tensor:
+    def gradients(
+        self, vectors: Tensor, *, order: int = 0, precision: Precision | None = None
+    ) -> Tensor:
         """Gradients (A, P) of mean cross-entropy on the mini-batches of one order.
 
         Args:
             vectors: (A, V), in training mode: batch norm's running statistics, the last V - P
                 numbers, are updated in place.
             order: which of the independent orders of samples.
+            precision: None is the population's.
         """
         stacked = self.population.stacked
         rows, weights = self.streams[order]
+        half = (precision or self.population.precision) == "bfloat16"
         one_by_one = stacked.form == "rows"
         groups = [slice(n, n + 1) for n in range(len(rows))] if one_by_one else [slice(None)]
         return torch.cat(
-            stacked.each(lambda own: self._gradients(vectors, rows, weights, own), groups)
+            stacked.each(
+                lambda own: self._gradients(vectors, rows, weights, own, half=half), groups
+            )
         )
 
-    def _gradients(self, vectors: Tensor, indices: Tensor, weights: Tensor, own: slice) -> Tensor:
+    def _gradients(
+        self, vectors: Tensor, indices: Tensor, weights: Tensor, own: slice, *, half: bool
+    ) -> Tensor:
         stacked, samples = self.population.stacked, self.samples
         trained, statistics = stacked.parts(vectors[own])
         now = indices[own]
         leaves, statistics = stacked.leaves(trained), statistics.clone()
         features = samples.features[now]
-        half = self.population.precision == "bfloat16"
         with torch.autocast(stacked.device.type, torch.bfloat16, enabled=half):
             logits = stacked.train_logits(leaves, statistics, features)
         each = cross_entropy(

@@ -51,6 +51,21 @@ def test_the_variants_differ_by_the_hessian(make_cohort):
     assert apart > 1e-3
 
 
+@pytest.mark.parametrize("precision", ["full", "bfloat16"])
+def test_the_hessian_is_no_noise_in_single_precision(make_cohort, precision):
+    def hessian_part(**settings):
+        cohort = make_cohort(network="mlp-32", **settings)
+        first, free = (
+            last(PerFedAvg(alpha=0.8, variant=v), cohort, 1)[0].learners.vectors[0].double()
+            for v in ("first_order", "hessian_free")
+        )
+        return free - first
+
+    exact = hessian_part()
+    found = hessian_part(double=False, precision=precision)
+    assert (found - exact).norm() < 0.03 * exact.norm()
+
+
 def test_records_score_the_model_after_one_step_on_own_samples(make_cohort):
     cohort = make_cohort()
     state, record = last(PerFedAvg(alpha=0.5), cohort)
