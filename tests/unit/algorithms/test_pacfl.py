@@ -62,9 +62,9 @@ def test_sums_of_angles_are_of_as_many_for_all():
 def test_at_0_degrees_those_with_a_direction_in_common_are_merged():
     rng = np.random.default_rng(0)
     shared = rng.normal(size=(50, 1))
-    spaces = [np.concatenate([shared, rng.normal(size=(50, 2))], axis=1) for _ in range(3)]
+    spaces = [np.concatenate([shared, rng.normal(size=(50, 2))], axis=1) for _ in range(9)]
     other = rng.normal(size=(50, 3))
-    assert clustered(angles([*spaces, other]), 0.0, "average") == (0, 0, 0, 1)
+    assert clustered(angles([*spaces, other]), 0.0, "average") == (0,) * 9 + (1,)
     near = shared + 1e-4 * rng.normal(size=(50, 1))
     assert 1e-4 < angles([shared, near])[0, 1] < 1.0
 
