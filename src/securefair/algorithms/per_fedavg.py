@@ -56,7 +56,9 @@ class PerFedAvg:
         local_epochs: of each participant in a round.
         adaptation_epochs: how the common model becomes everyone's own: 0 is the objective's single
             step on all training samples; otherwise so many epochs of mini-batches at rate alpha,
-            without momentum.
+            without momentum. The single step is taken in evaluation mode, so with batch norm from
+            another gradient than training's steps, which see their batch's statistics, as the
+            mini-batches here do; 1 with full batches is the single step of that kind.
         schedule: of the learning rate beta.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from securefair.algorithms.fairsl import FairSl
 from securefair.algorithms.fedavg import FedAvg
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.gossip_sgd import GossipSgd
+from securefair.algorithms.local_steps import local_steps
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.algorithms.rffl import Rffl
 from securefair.algorithms.updates import update_of, with_statistics
@@ -159,6 +161,22 @@ def test_a_part_of_a_free_riders_model_does_too(make_normed: Any) -> None:
     assert not sent[1, :-STATISTICS].any()
     assert torch.equal(sent[1, -STATISTICS:], vectors[1, -STATISTICS:])
     assert torch.equal(sent[[0, 2]], (vectors + 1)[[0, 2]][:, part])
+
+
+def test_which_statistics_per_fedavg_adapts_with(
+    make_normed: Any,
+) -> None:
+    population = replace(make_normed(), batch_size=None)
+    learners = population.start(1, common=True)
+    step = next(local_steps(population, epochs=1, seed=0, clock=0))
+    in_training = step.gradients(learners.vectors.clone())
+    in_evaluation = population.gradients(learners)
+    assert not torch.allclose(in_training, in_evaluation, rtol=0.1)
+    for epochs, gradients in ((0, in_evaluation), (1, in_training)):
+        method = PerFedAvg(alpha=0.5, adaptation_epochs=epochs)
+        adapted = population.stacked.parts(method.adapted(learners, population, 0, 0))[0]
+        before = population.stacked.parts(learners.vectors)[0]
+        torch.testing.assert_close(adapted, before - 0.5 * gradients)
 
 
 def test_an_update_is_of_parameters_and_goes_back_to_a_whole_model(make_normed: Any) -> None:
