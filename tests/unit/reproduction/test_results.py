@@ -34,6 +34,17 @@ NOT_SHOWN: dict[str, set[str]] = {
         "With one large participant (0.8, 0.6), others think more of it than of each "
         "other; softened alignment",
     },
+    "cycle-table2": {
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; softened alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; softened alignment",
+        "Every participant gains by CYCle on Dirichlet splits; softened alignment",
+        "CYCle's gains are spread less than Gossip-SGD's (CGS) in every setting; links as printed",
+        "CYCle's gains are spread less than Gossip-SGD's (CGS) in every setting; relative links",
+        "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; "
+        "links as printed",
+        "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; "
+        "relative links",
+    },
     "cycle-table3": {
         "Whoever flips all labels ends with a reputation below 0.1 among the honest; "
         "plain alignment",
