@@ -6,7 +6,8 @@ shows them. A sample x is then predicted by (Eqs. 7 to 9 of the paper)
     p(y | x)  =  lambda p_knn(y | x) + (1 - lambda) p_h(y | x)
     p_knn(y | x)  ~  sum over the k nearest own samples i of  [y_i = y] exp(-d(phi(x), phi(x_i)))
 
-with the Euclidean distance d. phi is what goes into the last fully connected layer.
+with the Euclidean distance d. phi is what goes into the last fully connected layer. The published
+code weighs by exp(-d^2 / (D s)) instead, D the numbers of phi and s a scale.
 
 Assumes networks of one architecture that have such a layer, and that own samples resemble those to
 be predicted. Disclosure: as FedAvg, a model trained on its data to the server in every round;
