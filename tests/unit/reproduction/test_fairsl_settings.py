@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from securefair.errors import ConfigError
-from securefair.reproduction.fairsl_forests import THREE
+from securefair.reproduction.fairsl_forests import FOUR, THREE
 from securefair.reproduction.fairsl_settings import (
     FASHION,
     HUNDRED,
@@ -37,3 +37,11 @@ def test_the_paper_s_epochs_and_batches_are_table_1_s() -> None:
     assert found == [(100, 128), (30, 128), (100, 32), (200, 128)]
     assert REUTERS.limit is None
     assert FASHION.limit == 3000
+
+
+def test_rates_fall_further_where_participants_are_equal_in_pairs() -> None:
+    of_three = Setting(task=FASHION, size="cpu", data=None, ratios=THREE).rate_factors
+    of_four = Setting(task=FASHION, size="cpu", data=None, ratios=FOUR).rate_factors
+    assert (len(of_three), len(of_four)) == (3, 4)
+    assert of_four == tuple(sorted(of_four, reverse=True))
+    assert of_four[1] < of_three[1]
