@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 
 LARGE = 1_000_000  # parameters from which a network fills a GPU on its own
 SMALL = 20_000  # parameters up to which torch.func's convolutions cost less than they save
-CONVOLVED = 128  # samples whose images, after a convolution, stay in a core's cache
+CONVOLVED = 64  # samples whose images, after a convolution, stay in a core's cache
 COUNTER = "num_batches_tracked"  # batch norm's only integer; unused while its momentum is fixed
 
 
@@ -122,10 +122,12 @@ class Stacked:
         return "rows" if self.trained > (SMALL if slow else LARGE) else "batched"
 
     def _best_layout(self, network: nn.Module) -> torch.memory_format:
-        """Pooling and small convolutions with strides are faster where a pixel's channels meet."""
+        """Of a network on its own: where a pixel's channels meet, pooling is faster, and so are
+        gradients of small convolutions with strides (which `LayerSequence` takes if it can).
+        """
         pools = any(isinstance(m, (nn.MaxPool2d, nn.AdaptiveAvgPool2d)) for m in network.modules())
         strides = any(isinstance(m, nn.Conv2d) and max(m.stride) > 1 for m in network.modules())
-        if self.form == "rows" and self.device.type == "cpu" and (pools or strides):
+        if self.device.type == "cpu" and (pools or (strides and self._sequence is None)):
             return torch.channels_last
         return torch.contiguous_format
 

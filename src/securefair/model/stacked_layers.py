@@ -1,8 +1,8 @@
 """A sequence of common layers, computed for several networks at once.
 
 `torch.func.vmap` gives right results for any network, but what it makes of convolutions is slow on
-processors: gradients come back in other layouts than activations have, and operations on two layouts
-take many times as long. Here values lie in one of three forms, and change it rarely:
+processors: gradients come back in other layouts than activations have, and operations on two
+layouts take many times as long. Here values lie in one of three forms, and change it rarely:
 
 - "side": (B, N C, H, W), the channels of all networks side by side. N convolutions are then one in
   N groups, and on processors, with channels last, take less time than each on its own.
@@ -64,6 +64,7 @@ class LayerSequence:
     ) -> None:
         self._layers = tuple(layers)
         self._layout = layout
+        self._pools = any(isinstance(module, nn.MaxPool2d) for module, _ in layers)
 
     @classmethod
     def of(cls, network: nn.Module, layout: torch.memory_format) -> LayerSequence | None:
@@ -87,6 +88,8 @@ class LayerSequence:
             features: (N, B, ...), each network its own; (B, ...) for all if `shared`.
         """
         count = len(next(iter(tensors.values())))
+        if shared and self._pools:  # pools are slow in the layout that one channel has unless told
+            features = features.clone(memory_format=self._layout)
         values = _Values(features, "shared" if shared else "stacked", count, self._layout)
         for module, name in self._layers:
             weight, bias = tensors.get(f"{name}.weight"), tensors.get(f"{name}.bias")
