@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from securefair.fairness.mixing import Matrix
 
 
 def shares_of(sizes: Tensor) -> Tensor:
@@ -31,6 +35,20 @@ def mixed(weights: Tensor, received: Tensor, own: Tensor) -> Tensor:
     return weights @ received + kept * (own - received)
 
 
+def weights_of(links: NDArray[np.bool_], sizes: Tensor) -> Matrix:
+    """Weights (N, N) by training samples (N,), of oneself and of those whom one averages with.
+
+    Args:
+        links: (N, N), whether [k, j] participant k takes the model of j; always its own.
+    """
+    held = (links | np.eye(len(links), dtype=np.bool_)) * sizes.double().numpy()
+    normalised: Matrix = held / held.sum(axis=1, keepdims=True)
+    return normalised
+
+
 def through_server(count: int) -> Tensor:
-    """Whose model is in what whom gets where a server averages all: (N, N) bool, all others'."""
+    """The links of a round in which a server averages all models: everyone's but one's own.
+
+    (N, N) bool, as `Cohort.record` takes them.
+    """
     return ~torch.eye(count, dtype=torch.bool)

@@ -15,14 +15,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from securefair.algorithms.averaging import mixed
+from securefair.algorithms.averaging import mixed, weights_of
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.greedy_graph import Search, Walk, bggc, ggc
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.errors import ConfigError
-from securefair.fairness.mixing import Matrix
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
@@ -253,13 +252,6 @@ def walked(walks: Mapping[int, Walk], population: Cohort) -> dict[int, frozenset
 def averages(population: Cohort, links: Links, received: Tensor, own: Tensor) -> Tensor:
     """w_k = sum of p_i w_i over i in C_k and k, divided by the sum of these p_i (Eq. 4)."""
     return mixed(torch.from_numpy(weights_of(links, population.sizes)), received, own)
-
-
-def weights_of(links: Links, sizes: Tensor) -> Matrix:
-    """The mixing matrix (N, N) of these links and sizes; rows sum to 1."""
-    held = (links | np.eye(len(links), dtype=np.bool_)) * sizes.double().numpy()
-    normalised: Matrix = held / held.sum(axis=1, keepdims=True)
-    return normalised
 
 
 class _Traffic:

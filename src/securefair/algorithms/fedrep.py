@@ -22,13 +22,11 @@ from dataclasses import dataclass
 from securefair.algorithms.averaging import average, shares_of, through_server
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
+from securefair.algorithms.fedavg import FederatedState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.last_layer import head_mask
-from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
-
-FedRepState = LearningState[Learners]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ class FedRep:
             body_epochs=(self.body_epochs >= 1, "1 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> FedRepState:
+    def init(self, population: Cohort, seed: int) -> FederatedState:
         """One initialisation for all, of bodies and heads.
 
         Raises:
@@ -67,7 +65,9 @@ class FedRep:
         head_mask(population.stacked)
         return LearningState(seed, 0, population.start(seed, common=True))
 
-    def round(self, state: FedRepState, population: Cohort) -> tuple[FedRepState, RoundRecord]:
+    def round(
+        self, state: FederatedState, population: Cohort
+    ) -> tuple[FederatedState, RoundRecord]:
         """Everyone trains its head, then its body; the server averages the bodies it gets."""
         t, seed, stacked = state.round, state.seed, population.stacked
         head = head_mask(stacked)

@@ -31,9 +31,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from securefair.algorithms.averaging import weights_of
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.dpfl import weights_of
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.data.dataset import Samples

@@ -33,13 +33,12 @@ from torch import Tensor
 from securefair.algorithms.averaging import average, shares_of, through_server
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
+from securefair.algorithms.fedavg import FederatedState
 from securefair.algorithms.local_steps import LocalStep, check_trained, local_steps
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.stacked_training import Learners, sgd_step
 from securefair.records import RoundRecord
-
-PerFedAvgState = LearningState[Learners]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +83,13 @@ class PerFedAvg:
             adaptation_epochs=(self.adaptation_epochs >= 0, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> PerFedAvgState:
+    def init(self, population: Cohort, seed: int) -> FederatedState:
         """One initialisation for all."""
         return LearningState(seed, 0, population.start(seed, common=True))
 
     def round(
-        self, state: PerFedAvgState, population: Cohort
-    ) -> tuple[PerFedAvgState, RoundRecord]:
+        self, state: FederatedState, population: Cohort
+    ) -> tuple[FederatedState, RoundRecord]:
         """Everyone trains the common model for what follows it; the server averages; all adapt."""
         t, seed, common = state.round, state.seed, state.learners.vectors
         received = population.sent(self._trained(state, population), t, seed, unchanged=common)
@@ -119,7 +118,7 @@ class PerFedAvg:
             ).vectors
         return self._stepped(learners.vectors, population.gradients(learners), population)
 
-    def _trained(self, state: PerFedAvgState, population: Cohort) -> Tensor:
+    def _trained(self, state: FederatedState, population: Cohort) -> Tensor:
         trained = population.stacked.trained
         optimizer = at_round(self.schedule, population.optimizer, state.round)
         w = state.learners.vectors.clone()

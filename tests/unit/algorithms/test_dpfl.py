@@ -9,7 +9,7 @@ import torch
 
 from securefair.algorithms import run
 from securefair.algorithms.checkpoints import chosen_accuracy, chosen_rounds
-from securefair.algorithms.dpfl import Dpfl, weights_of
+from securefair.algorithms.dpfl import Dpfl
 from securefair.errors import ConfigError, DataError
 
 SIX = (20, 24, 28, 32, 36, 40)
@@ -53,12 +53,6 @@ def test_records_may_score_the_models_before_the_average(make_members):
     assert averaged.cross_entropy != record.cross_entropy
     assert record.answered == averaged.answered
     torch.testing.assert_close(same.learners.vectors, after.learners.vectors, rtol=0, atol=0)
-
-
-def test_mixing_rows_sum_to_one():
-    links = np.array([[False, True, False], [False, False, False], [True, True, False]])
-    weights = weights_of(links, torch.tensor([10.0, 30.0, 60.0]))
-    np.testing.assert_allclose(weights, [[0.25, 0.75, 0], [0, 1, 0], [0.1, 0.3, 0.6]])
 
 
 def test_both_algorithms_choose_alike_on_networks(make_members):
