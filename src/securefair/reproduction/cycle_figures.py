@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 
 from securefair.algorithms.cycle import Cycle
 from securefair.fairness import ReputationRule
@@ -29,7 +31,7 @@ from securefair.reproduction.cycle_divisions import (
 )
 from securefair.reproduction.cycle_methods import ALONE, CYCLE, contenders, cycle_experiment
 from securefair.reproduction.cycle_settings import DIFFERS, Scale, Setting
-from securefair.reproduction.experiment import Contender, Contenders, Size
+from securefair.reproduction.experiment import Claim, Contender, Contenders, Row, Size
 
 TAUS = (0.1, 0.25, 0.4), (0.6, 0.75, 0.9)
 
@@ -53,6 +55,25 @@ def _thresholds(size: Size, data: Path | None) -> list[Contender]:
         for high in TAUS[1]
     ]
     return contenders(settings, [ALONE, *methods])
+
+
+def _means(rows: Sequence[Row], threshold: str) -> list[float]:
+    """MCG at each value of one threshold, over those of the other."""
+    shown = [row for row in rows if row.fields.get(threshold) is not None]
+    return [
+        mean(row.metrics["MCG"] for row in shown if row.fields[threshold] == value)
+        for value in sorted({float(str(row.fields[threshold])) for row in shown})
+    ]
+
+
+LARGER_GAIN_MORE = Claim(
+    words="The larger a threshold, the larger the mean gain (MCG), over all values of the other",
+    holds=lambda rows: all(
+        after > before
+        for threshold in ("tau_opt", "tau_max")
+        for before, after in pairwise(_means(rows, threshold))
+    ),
+)
 
 
 def _only_cycle(block: Contenders, splits: Sequence[str]) -> Contenders:
@@ -138,6 +159,7 @@ CYCLE_FIGURES = (
         "Figure 22",
         "How much the thresholds of alignment matter",
         _thresholds,
+        claims=(LARGER_GAIN_MORE,),
         draw=figures.sensitivity("tau_opt", "tau_max", "MCG", "CGS"),
         differs="The paper does not state its grid. " + DIFFERS,
     ),
