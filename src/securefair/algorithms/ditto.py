@@ -44,7 +44,8 @@ class Ditto:
         of: the federated algorithm that trains the common model.
         epochs: of personal training in a round.
         pull: lambda; 0 is training alone (DPFL's comparison: 0.75). Steps diverge where the
-            learning rate times lambda exceeds 2.
+            learning rate times lambda exceeds 2 (1 + momentum), and before it by what the loss
+            curves.
 
     Raises:
         ConfigError: a setting out of range.

@@ -150,7 +150,9 @@ def collaboration(cosines: Tensor, shares: Tensor, alpha: float) -> Tensor:
         shares: p, (N,), sums to 1.
         alpha: above 0.
     """
-    return onto_simplex(shares + cosines / (2 * alpha))
+    # Moving a row changes no projection; less its largest, no weight overflows under a tiny alpha.
+    behind = cosines - cosines.amax(dim=1, keepdim=True)
+    return onto_simplex(shares + behind / (2 * alpha))
 
 
 def onto_simplex(rows: Tensor) -> Tensor:
@@ -159,6 +161,7 @@ def onto_simplex(rows: Tensor) -> Tensor:
     Those entries above a threshold lose it and the others are 0 (Duchi, Shalev-Shwartz, Singer,
     Chandra, ICML 2008, Figure 1).
     """
+    rows = rows - rows.amax(dim=1, keepdim=True)  # beside large numbers the sum of 1 would vanish
     descending = rows.sort(dim=1, descending=True).values
     excess = descending.cumsum(dim=1) - 1
     counts = torch.arange(1, rows.shape[1] + 1, device=rows.device)

@@ -1,10 +1,13 @@
 """Ditto: its pull against steps computed by hand, and its limits."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from securefair.algorithms import Ditto, FedAvg, Standalone
 from securefair.errors import ConfigError
+from securefair.model.training import OptimizerConfig
 
 
 def after(algorithm, cohort, rounds, seed=0):
@@ -51,6 +54,23 @@ def test_a_strong_pull_holds_the_personal_model_at_the_common_one(make_cohort):
         return (state.learners.vectors - state.common.vectors).norm()
 
     assert distance(strong) < 0.2 * distance(weak)
+
+
+@pytest.mark.parametrize(("momentum", "most"), [(0.0, 2.0), (0.9, 3.8)])
+def test_pulls_hold_up_to_the_rate_at_which_steps_diverge(make_cohort, momentum, most):
+    optimizer = OptimizerConfig(
+        learning_rate=0.01, momentum=momentum, weight_decay=0.0, clip_norm=None
+    )
+    cohort = make_cohort(optimizer=optimizer)
+    state = Ditto().init(cohort, 0)
+    state = replace(state, learners=state.learners.moved(state.learners.vectors + 1))
+
+    def distance(part):
+        after, _ = Ditto(epochs=200, pull=part * most / 0.01).round(state, cohort)
+        return (after.learners.vectors - state.common.vectors).norm()
+
+    assert distance(0.9) < 0.1
+    assert distance(1.1) > 1e6
 
 
 @pytest.mark.parametrize("settings", [{"epochs": 0}, {"pull": -0.1}, {"pull": float("inf")}])

@@ -43,7 +43,13 @@ def test_a_huge_alpha_gives_shares_of_samples_and_a_tiny_one_the_own_model():
     cosines = torch.tensor([[1.0, 0.3], [0.3, 1.0]], dtype=torch.float64)
     shares = torch.tensor([0.25, 0.75], dtype=torch.float64)
     torch.testing.assert_close(collaboration(cosines, shares, 1e9), shares.repeat(2, 1))
-    assert collaboration(cosines, shares, 1e-3).tolist() == [[1, 0], [0, 1]]
+    for alpha in (1e-3, 1e-17, 5e-324):
+        assert collaboration(cosines, shares, alpha).tolist() == [[1, 0], [0, 1]]
+
+
+def test_large_rows_are_projected_like_small_ones():
+    rows = torch.tensor([[1e17, 0.0, -1e17], [1e17, 1e17, 0.0]], dtype=torch.float64)
+    assert onto_simplex(rows).tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
 
 
 def test_cosines_by_hand():
