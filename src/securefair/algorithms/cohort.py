@@ -290,6 +290,12 @@ class Cohort:
             torch.cat([one.cross_entropy for one in found]),
         )
 
+    @property
+    def parts_scored(self) -> tuple[Part, ...]:
+        """The parts of samples that records score: validation where everyone has some."""
+        validated = all(participant.validation is not None for participant in self.participants)
+        return ("test", "train", "validation") if validated else ("test", "train")
+
     def scored_rows(self, participant: int) -> Tensor:
         """Which of its training samples records score: all, or so many evenly spaced ones."""
         count = len(self.participants[participant].train)
@@ -329,7 +335,7 @@ class Cohort:
         self,
         algorithm: str,
         round: int,
-        vectors: Tensor,
+        models: Tensor | Mapping[Part, Scores],
         *,
         forced: bool = False,
         links: Tensor | None = None,
@@ -343,7 +349,8 @@ class Cohort:
         """What the round leaves behind.
 
         Args:
-            vectors: (N, V), everyone's network after the round.
+            models: (N, V), everyone's network after the round; where it predicts with more than a
+                network, its scores on the parts that `parts_scored` names.
             links: (N, N) bool, whether [n, k] participant n received something from k.
             asked: (N, N) bool, whether [n, k] participant n might have; None: as `links`.
             reputation: (N, N), NaN where there is none; the diagonal is left out, as in
@@ -353,13 +360,14 @@ class Cohort:
         count = len(self.names)
         nobody = torch.zeros(count, count, dtype=torch.bool)
         received = (nobody if links is None else links.bool()).tolist()
-        validated = all(participant.validation is not None for participant in self.participants)
+        if isinstance(models, Tensor):
+            models = {part: self.scores(models, part) for part in self.parts_scored}
         return RoundRecord(
             algorithm=algorithm,
             round=round,
             forced=forced,
-            accuracy=self.scores(vectors, "test").accuracy.tolist(),
-            cross_entropy=self.scores(vectors, "train").cross_entropy.tolist(),
+            accuracy=models["test"].accuracy.tolist(),
+            cross_entropy=models["train"].cross_entropy.tolist(),
             reputation=_matrix(reputation, count),
             alignment=_matrix(alignment, count),
             distillation_loss=_matrix(distillation_loss, count),
@@ -367,7 +375,7 @@ class Cohort:
             answered=received,
             numbers_sent=None if numbers_sent is None else [int(n) for n in numbers_sent],
             validation_accuracy=(
-                self.scores(vectors, "validation").accuracy.tolist() if validated else None
+                models["validation"].accuracy.tolist() if "validation" in models else None
             ),
             present=None if present is None else [bool(p) for p in present],
         )

@@ -20,11 +20,12 @@ import math
 from dataclasses import dataclass, field
 
 import torch
-from msgspec import structs
 from torch import Tensor
 from torch.nn.functional import one_hot, softmax
 
-from securefair.algorithms.cohort import Cohort, Part
+from securefair.algorithms.averaging import through_server
+from securefair.algorithms.cohort import Cohort, Part, Scores
+from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.fedavg import FedAvg, FederatedState
 from securefair.algorithms.settings import check_settings
 from securefair.model.last_layer import representations
@@ -81,25 +82,31 @@ class KnnPer:
             DataError: lambda is to be chosen, and a participant has no validation samples.
             ModelError: the network has no fully connected layer.
         """
-        after, record = self.of.round(state, population)
-        parts: list[Part] = ["test", "train"]
-        if record.validation_accuracy is not None or self.weight is None:
-            parts.append("validation")
-        accuracy: dict[Part, list[float]] = {part: [] for part in parts}
-        losses = []
-        for n, vector in enumerate(after.learners.vectors):
-            seen = {part: self.predictions(population, n, vector, part) for part in parts}
-            weight = chosen_weight(seen["validation"]) if self.weight is None else self.weight
-            for part in parts:
-                accuracy[part].append(seen[part].accuracy(weight))
-            losses.append(seen["train"].cross_entropy(weight))
-        return after, structs.replace(
-            record,
-            algorithm=self.name,
-            accuracy=accuracy["test"],
-            cross_entropy=losses,
-            validation_accuracy=accuracy.get("validation"),
+        after = self.of.updated(state, population)
+        count = len(population.names)
+        record = population.record(
+            self.name,
+            state.round,
+            self._scores(population, after.vectors),
+            links=through_server(count),
+            numbers_sent=[population.stacked.length] * count,
         )
+        return LearningState(state.seed, state.round + 1, after), record
+
+    def _scores(self, population: Cohort, vectors: Tensor) -> dict[Part, Scores]:
+        """Everyone's interpolated predictions on its own samples."""
+        if self.weight is None:
+            population.samples("validation")  # raises where someone has none
+        found: dict[Part, list[tuple[float, float]]] = {p: [] for p in population.parts_scored}
+        for n, vector in enumerate(vectors):
+            seen = {part: self.predictions(population, n, vector, part) for part in found}
+            weight = chosen_weight(seen["validation"]) if self.weight is None else self.weight
+            for part, said in seen.items():
+                found[part].append((said.accuracy(weight), said.cross_entropy(weight)))
+        return {
+            part: Scores(*torch.tensor(pairs, dtype=torch.float64).unbind(dim=1))
+            for part, pairs in found.items()
+        }
 
     def predictions(
         self, population: Cohort, participant: int, vector: Tensor, part: Part

@@ -70,6 +70,13 @@ def test_without_neighbours_it_is_fedavg(make_moving_cohort):
     assert record.numbers_sent == plain.numbers_sent
 
 
+def test_the_common_model_is_not_scored_for_nothing(make_members, monkeypatch):
+    cohort = make_members(validation=20)
+    monkeypatch.setattr(type(cohort), "scores", lambda *_: pytest.fail("scored"))
+    record = last(KnnPer(), cohort, 1)[1]
+    assert len(record.accuracy) == len(record.validation_accuracy) == 3
+
+
 def test_all_neighbours_at_a_wide_bandwidth_are_the_shares_of_classes(make_members):
     cohort = make_members(sizes=(20, 31))
     algorithm = KnnPer(neighbours=1000, weight=1.0, bandwidth=1e9)
