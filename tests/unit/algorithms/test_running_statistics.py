@@ -80,6 +80,37 @@ def test_gossip_mixes_statistics_by_the_same_weights(make_normed: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_an_own_model_has_the_statistics_of_its_mixture(make_normed: Any, alpha: float) -> None:
+    """At these alphas the mixture is a model that `train` can train."""
+    population = make_normed()
+    algorithm = Apfl(alpha=alpha, adaptive=False)
+    state = algorithm.init(population, 1)
+    own = statistics(population, trained_apart(population, state))
+    after, _ = algorithm.round(state, population)
+    torch.testing.assert_close(statistics(population, after.personal.vectors), own)
+    torch.testing.assert_close(
+        statistics(population, after.learners.vectors),
+        (torch.tensor([0.2, 0.3, 0.5]).double() @ own).repeat(3, 1),
+    )
+
+
+def test_a_model_beside_the_common_one_keeps_its_statistics(make_normed: Any) -> None:
+    population = make_normed()
+    algorithm = Ditto(pull=0.0)
+    state, _ = algorithm.round(algorithm.init(population, 1), population)
+    own = statistics(population, trained_apart(population, state))
+    after, _ = algorithm.round(state, population)
+    torch.testing.assert_close(statistics(population, after.learners.vectors), own)
+
+
+def test_statistics_travel_with_a_body(make_normed: Any) -> None:
+    population = make_normed()
+    state, _ = FedRep(head_epochs=1).round(FedRep().init(population, 1), population)
+    found = statistics(population, state.learners.vectors)
+    torch.testing.assert_close(found, found[:1].repeat(3, 1))
+
+
 @pytest.mark.parametrize("algorithm", [Vpdl(), Cycle()])
 def test_distillation_leaves_everyone_its_own_statistics(algorithm: Any, make_normed: Any) -> None:
     population = make_normed(lambda_0=0.0)  # then nobody learns anything from others
