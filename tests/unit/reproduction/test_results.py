@@ -102,6 +102,9 @@ NOT_SHOWN: dict[str, set[str]] = {
     "dpfl-table1": {
         "DPFL under every budget is above FedAvg+FT, dirichlet(0.1)",
         "DPFL under every budget is above Local Only, natural",
+        "DPFL under every budget is above every other personalised method, dirichlet(0.1)",
+        "DPFL under every budget is above every other personalised method, patho(3)",
+        "DPFL under every budget is above every other personalised method, natural",
     },
     "dpfl-table2": {"Under every budget DPFL is above Decentralized SGD"},
     "dpfl-table6": {"Under every budget DPFL with repeated BGGC is above DPFL"},
