@@ -26,10 +26,10 @@ from torch import Tensor
 from securefair.algorithms.averaging import average, shares_of, through_server
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.local_steps import check_trained, local_steps
+from securefair.algorithms.local_steps import LocalStep, local_steps
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners, sgd_step
+from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
 
 
@@ -98,30 +98,29 @@ class Apfl:
         """Versions of the common model (N, V), own models and alpha (N,) after the local epochs."""
         trained = population.stacked.trained
         optimizer = at_round(self.schedule, population.optimizer, state.round)
-        w, v = state.learners.vectors.clone(), state.personal.vectors.clone()
-        w_momentum = torch.zeros_like(state.learners.momentum)
-        v_momentum = state.personal.momentum.clone()
-        alpha = state.alpha.clone()
-        for step in local_steps(
-            population, epochs=self.local_epochs, seed=state.seed, clock=state.round
-        ):
-            who = step.who
-            own, version, share = v[who], w[who], alpha[who]
-            own_momentum, version_momentum = v_momentum[who], w_momentum[who]
-            mixed = mixture(share, own, version)
-            at_mixture, at_version = step.gradients(mixed), step.gradients(version)
+        alpha = state.alpha.clone()  # moves along with the models
+
+        def gradients(step: LocalStep, models: list[Tensor]) -> tuple[Tensor, Tensor]:
+            w, v = models
+            share = alpha[step.who]
+            mixed = mixture(share, v, w)
+            at_mixture, at_version = step.gradients(mixed), step.gradients(w)
             if self.adaptive:
-                apart = (own - version)[:, :trained]
-                slope = (apart * at_mixture).sum(dim=1).to(alpha)
-                alpha[who] = (share - optimizer.learning_rate * slope).clamp(0, 1)
-            by_own = share.to(own)[:, None] * at_mixture
-            sgd_step(version[:, :trained], version_momentum, at_version, optimizer, None)
-            sgd_step(own[:, :trained], own_momentum, by_own, optimizer, None)
-            own[:, trained:] = mixed[:, trained:]  # running statistics: those it was seen with
-            w[who], v[who] = version, own
-            w_momentum[who], v_momentum[who] = version_momentum, own_momentum
-        check_trained(population, w, v)
-        return w, Learners(v, v_momentum), alpha
+                slope = ((v - w)[:, :trained] * at_mixture).sum(dim=1).to(alpha)
+                alpha[step.who] = (share - optimizer.learning_rate * slope).clamp(0, 1)
+            v[:, trained:] = mixed[:, trained:]  # running statistics: those it was seen with
+            return at_version, share.to(v)[:, None] * at_mixture
+
+        versions, personal = local_steps(
+            population,
+            [state.learners.rested(), state.personal],
+            gradients,
+            epochs=self.local_epochs,
+            seed=state.seed,
+            clock=state.round,
+            optimizer=optimizer,
+        )
+        return versions.vectors, personal, alpha
 
 
 def mixture(alpha: Tensor, own: Tensor, common: Tensor) -> Tensor:

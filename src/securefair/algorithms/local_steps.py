@@ -1,32 +1,34 @@
-"""Local training step by step, for methods whose gradient is not that of one model's loss.
+"""Local training for methods whose gradient is not that of one model's loss.
 
-`Cohort.train` takes whole epochs at once. Here the caller takes each optimiser step itself, from
-gradients at whatever parameters its paper names: a mixture of two models, a model after a trial
-step, a model with a penalty. Orders of samples are those of `Cohort.train`.
+`Cohort.train` descends the loss of everyone's network. Here a method says at which parameters it
+needs gradients and what it makes of them: at a mixture of two models, after a trial step, with a
+penalty. Orders of samples are those of `Cohort.train`, and participants compute together as there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from securefair.algorithms.cohort import Cohort, Precision
 from securefair.errors import ModelError
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Batches, StackedSamples, draw_batches
+from securefair.model.stacked_training import Batches, Learners, draw_batches, sgd_step
+from securefair.model.training import OptimizerConfig
 
 
 @dataclass(frozen=True, eq=False)
 class LocalStep:
-    """One mini-batch, of each independent order, for every participant that still has one."""
+    """A mini-batch, of each independent order, for each of some participants."""
 
     who: list[int]  # the participants; rows of all arrays follow it
     population: Cohort
-    samples: StackedSamples
     streams: tuple[tuple[Tensor, Tensor], ...]  # indices and weights (A, b) of each order
 
     def gradients(
@@ -40,72 +42,112 @@ class LocalStep:
             order: which of the independent orders of samples.
             precision: None is the population's.
         """
-        stacked = self.population.stacked
+        stacked, samples = self.population.stacked, self.population.samples("train")
         rows, weights = self.streams[order]
-        half = (precision or self.population.precision) == "bfloat16"
-        one_by_one = stacked.form == "rows"
-        groups = [slice(n, n + 1) for n in range(len(rows))] if one_by_one else [slice(None)]
-        return torch.cat(
-            stacked.each(
-                lambda own: self._gradients(vectors, rows, weights, own, half=half), groups
-            )
-        )
-
-    def _gradients(
-        self, vectors: Tensor, indices: Tensor, weights: Tensor, own: slice, *, half: bool
-    ) -> Tensor:
-        stacked, samples = self.population.stacked, self.samples
-        trained, statistics = stacked.parts(vectors[own])
-        now = indices[own]
+        trained, statistics = stacked.parts(vectors)
         leaves, statistics = stacked.leaves(trained), statistics.clone()
-        features = samples.features[now]
+        half = (precision or self.population.precision) == "bfloat16"
         with torch.autocast(stacked.device.type, torch.bfloat16, enabled=half):
-            logits = stacked.train_logits(leaves, statistics, features)
+            logits = stacked.train_logits(leaves, statistics, samples.features[rows])
         each = cross_entropy(
-            logits.to(stacked.dtype).flatten(0, 1), samples.labels[now].flatten(), reduction="none"
+            logits.to(stacked.dtype).flatten(0, 1), samples.labels[rows].flatten(), reduction="none"
         )
-        loss = (each.view(now.shape) * weights[own]).sum()
-        pieces = torch.autograd.grad(loss, leaves)
-        vectors[own, stacked.trained :] = statistics
-        return torch.cat([piece.reshape(len(now), -1) for piece in pieces], dim=1)
+        pieces = torch.autograd.grad((each.view(rows.shape) * weights).sum(), leaves)
+        vectors[:, stacked.trained :] = statistics  # not before: autograd needs what it was given
+        return torch.cat([piece.reshape(len(rows), -1) for piece in pieces], dim=1)
+
+
+Gradients = Callable[[LocalStep, list[Tensor]], Sequence[Tensor]]
+"""What a step descends: of the models (A, V) of those who take it, as many gradients (A, P).
+
+It may update the models' running statistics in place, and nothing else of them.
+"""
 
 
 def local_steps(
-    population: Cohort, *, epochs: int, seed: int, clock: int, orders: int = 1
-) -> Iterator[LocalStep]:
-    """The steps of so many local epochs of all participants.
+    population: Cohort,
+    models: Sequence[Learners],
+    gradients: Gradients,
+    *,
+    epochs: int,
+    seed: int,
+    clock: int,
+    optimizer: OptimizerConfig,
+    orders: int = 1,
+) -> list[Learners]:
+    """Models that every participant trains side by side, after so many local epochs.
 
     Args:
+        models: one or more, each of all participants; all of a step move at once.
         clock: as of `Cohort.train`, which draws the same order as the first one here.
         orders: how many independent orders of samples each step has a mini-batch of.
-    """
-    samples = population.samples("train")
-    drawn = [
-        draw_batches(
-            samples,
-            [
-                derived_seed(seed, f"batches {clock}" if o == 0 else f"batches {clock}, {o}", name)
-                for name in population.names
-            ],
-            epochs=epochs,
-            size=population.batch_size,
-        )
-        for o in range(orders)
-    ]
-    counts = [len(indices) for indices in drawn[0].indices]
-    for step in range(max(counts)):
-        who = [n for n, count in enumerate(counts) if step < count]
-        streams = tuple(_at(batches, who, step, population) for batches in drawn)
-        yield LocalStep(who, population, samples, streams)
-
-
-def check_trained(population: Cohort, *vectors: Tensor) -> None:
-    """Refuse models (N, V) that are not finite.
 
     Raises:
         ModelError: the training of a participant diverged.
     """
-    finite = torch.stack([own.isfinite().all(dim=1) for own in vectors]).all(dim=0)
+    stacked = population.stacked
+    drawn = [_drawn(population, order, epochs, seed, clock) for order in range(orders)]
+    counts = [len(indices) for indices in drawn[0].indices]
+
+    def trained(who: list[int]) -> list[Learners]:
+        own = [one.of(who) for one in models]
+        streams = [_padded(batches, who, population) for batches in drawn]
+        for step in range(counts[who[0]]):
+            active = sum(counts[n] > step for n in who)
+            at = LocalStep(
+                who[:active],
+                population,
+                tuple((rows[:active, step], weights[:active, step]) for rows, weights in streams),
+            )
+            along = gradients(at, [one.vectors[:active] for one in own])
+            for one, gradient in zip(own, along, strict=True):
+                parameters = stacked.parts(one.vectors[:active])[0]
+                sgd_step(parameters, one.momentum[:active], gradient, optimizer, None)
+        return own
+
+    # As in `train`: whoever takes most steps first, so that those still at work are a prefix.
+    groups = stacked.groups(sorted(range(len(counts)), key=lambda n: -counts[n]))
+    results = stacked.each(trained, groups)
+    back = torch.tensor(np.argsort([n for group in groups for n in group]), device=stacked.device)
+    after = [
+        Learners(
+            torch.cat([one.vectors for one in parts])[back],
+            torch.cat([one.momentum for one in parts])[back],
+        )
+        for parts in zip(*results, strict=True)
+    ]
+    _check_finite(population, after)
+    return after
+
+
+def _drawn(population: Cohort, order: int, epochs: int, seed: int, clock: int) -> Batches:
+    purpose = f"batches {clock}" if order == 0 else f"batches {clock}, {order}"
+    return draw_batches(
+        population.samples("train"),
+        [derived_seed(seed, purpose, name) for name in population.names],
+        epochs=epochs,
+        size=population.batch_size,
+    )
+
+
+def _padded(batches: Batches, who: list[int], population: Cohort) -> tuple[Tensor, Tensor]:
+    """Indices and weights (A, steps, b) on the device; what fills them up is never looked at."""
+    stacked = population.stacked
+    return (
+        _stack([batches.indices[n] for n in who]).to(stacked.device),
+        _stack([batches.weights[n] for n in who]).to(stacked.device, stacked.dtype),
+    )
+
+
+def _stack(parts: list[NDArray[np.int64]] | list[NDArray[np.float64]]) -> Tensor:
+    most = max(map(len, parts))
+    return torch.from_numpy(
+        np.stack([np.pad(part, ((0, most - len(part)), (0, 0))) for part in parts])
+    )
+
+
+def _check_finite(population: Cohort, models: list[Learners]) -> None:
+    finite = torch.stack([one.vectors.isfinite().all(dim=1) for one in models]).all(dim=0)
     if not finite.all():
         culprits = (~finite).nonzero()[:, 0].tolist()
         raise ModelError(
@@ -113,13 +155,3 @@ def check_trained(population: Cohort, *vectors: Tensor) -> None:
             where=", ".join(population.names[n] for n in culprits),
             hint="Lower the learning rate, or set clip_norm",
         )
-
-
-def _at(batches: Batches, who: list[int], step: int, population: Cohort) -> tuple[Tensor, Tensor]:
-    stacked = population.stacked
-    return (
-        torch.stack([torch.from_numpy(batches.indices[n][step]) for n in who]).to(stacked.device),
-        torch.stack([torch.from_numpy(batches.weights[n][step]) for n in who]).to(
-            stacked.device, stacked.dtype
-        ),
-    )

@@ -27,17 +27,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from securefair.algorithms.averaging import average, shares_of, through_server
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.fedavg import FederatedState
-from securefair.algorithms.local_steps import LocalStep, check_trained, local_steps
+from securefair.algorithms.local_steps import LocalStep, local_steps
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners, sgd_step
+from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
 
 
@@ -119,23 +118,17 @@ class PerFedAvg:
         return self._stepped(learners.vectors, population.gradients(learners), population)
 
     def _trained(self, state: FederatedState, population: Cohort) -> Tensor:
-        trained = population.stacked.trained
-        optimizer = at_round(self.schedule, population.optimizer, state.round)
-        w = state.learners.vectors.clone()
-        momentum = torch.zeros_like(state.learners.momentum)
-        for step in local_steps(
+        (trained,) = local_steps(
             population,
+            [state.learners.rested()],
+            lambda step, models: [self._meta_gradient(step, models[0], population)],
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,
+            optimizer=at_round(self.schedule, population.optimizer, state.round),
             orders=2 if self.variant == "first_order" else 3,
-        ):
-            now, memory = w[step.who], momentum[step.who]
-            gradient = self._meta_gradient(step, now, population)
-            sgd_step(now[:, :trained], memory, gradient, optimizer, None)
-            w[step.who], momentum[step.who] = now, memory
-        check_trained(population, w)
-        return w
+        )
+        return trained.vectors
 
     def _meta_gradient(self, step: LocalStep, w: Tensor, population: Cohort) -> Tensor:
         """Of f_i(w - alpha grad f_i(w)), (A, P); running statistics in w (A, V) are updated."""

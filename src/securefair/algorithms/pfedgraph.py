@@ -34,10 +34,10 @@ from torch import Tensor
 from securefair.algorithms.averaging import shares_of
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.local_steps import check_trained, local_steps
+from securefair.algorithms.local_steps import LocalStep, local_steps
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners, sgd_step
+from securefair.model.stacked_training import Learners
 from securefair.records import RoundRecord
 
 
@@ -120,20 +120,23 @@ class PFedGraph:
         return PFedGraphState(seed, t + 1, after, state.start, pull), record
 
     def _trained(self, state: PFedGraphState, population: Cohort) -> Tensor:
-        trained = population.stacked.trained
-        optimizer = at_round(self.schedule, population.optimizer, state.round)
-        theta = state.learners.vectors.clone()
-        momentum = torch.zeros_like(state.learners.momentum)
-        for step in local_steps(
-            population, epochs=self.local_epochs, seed=state.seed, clock=state.round
-        ):
-            now, memory = theta[step.who], momentum[step.who]
-            gradient = step.gradients(now)
-            gradient -= self.lam * cosine_slope(now[:, :trained], state.pull[step.who])
-            sgd_step(now[:, :trained], memory, gradient, optimizer, None)
-            theta[step.who], momentum[step.who] = now, memory
-        check_trained(population, theta)
-        return theta
+        def gradients(step: LocalStep, models: list[Tensor]) -> list[Tensor]:
+            found = step.gradients(models[0])
+            if self.lam:
+                theta = population.stacked.parts(models[0])[0]
+                found -= self.lam * cosine_slope(theta, state.pull[step.who])
+            return [found]
+
+        (trained,) = local_steps(
+            population,
+            [state.learners.rested()],
+            gradients,
+            epochs=self.local_epochs,
+            seed=state.seed,
+            clock=state.round,
+            optimizer=at_round(self.schedule, population.optimizer, state.round),
+        )
+        return trained.vectors
 
 
 def cosines_of(updates: Tensor) -> Tensor:

@@ -20,7 +20,6 @@ from securefair.algorithms.fairsl import FairSl
 from securefair.algorithms.fedavg import FedAvg
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.gossip_sgd import GossipSgd
-from securefair.algorithms.local_steps import local_steps
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.algorithms.rffl import Rffl
 from securefair.algorithms.updates import update_of, with_statistics
@@ -203,8 +202,9 @@ def test_which_statistics_per_fedavg_adapts_with(
 ) -> None:
     population = replace(make_normed(), batch_size=None)
     learners = population.start(1, common=True)
-    step = next(local_steps(population, epochs=1, seed=0, clock=0))
-    in_training = step.gradients(learners.vectors.clone())
+    stepped = population.train(learners, epochs=1, seed=0, clock=0)
+    rate = population.optimizer.learning_rate
+    in_training = population.stacked.parts(learners.vectors - stepped.vectors)[0] / rate
     in_evaluation = population.gradients(learners)
     assert not torch.allclose(in_training, in_evaluation, rtol=0.1)
     for epochs, gradients in ((0, in_evaluation), (1, in_training)):
