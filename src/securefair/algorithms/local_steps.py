@@ -60,7 +60,8 @@ class LocalStep:
 Gradients = Callable[[LocalStep, list[Tensor]], Sequence[Tensor]]
 """What a step descends: of the models (A, V) of those who take it, as many gradients (A, P).
 
-It may update the models' running statistics in place, and nothing else of them.
+It may update the models' running statistics in place, and nothing else of them; the gradients are
+changed by clipping and weight decay.
 """
 
 
