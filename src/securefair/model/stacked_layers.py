@@ -51,33 +51,43 @@ class _Values:
         return replace(self, tensor=x.clone(memory_format=self.layout), form="side")
 
 
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    module: nn.Module
+    weight: str | None  # names of its parameters in the network
+    bias: str | None
+
+
 class LayerSequence:
-    """Layers of one architecture; holds no parameters.
+    """Layers of one architecture, in order; holds no parameters.
 
     Args:
-        layers: in order, with the name that the parameters of each begin with.
+        layers: with the names of their parameters.
         layout: of images; channels last on processors.
     """
 
-    def __init__(
-        self, layers: Sequence[tuple[nn.Module, str]], layout: torch.memory_format
-    ) -> None:
+    def __init__(self, layers: Sequence[_Layer], layout: torch.memory_format) -> None:
         self._layers = tuple(layers)
         self._layout = layout
-        self._pools = any(isinstance(module, nn.MaxPool2d) for module, _ in layers)
+        self._pools = any(isinstance(layer.module, nn.MaxPool2d) for layer in layers)
 
     @classmethod
     def of(cls, network: nn.Module, layout: torch.memory_format) -> LayerSequence | None:
-        """The layers of a network; None if it is not a sequence of known ones."""
-        layers: list[tuple[nn.Module, str]] = []
-        names: dict[nn.Module, str] = {}
-        for name, module in network.named_modules(remove_duplicate=False):
-            first = names.setdefault(module, name)  # whose name shared parameters have
-            if type(module) is nn.Sequential:  # not a subclass, which may have its own `forward`
-                continue
+        """The layers of a network; None if it is not a sequence of known ones.
+
+        Known layers have just the parameters that they are made with, and no hooks: with either,
+        weights may be computed from others, as spectral normalisation does.
+        """
+        # By identity, as a parameter that several layers share has the name of the first.
+        names = {id(parameter): name for name, parameter in network.named_parameters()}
+        layers: list[_Layer] = []
+        for _, module in network.named_modules(remove_duplicate=False):
             if not _known(module):
                 return None
-            layers.append((module, first))
+            if type(module) is nn.Sequential:
+                continue
+            own = {name: names[id(p)] for name, p in module.named_parameters(recurse=False)}
+            layers.append(_Layer(module, own.get("weight"), own.get("bias")))
         return cls(layers, layout)
 
     def __call__(self, tensors: Mapping[str, Tensor], features: Tensor, *, shared: bool) -> Tensor:
@@ -91,13 +101,18 @@ class LayerSequence:
         if shared and self._pools:  # pools are slow in the layout that one channel has unless told
             features = features.clone(memory_format=self._layout)
         values = _Values(features, "shared" if shared else "stacked", count, self._layout)
-        for module, name in self._layers:
-            weight, bias = tensors.get(f"{name}.weight"), tensors.get(f"{name}.bias")
-            values = _LAYERS[type(module)](values, module, weight, bias)
+        for layer in self._layers:
+            weight = None if layer.weight is None else tensors[layer.weight]
+            bias = None if layer.bias is None else tensors[layer.bias]
+            values = _LAYERS[type(layer.module)](values, layer.module, weight, bias)
         return values.stacked().tensor
 
 
 def _known(module: nn.Module) -> bool:
+    if _hooked(module) or not _has_usual_parameters(module):
+        return False
+    if type(module) is nn.Sequential:  # not a subclass, which may have its own `forward`
+        return True
     if isinstance(module, nn.Conv2d) and (module.groups > 1 or module.padding_mode != "zeros"):
         return False
     if isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) != (1, -1):
@@ -105,6 +120,26 @@ def _known(module: nn.Module) -> bool:
     if isinstance(module, nn.MaxPool2d) and module.return_indices:
         return False
     return type(module) in _LAYERS
+
+
+def _hooked(module: nn.Module) -> bool:
+    hooks = (
+        module._forward_pre_hooks,
+        module._forward_hooks,
+        module._backward_pre_hooks,
+        module._backward_hooks,
+    )
+    return any(hooks) or "forward" in vars(module)
+
+
+def _has_usual_parameters(module: nn.Module) -> bool:
+    """Of linear layers and convolutions a weight and, unless it is None, a bias; of others none."""
+    own = dict(module.named_parameters(recurse=False))
+    if not isinstance(module, (nn.Linear, nn.Conv2d)):
+        return not own
+    # Where a bias is computed it is there too, but is no parameter.
+    names = {"weight"} if module.bias is None else {"weight", "bias"}
+    return own.keys() == names
 
 
 def _linear(values: _Values, _: nn.Linear, weight: Tensor, bias: Tensor | None) -> _Values:

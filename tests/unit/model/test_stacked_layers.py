@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.utils import prune
 
 from securefair.model.stacked_layers import _LAYERS, LayerSequence, _Values
 
 SAMPLES, IMAGE = 4, (2, 9, 8)
-_tied = nn.Linear(6, 6)
+_twice, _tied = nn.Linear(6, 6), nn.Linear(6, 6)
+_tied.weight = _twice.weight
 NETWORKS: dict[str, nn.Module] = {
     "linear": nn.Sequential(nn.Flatten(), nn.Linear(144, 3)),
     "without bias": nn.Sequential(
@@ -40,8 +43,12 @@ NETWORKS: dict[str, nn.Module] = {
         )
     ),
     "one layer twice": nn.Sequential(
-        nn.Flatten(), nn.Linear(144, 6), _tied, nn.ReLU(), _tied, nn.Linear(6, 3)
+        nn.Flatten(), nn.Linear(144, 6), _twice, nn.ReLU(), _twice, nn.Linear(6, 3)
     ),
+    "one weight twice": nn.Sequential(
+        nn.Flatten(), nn.Linear(144, 6), _twice, nn.ReLU(), _tied, nn.Linear(6, 3)
+    ),
+    "a layer, not a sequence": nn.Linear(8, 3),
     "along the last axis": nn.Sequential(nn.Linear(8, 3), nn.ReLU(), nn.Linear(3, 3)),
     "columns of images": nn.Sequential(nn.Conv2d(2, 3, 3), nn.Linear(6, 3)),
 }
@@ -126,6 +133,45 @@ class Residual(nn.Sequential):
         return x + super().forward(x)
 
 
+def hooked(method: str) -> nn.Module:
+    layer = nn.ReLU()
+    getattr(layer, method)(lambda *_: None)
+    return layer
+
+
+def computed_bias() -> nn.Module:
+    layer = nn.Linear(2, 2)
+    del layer.bias
+    layer.bias = torch.zeros(2)  # type: ignore[assignment]  # as hooks that compute one do
+    return layer
+
+
+def patched() -> nn.Module:
+    layer = nn.Linear(2, 2)
+    layer.forward = lambda x: 2 * x  # type: ignore[method-assign]
+    return layer
+
+
+def with_a_parameter(layer: nn.Module) -> nn.Module:
+    layer.register_parameter("gain", nn.Parameter(torch.ones(1)))
+    return layer
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm.* is deprecated:FutureWarning")
+@pytest.mark.parametrize(
+    "compute",
+    [
+        nn.utils.spectral_norm,
+        nn.utils.weight_norm,
+        nn.utils.parametrizations.spectral_norm,
+        lambda layer: prune.random_unstructured(layer, "weight", 0.5),
+    ],
+)
+def test_computed_weights_are_left_alone(compute: Callable[[nn.Module], nn.Module]) -> None:
+    for network in (compute(nn.Linear(4, 2)), nn.Sequential(compute(nn.Linear(4, 2)), nn.ReLU())):
+        assert LayerSequence.of(network, torch.channels_last) is None
+
+
 @pytest.mark.parametrize(
     "layer",
     [
@@ -136,6 +182,15 @@ class Residual(nn.Sequential):
         nn.Flatten(0),
         nn.MaxPool2d(2, return_indices=True),
         nn.utils.parametrizations.weight_norm(nn.Conv2d(2, 2, 3)),
+        hooked("register_forward_hook"),
+        hooked("register_forward_pre_hook"),
+        hooked("register_full_backward_hook"),
+        hooked("register_full_backward_pre_hook"),
+        computed_bias(),
+        patched(),
+        with_a_parameter(nn.ReLU()),
+        with_a_parameter(nn.Linear(2, 2)),
+        with_a_parameter(nn.Sequential()),
     ],
     ids=lambda layer: type(layer).__name__,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -165,6 +165,19 @@ def test_one_computation_is_divided_among_cores() -> None:
 @pytest.mark.parametrize("name", ["mlp-64", "small-cnn", "cnn"])
 def test_networks_of_known_layers_compute_together(name: str) -> None:
     assert Stacked(architecture(name, (1, 28, 28), 10)).form == "batched"
+
+
+@pytest.mark.parametrize("compute", [lambda layer: layer, nn.utils.spectral_norm])
+def test_a_layer_on_its_own_is_a_network(compute: Callable[[nn.Module], nn.Module]) -> None:
+    def build(generator: torch.Generator) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(generator.initial_seed())
+            return compute(nn.Linear(FEATURES, CLASSES))
+
+    stacked = stack(build)
+    vectors, features = stacked.initial([1, 2]), torch.from_numpy(samples(4).features)
+    for vector, logits in zip(vectors, stacked.logits(vectors, features, shared=True), strict=True):
+        torch.testing.assert_close(logits, stacked.network(vector)(features).detach())
 
 
 def test_many_convolutions_among_unknown_layers_go_one_by_one_on_processors() -> None:
