@@ -296,7 +296,8 @@ class Stacked:
         }
 
     def _built(self, seed: int) -> nn.Module:
-        return self.build(torch.Generator().manual_seed(seed)).to(self.dtype)
+        with torch.no_grad():  # weights that are computed from others cannot be copied otherwise
+            return self.build(torch.Generator().manual_seed(seed)).to(self.dtype)
 
 
 def _named_tensors(network: nn.Module) -> dict[str, Tensor]:

@@ -167,7 +167,12 @@ def test_networks_of_known_layers_compute_together(name: str) -> None:
     assert Stacked(architecture(name, (1, 28, 28), 10)).form == "batched"
 
 
-@pytest.mark.parametrize("compute", [lambda layer: layer, nn.utils.spectral_norm])
+@pytest.mark.filterwarnings(
+    "ignore:.*weight_norm:FutureWarning", "ignore:.*weight_norm:UserWarning"
+)
+@pytest.mark.parametrize(
+    "compute", [lambda layer: layer, nn.utils.spectral_norm, nn.utils.weight_norm]
+)
 def test_a_layer_on_its_own_is_a_network(compute: Callable[[nn.Module], nn.Module]) -> None:
     def build(generator: torch.Generator) -> nn.Module:
         with torch.random.fork_rng(devices=[]):
