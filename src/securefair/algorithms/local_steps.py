@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -84,6 +83,7 @@ def local_steps(
         orders: how many independent orders of samples each step has a mini-batch of.
 
     Raises:
+        ConfigError: batches of one sample, for a network with batch norm.
         ModelError: the training of a participant diverged.
     """
     stacked = population.stacked
@@ -92,7 +92,7 @@ def local_steps(
 
     def trained(who: list[int]) -> list[Learners]:
         own = [one.of(who) for one in models]
-        streams = [_padded(batches, who, population) for batches in drawn]
+        streams = [batches.together(who, stacked) for batches in drawn]
         for step in range(counts[who[0]]):
             active = sum(counts[n] > step for n in who)
             at = LocalStep(
@@ -106,8 +106,7 @@ def local_steps(
                 sgd_step(parameters, one.momentum[:active], gradient, optimizer, None)
         return own
 
-    # As in `train`: whoever takes most steps first, so that those still at work are a prefix.
-    groups = stacked.groups(sorted(range(len(counts)), key=lambda n: -counts[n]))
+    groups = drawn[0].groups(stacked, population.names)  # other orders have batches as large
     results = stacked.each(trained, groups)
     back = torch.tensor(np.argsort([n for group in groups for n in group]), device=stacked.device)
     after = [
@@ -128,22 +127,6 @@ def _drawn(population: Cohort, order: int, epochs: int, seed: int, clock: int) -
         [derived_seed(seed, purpose, name) for name in population.names],
         epochs=epochs,
         size=population.batch_size,
-    )
-
-
-def _padded(batches: Batches, who: list[int], population: Cohort) -> tuple[Tensor, Tensor]:
-    """Indices and weights (A, steps, b) on the device; what fills them up is never looked at."""
-    stacked = population.stacked
-    return (
-        _stack([batches.indices[n] for n in who]).to(stacked.device),
-        _stack([batches.weights[n] for n in who]).to(stacked.device, stacked.dtype),
-    )
-
-
-def _stack(parts: list[NDArray[np.int64]] | list[NDArray[np.float64]]) -> Tensor:
-    most = max(map(len, parts))
-    return torch.from_numpy(
-        np.stack([np.pad(part, ((0, most - len(part)), (0, 0))) for part in parts])
     )
 
 

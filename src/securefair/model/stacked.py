@@ -107,6 +107,11 @@ class Stacked:
             raise ModelError("the network has nothing to train", found="0 parameters")
         self.trained = trained  # P: of a vector's V numbers, the first P are trained
         self.length = self.slots[-1].stop  # V
+        self.batch_norm = any(
+            isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()
+        )
+        # In training, all samples of a batch then count, even those of weight 0.
+        self.measures_batches = self.batch_norm or self.length > self.trained
         on_processor = self.device.type == "cpu"
         last, first = torch.channels_last, torch.contiguous_format
         self._sequence = LayerSequence.of(network, last if on_processor else first)

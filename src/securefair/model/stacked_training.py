@@ -2,14 +2,15 @@
 
 Samples of all participants lie in one array on the device. Participants may have different numbers
 of samples: those with more batches go on in a smaller stack when the others are done, so nothing is
-computed for nobody. State in, state out: `train` leaves its arguments as they were.
+computed for nobody. Nothing that a participant computes depends on who else trains, but for the
+last digits. State in, state out: `train` leaves its arguments as they were.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from securefair.data.dataset import Samples
-from securefair.errors import DataError, ModelError
+from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Stacked
 from securefair.model.training import OptimizerConfig
@@ -129,10 +130,64 @@ class Proximal:
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Which samples each step sees: one (steps, b) pair of arrays for each participant."""
+    """Which samples each step sees: one (steps, b) pair of arrays for each participant.
+
+    Participants may differ in both numbers.
+    """
 
     indices: tuple[NDArray[np.int64], ...]  # into StackedSamples
     weights: tuple[NDArray[np.float64], ...]  # of each sample in the mean; 0 fills a batch up
+
+    def groups(self, stacked: Stacked, names: Sequence[str] | None = None) -> list[list[int]]:
+        """Which participants train as one computation; in each, who takes most steps comes first.
+
+        Where networks measure batches, as batch norm does, only batches of one size go together: it
+        would see what others are filled up with (`together`).
+
+        Args:
+            names: of the participants, for errors; None: participant 1, 2, ...
+
+        Raises:
+            ConfigError: batch norm is given batches of one sample, which have no variance.
+        """
+        order = sorted(range(len(self.indices)), key=self._shape, reverse=True)
+        if not stacked.measures_batches:
+            return stacked.groups(order)
+        single = [n for n, own in enumerate(self.indices) if len(own) and own.shape[1] == 1]
+        if stacked.batch_norm and single:
+            raise ConfigError(
+                "batch normalisation takes variances, which single samples do not have",
+                where=", ".join(_named(single, names)),
+                found="batches of 1 sample",
+                expected="2 or more",
+                hint="Set a larger batch size; a participant with 1 sample cannot take part",
+            )
+        of_width: dict[int, list[int]] = {}
+        for n in order:
+            of_width.setdefault(self._shape(n)[1], []).append(n)
+        return [group for same in of_width.values() for group in stacked.groups(same)]
+
+    def together(self, who: Sequence[int], stacked: Stacked) -> tuple[Tensor, Tensor]:
+        """Indices and weights of some participants, each (A, steps, b), on the device.
+
+        A smaller batch goes on with its own samples, of weight 0; steps that a participant does not
+        take are not to be looked at.
+        """
+        steps, width = np.max([self._shape(n) for n in who], axis=0)
+        indices = np.zeros((len(who), steps, width), dtype=np.int64)
+        weights = np.zeros((len(who), steps, width))
+        for row, n in enumerate(who):
+            count, own = self._shape(n)
+            indices[row, :count] = self.indices[n][:, np.arange(width) % own]
+            weights[row, :count, :own] = self.weights[n]
+        return (
+            torch.from_numpy(indices).to(stacked.device),
+            torch.from_numpy(weights).to(stacked.device, stacked.dtype),
+        )
+
+    def _shape(self, participant: int) -> tuple[int, int]:
+        steps, width = self.indices[participant].shape
+        return steps, width
 
 
 def draw_batches(
@@ -145,19 +200,19 @@ def draw_batches(
 ) -> Batches:
     """So many epochs in fresh seeded orders; full batches if `size` is None.
 
-    The last batch of an epoch may be smaller: it is filled up with samples of weight 0 (which
-    batch norm's statistics do see). A participant's batches depend on its seed and samples only.
+    A participant's batches depend on its seed and samples only, and are all of one size: the last
+    of an epoch is filled up from the epoch's first, with samples of weight 0 (which batch norm's
+    statistics do see). Who has fewer samples than `size` has full batches.
 
     Args:
         within: which of its samples each participant uses, counted from its first; None: all.
     """
     if within is None:
         within = [np.arange(count, dtype=np.int64) for count in samples.sizes]
-    widest = max(len(own) for own in within)
-    width = widest if size is None else min(size, widest)
     indices, weights = [], []
     for n, (seed, own) in enumerate(zip(seeds, within, strict=True)):
-        count = len(own)
+        count = len(own)  # of 0 come no steps
+        width = max(count if size is None else min(size, count), 1)
         rng = np.random.default_rng(seed)
         orders = [own if size is None else rng.permutation(own) for _ in range(epochs)]
         steps = -(-count // width)
@@ -193,6 +248,7 @@ def train(
         names: of the rows, for errors; None: participant 1, 2, ...
 
     Raises:
+        ConfigError: batches of one sample, for a network with batch norm.
         ModelError: the training of a participant diverged.
     """
 
@@ -210,19 +266,15 @@ def train(
             precision=precision,
         )
 
-    # The one with most steps first: the participants still at work are then always a prefix.
-    order = sorted(range(len(learners)), key=lambda n: -len(batches.indices[n]))
-    groups = stacked.groups(order)
+    groups = batches.groups(stacked, names)
     results = stacked.each(trained, groups)
     done = [n for group in groups for n in group]
     finite = torch.cat([one for _, one in results])
     if not finite.all():
-        if names is None:
-            names = [f"participant {n + 1}" for n in range(len(learners))]
         culprits = sorted(done[row] for row in (~finite).nonzero()[:, 0].tolist())
         raise ModelError(
             "the training diverged",
-            where=", ".join(names[n] for n in culprits),
+            where=", ".join(_named(culprits, names)),
             hint="Lower the learning rate or the distillation weight, or set clip_norm",
         )
     back = torch.tensor(np.argsort(done), device=stacked.device)
@@ -248,14 +300,13 @@ def _train_together(
     """Those participants after their steps, and whose gradients were finite throughout.
 
     Args:
-        who: in falling order of their steps.
+        who: in falling order of their steps: those still at work are then always a prefix.
     """
     steps = [len(batches.indices[n]) for n in who]
     parameters, statistics = (part.clone() for part in stacked.parts(learners.vectors[who]))
     momentum = learners.momentum[who].clone()
     # What every step needs is looked up once: on small networks such small things cost most.
-    rows = _padded([batches.indices[n] for n in who]).to(stacked.device)
-    weights = _padded([batches.weights[n] for n in who]).to(stacked.device, stacked.dtype)
+    rows, weights = batches.together(who, stacked)
     labels = samples.labels[rows]
     pull = None if distillation is None else distillation.weights[who].to(stacked.dtype)
     norms = parameters.new_zeros(len(who))  # of all gradients, summed: finite if all of them are
@@ -287,12 +338,8 @@ def _train_together(
     return Learners(torch.cat([parameters, statistics], dim=1), momentum), norms.isfinite()
 
 
-def _padded(parts: Sequence[NDArray[Any]]) -> Tensor:
-    """Arrays (steps_n, b) as one (N, steps, b); what fills it up is never looked at."""
-    result = np.zeros((len(parts), max(map(len, parts)), *parts[0].shape[1:]), dtype=parts[0].dtype)
-    for n, part in enumerate(parts):
-        result[n, : len(part)] = part
-    return torch.from_numpy(result)
+def _named(participants: Sequence[int], names: Sequence[str] | None) -> list[str]:
+    return [f"participant {n + 1}" if names is None else names[n] for n in participants]
 
 
 def loss_gradients(

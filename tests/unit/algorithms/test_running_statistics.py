@@ -20,6 +20,7 @@ from securefair.algorithms.fairsl import FairSl
 from securefair.algorithms.fedavg import FedAvg
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.gossip_sgd import GossipSgd
+from securefair.algorithms.local_steps import local_steps
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.algorithms.rffl import Rffl
 from securefair.algorithms.updates import update_of, with_statistics
@@ -143,6 +144,22 @@ def test_turns_keep_ones_own_statistics(make_normed: Any) -> None:
     found = statistics(population, state.learners.vectors)
     assert len({tuple(row.tolist()) for row in found}) == 3
     assert state.server.shape == (population.stacked.trained,)
+
+
+def test_steps_of_ones_own_measure_what_training_does(make_normed: Any) -> None:
+    population = replace(make_normed(), batch_size=None)  # batches of 20, 30 and 50 samples
+    learners = population.start(0, common=True)
+    expected = population.train(learners, epochs=2, seed=3, clock=4)
+    (found,) = local_steps(
+        population,
+        [learners],
+        lambda step, models: [step.gradients(models[0])],
+        epochs=2,
+        seed=3,
+        clock=4,
+        optimizer=population.optimizer,
+    )
+    torch.testing.assert_close(found.vectors, expected.vectors)
 
 
 ALL = [

@@ -11,12 +11,12 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from securefair.data.dataset import Samples
-from securefair.errors import DataError, ModelError
+from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.architectures import architecture
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import QuadraticHead
 from securefair.model.losses import approximate_kl
-from securefair.model.stacked import Stacked
+from securefair.model.stacked import Build, Stacked
 from securefair.model.stacked_training import (
     Distillation,
     Learners,
@@ -90,12 +90,36 @@ def test_batch_norm_keeps_running_statistics_of_its_own_participant() -> None:
     assert not torch.equal(statistics[0], statistics[1])
 
 
-def convolving(generator: torch.Generator) -> nn.Module:
+@pytest.mark.parametrize("size", [None, 100])
+def test_full_batches_count_every_sample_once(size: int | None) -> None:
+    """Whoever has more samples: batch norm would see what a batch was filled up with."""
+    parts = [samples(9, 1), samples(23, 2), samples(8, 3)]
+    stacked = stack(normed)
+    start, result = trained(stacked, parts, size)
+    for n, part in enumerate(parts):
+        network = stacked.network(start.vectors[n]).train()
+        learner = Learner.start(network, OPTIMIZER)  # type: ignore[arg-type]
+        train_epochs(learner, part, 2)
+        torch.testing.assert_close(result.vectors[n], stacked.vector(learner.model))
+
+
+@pytest.mark.parametrize(("counts", "size"), [([5, 1, 4], None), ([5, 1, 4], 4), ([5, 3], 1)])
+def test_batch_norm_refuses_batches_of_one_sample(counts: list[int], size: int | None) -> None:
+    parts = [samples(count) for count in counts]
+    culprits = "participant 1, participant 2" if size == 1 else "participant 2"
+    with pytest.raises(ConfigError, match=f"^{culprits}: batch normalisation"):
+        trained(stack(normed), parts, size)
+    trained(stack(), parts, size)  # others take them
+
+
+def convolving(
+    generator: torch.Generator, normalisation: Callable[[int], nn.Module] = nn.BatchNorm2d
+) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator.initial_seed())
         return nn.Sequential(
             nn.Conv2d(1, 3, 3, stride=2),
-            nn.BatchNorm2d(3),
+            normalisation(3),
             nn.ReLU(),
             nn.MaxPool2d(2),
             nn.Flatten(),
@@ -193,15 +217,52 @@ def test_many_convolutions_among_unknown_layers_go_one_by_one_on_processors() ->
     assert Stacked(wide).form == "rows"
 
 
-def test_a_participant_does_not_depend_on_who_else_trains() -> None:
-    parts = [samples(9, 1), samples(23, 2), samples(8, 3)]
-    stacked = stack()
-    _, together = trained(stacked, parts, 4)
-    data = StackedSamples.of(parts[:1], stacked)
-    batches = draw_batches(data, [0], epochs=2, size=4)
-    alone = train(stacked, Learners.start(stacked, [0]), data, batches, OPTIMIZER)
-    torch.testing.assert_close(together.vectors[:1], alone.vectors)
-    torch.testing.assert_close(together.momentum[:1], alone.momentum)
+def instance_normed(generator: torch.Generator) -> nn.Module:
+    """Normalises no batch, but averages over one what it measures."""
+    return convolving(generator, lambda c: nn.InstanceNorm2d(c, track_running_stats=True))
+
+
+@pytest.mark.parametrize("size", [None, 4, 16])
+@pytest.mark.parametrize("build", [head, normed, convolving, instance_normed])
+def test_a_participant_does_not_depend_on_who_else_trains(build: Build, size: int | None) -> None:
+    make = images if build in (convolving, instance_normed) else samples
+    stacked = stack(build)
+    _, alone = trained(stacked, [make(9, 1)], size)
+    for others in ([23, 8], [7, 9], [40]):
+        parts = [make(9, 1), *(make(count, count) for count in others)]
+        _, together = trained(stacked, parts, size)
+        torch.testing.assert_close(together.vectors[:1], alone.vectors)
+        torch.testing.assert_close(together.momentum[:1], alone.momentum)
+
+
+def test_only_what_measures_batches_is_computed_by_their_sizes() -> None:
+    parts = [samples(count, 1) for count in (9, 23, 3, 30)]
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for build, size, expected in (
+            (head, None, [[3, 1, 0, 2]]),
+            (normed, None, [[3], [1], [0], [2]]),
+            (normed, 9, [[3, 1, 0], [2]]),
+        ):
+            stacked = stack(build)
+            data = StackedSamples.of(parts, stacked)
+            batches = draw_batches(data, range(4), epochs=2, size=size)
+            assert batches.groups(stacked) == expected
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("build", [head, normed])
+def test_who_uses_no_samples_takes_no_steps(build: Build) -> None:
+    stacked = stack(build)
+    data = StackedSamples.of([samples(9), samples(3)], stacked)
+    start = Learners.start(stacked, [0, 1])
+    within = [np.arange(4), np.arange(0)]
+    batches = draw_batches(data, [0, 1], epochs=2, size=4, within=within)
+    result = train(stacked, start, data, batches, OPTIMIZER)
+    assert torch.equal(result.vectors[1], start.vectors[1])
+    assert not torch.equal(result.vectors[0], start.vectors[0])
 
 
 def test_training_leaves_its_arguments_alone() -> None:
