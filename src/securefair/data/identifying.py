@@ -27,7 +27,8 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}([T ].*)?")
 _PERSON = re.compile(
     r"(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau)\b\.? .+"  # with a title
-    r"|[A-ZÀ-Þ][^\W\d_]*(?:[-' ][A-ZÀ-Þ]?[^\W\d_]+)*, ?[A-ZÀ-Þ][\w.' -]*"  # Smith, John
+    # Smith, John. A word can be read in one way only, so that long notes take no exponential time.
+    r"|[A-ZÀ-Þ][^\W\d_]*(?:[-' ][^\W\d_]+)*, ?[A-ZÀ-Þ][\w.' -]*"
 )
 
 

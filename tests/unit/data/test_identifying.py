@@ -1,5 +1,8 @@
 """What looks like a person or a day, and what only seems to."""
 
+import subprocess
+import sys
+
 import pytest
 
 from securefair.data.identifying import (
@@ -37,6 +40,16 @@ def test_days_and_persons_by_their_spelling():
     assert not are_persons(["Smith, John", "mild"])
     assert not are_persons(["mild, stable", "severe, unstable"])
     assert not are_persons(["Asymptomatic", "Typical angina", "Private insurance"])
+
+
+def test_long_notes_in_capitals_are_read_in_no_time():
+    """Where a word can be read in two ways, sixty words can be read in 2^60."""
+    code = (
+        "from securefair.data.identifying import are_dates, are_persons, heading_identifies\n"
+        "note = 'PATIENT ' + 'WAS ' * 60 + '.'\n"
+        "assert not are_persons([note]) and not are_dates([note]) and not heading_identifies(note)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 ROWS = [float(n) for n in range(60)]
