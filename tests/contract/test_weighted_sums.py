@@ -449,6 +449,7 @@ def test_a_public_part_that_would_spoil_sums_is_refused_when_it_arrives(crowd, s
         {"precision": 1.0},
         {"flooding_bits": 61},
         {"max_share": 0.1},
+        {"max_share": 1.0},
     ],
 )
 def test_wishes_out_of_range_name_the_field(sums, senders, change):

@@ -6,6 +6,7 @@ parameters, as long as one other sender of the sum keeps its secret. Still discl
 with it everything that the colluding senders' own parts leave of it; to each sender its weight.
 """
 
+import math
 from dataclasses import replace
 from itertools import combinations
 
@@ -366,3 +367,35 @@ def test_with_max_share_it_can_neither_ask_for_nor_lie_about_weights(uniform):
     }
     # Masks are bound to the weights, so those of b have nothing to cancel with.
     assert looks_random(sum(messages.values()).astype(np.uint32), uniform)
+
+
+@pytest.mark.parametrize(
+    ("max_share", "weights", "colluders"),
+    [
+        (0.5, {"a": 0.5, "b": 0.5, "c": 0.0, "d": 0.0}, "a"),
+        (1 / 3, {"a": 1 / 3, "b": 1 / 3, "c": 1 / 3, "d": 0.0}, "ac"),
+        (0.25, {"a": 0.25, "b": 0.25, "c": 0.25, "d": 0.25}, "acd"),
+    ],
+)
+def test_max_share_asks_for_so_many_senders_on_the_receivers_side(max_share, weights, colluders):
+    """Stated, not prevented: weights of 0 are allowed, so the other honest senders hide nothing."""
+    plan, gathering, vector = plan_of(max_share=max_share), gathering_of(), vector_of(8)
+    assert len(colluders) == math.ceil(1 / max_share) - 1
+    vectors = {name: vector_of(seed) for seed, name in enumerate(NAMES)} | {"b": vector}
+    messages = {
+        name: words(plan, gathering, name, vectors[name], weights).tobytes() for name in NAMES
+    }
+    total = SUMS.total(plan, KEYS["r"], gathering, messages)
+    theirs = sum(weights[name] * vectors[name] for name in colluders)
+    assert np.abs((total - theirs) - weights["b"] * vector).max() <= plan.error_bound
+
+
+@pytest.mark.parametrize(
+    ("max_share", "weights"),
+    [(0.5, {"b": 1.0}), (1 / 3, {"a": 0.5, "b": 0.5}), (0.25, dict.fromkeys("abc", 1 / 3))],
+)
+def test_with_one_less_on_its_side_the_sum_is_refused(max_share, weights):
+    """Whatever it gives them: b and they cannot have all of the weight."""
+    plan, asked = plan_of(max_share=max_share), dict.fromkeys(NAMES, 0.0) | weights
+    with pytest.raises(RemoteProtocolError, match="mostly one sender's model"):
+        words(plan, gathering_of(), "b", vector_of(8), asked)

@@ -184,6 +184,7 @@ class TestRefusals:
             ({"gossip.min_senders": 1}, ConfigError, "min_senders"),
             ({"gossip.min_senders": 3}, ConfigError, "enough neighbours"),
             ({"gossip.max_share": 0.4}, ConfigError, "max_share"),
+            ({"gossip.max_share": 1.0}, ConfigError, "max_share"),
             ({"gossip.averaging": "ckks", "gossip.max_share": 0.6}, ConfigError, "max_share"),
             ({"gossip.averaging": "crypten", "gossip.max_share": 0.6}, ConfigError, "max_share"),
             ({"gossip.bound": 0.0}, ConfigError, "bound"),

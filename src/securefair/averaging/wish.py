@@ -33,7 +33,9 @@ class SumWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         precision: largest error of a coordinate of a sum, over the bound.
         flooding_bits: of `ckks`: statistical hiding of noise that depends on parameters.
         max_share: of `masked`: every sender is shown all weights of the sum and refuses if one
-            of them exceeds this share of their total; None: each sees its own weight only.
+            of them exceeds this share of their total, below 1; None: each sees its own weight
+            only. Weights may be 0, so a receiver that has ceil(1 / max_share) - 1 senders on its
+            side can still give all weight to them and one more, and take that one's model out.
     """
 
     parameters: int
@@ -99,10 +101,16 @@ def check_wish(wish: SumWish) -> None:
         ("bound", wish.bound, 1 / MAX_BOUND, MAX_BOUND),
         ("precision", wish.precision, 2.0**-48, 0.5),
         ("flooding_bits", wish.flooding_bits, 0, MAX_FLOODING_BITS),
-        ("max_share", 1.0 if wish.max_share is None else wish.max_share, 1 / wish.senders, 1),
     ):
         if not least <= value <= most:  # NaN is not within
             raise PlanError("out of range", where=where, found=value, expected=f"{least} to {most}")
+    if wish.max_share is not None and not 1 / wish.senders <= wish.max_share < 1:
+        raise PlanError(
+            "out of range",
+            where="max_share",
+            found=wish.max_share,
+            expected=f"1 / {wish.senders} (senders) or more, below 1",
+        )
 
 
 def check_precision(plan: SumPlan) -> None:

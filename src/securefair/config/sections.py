@@ -318,15 +318,17 @@ class GossipSection(Section):
         default=2,
         ge=2,
         description="Fewest models in a sum: one less than so many others must side with a "
-        "receiver before it can take a model out; with fewer, the own model is kept",
+        "receiver that keeps to the weights before it can take a model out; with fewer, the own "
+        "model is kept",
     )
     max_share: Ratio | None = Field(
         default=None,
         gt=0,
-        le=1,
-        description="Largest part of a sum's weights that one sender may have, at least "
-        "1 / min_senders: heavier ones are cut; every sender sees all weights and checks (masked, "
-        "clear only)",
+        lt=1,
+        description="Largest part of a sum's weights that one sender may have, best 1 / "
+        "min_senders, which is the least: heavier ones are cut; every sender sees all weights and "
+        "checks (masked, clear only). A receiver that chooses weights at will needs 1 / max_share "
+        "- 1 senders on its side, rounded up; by default none",
     )
     network: str | None = Field(
         default=None,

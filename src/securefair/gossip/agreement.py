@@ -48,10 +48,12 @@ class GossipAgreement:
         local_epochs, batch_size: own steps of a round; None: full batches.
         bound: largest |parameter|; beyond it training stops with an error.
         precision: largest error of a coordinate of a sum, over the bound.
-        min_senders: fewest models in a sum. A receiver needs one less on its side to take a
-            model out, so more protect better, and average less often.
+        min_senders: fewest models in a sum. A receiver that keeps to the weights needs one less
+            on its side to take a model out, so more protect better, and average less often.
         max_share: largest part that one sender's weight may be of the weights of all senders of a
-            sum, at least 1 / min_senders; None: any. Receivers cut what exceeds it
+            sum, at least 1 / min_senders and below 1; None: any. A receiver that chooses weights
+            at will needs ceil(1 / max_share) - 1 senders on its side, or none. Receivers cut what
+            exceeds it
             (`fairness.mixing.limit_shares`); with `masked` senders are shown all weights and refuse
             a sum that does not keep to it, `clear` relies on the receiver, others cannot have it.
         sketch: numbers that stand for a gradient in an alignment; None: all of them.
@@ -106,8 +108,9 @@ class GossipAgreement:
             (
                 "max_share",
                 self.max_share,
-                self.max_share is None or 1 / self.min_senders <= self.max_share <= 1,
-                f"1 / {self.min_senders} to 1: a sum of min_senders has no smaller shares",
+                self.max_share is None or 1 / self.min_senders <= self.max_share < 1,
+                f"1 / {self.min_senders}, which a sum of min_senders cannot do without, or more, "
+                "below 1",
             ),
             ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
             (

@@ -6,6 +6,7 @@ sums, and weights instead of reputations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from securefair.config import RunConfig
@@ -156,12 +157,17 @@ def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, s
             "senders check."
         )
     choice = (
-        "Weights are the receiver's choice, up to the largest share that senders agree to; nothing "
-        "proves that they are those of the protocol."
-        if checked
-        else "Weights are the receiver's choice. With all of the weight on one sender the sum is "
+        "Weights are the receiver's choice. With all of the weight on one sender the sum is "
         "that sender's model; nothing proves that the weights are those of the protocol."
     )
+    if averaging.max_share is not None and checked:
+        helpers = math.ceil(1 / averaging.max_share - 1e-9) - 1  # 1/3 is no exact float
+        choice = (
+            "Weights are the receiver's choice, up to the largest share that senders agree to; "
+            "nothing proves that they are those of the protocol. A receiver with "
+            f"{plural(helpers, 'sender')} on its side can give these and one more all of the "
+            "weight, and take that one's model out, however many others send theirs."
+        )
     return [
         (
             "What sums imply",

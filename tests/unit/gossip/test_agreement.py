@@ -46,7 +46,7 @@ def test_edges_are_between_names():
         ({"forced_every": 0}, "forced_every"),
         ({"min_senders": 1}, "min_senders"),
         ({"max_share": 0.49}, "max_share"),
-        ({"max_share": 1.01}, "max_share"),
+        ({"max_share": 1.0}, "max_share"),
         ({"flooding_bits": 29}, "flooding_bits"),
         ({"min_senders": 4}, "participants"),
         ({"min_senders": 3, "topology": "ring"}, "topology"),

@@ -133,6 +133,9 @@ def test_a_largest_share_is_told_with_what_it_costs_and_who_checks_it():
     limits = dict(averages.not_protected(changed(max_share=0.6), HOSPITALS))
     assert "No sender had more than 60% of the weight" in limits["What sums imply"]
     assert "up to the largest share" in limits["Dishonest receivers"]
+    for share, helpers in ((0.6, "1 sender"), (1 / 3, "2 senders"), (0.3, "3 senders")):
+        limits = dict(averages.not_protected(changed(max_share=share), HOSPITALS))
+        assert f"with {helpers} on its side" in limits["Dishonest receivers"]
     unchecked = changed(max_share=0.6, averaging="clear", hides_parameters=False)
     assert (
         "all of the weight"
