@@ -33,6 +33,7 @@ from securefair.reproduction.dpfl_settings import (
     Setting,
 )
 from securefair.reproduction.experiment import Claim, Contender, Contenders, Row, Size
+from securefair.reproduction.measures import every
 
 OURS = tuple(dpfl(budget) for budget in BUDGETS)
 # Tables 2, 5 and 6 print "0.01N" where the numbers are Table 1's of 0.05N.
@@ -129,23 +130,39 @@ def _value(rows: Sequence[Row], **fields: object) -> float:
     )
 
 
-def _beats(method: str, split: str) -> Claim:
-    def holds(rows: Sequence[Row]) -> bool:
-        mine = [
-            row.metrics["accuracy"]
-            for row in rows
-            if row.fields["method"] == "DPFL" and row.fields["split"] == split
-        ]
-        return min(mine) > _value(rows, method=method, split=split)
+def _accuracies(rows: Sequence[Row], split: str, method: str) -> dict[object, list[float]]:
+    """Of every row of a method in a division, by data set."""
+    found: dict[object, list[float]] = {}
+    for row in rows:
+        if row.fields["split"] == split and row.fields["method"] == method:
+            found.setdefault(row.fields["dataset"], []).append(row.metrics["accuracy"])
+    return found
 
-    return Claim(words=f"DPFL under every budget is above {method}, {split}", holds=holds)
+
+def _better(rows: Sequence[Row], split: str, method: str) -> bool:
+    mine, theirs = _accuracies(rows, split, "DPFL"), _accuracies(rows, split, method)
+    both = mine.keys() & theirs.keys()
+    return every(min(mine[dataset]) > max(theirs[dataset]) for dataset in both)
+
+
+def _beats(method: str, split: str) -> Claim:
+    return Claim(
+        words=f"DPFL under every budget is above {method}, {split}",
+        holds=lambda rows: _better(rows, split, method),
+    )
 
 
 def _beats_personalised(split: str) -> Claim:
-    each = [_beats(method.name, split) for method in PERSONALISED]
+    """Under Dir(0.1) the paper's DPFL is below Ditto where everyone has fewest peers."""
+
+    def holds(rows: Sequence[Row]) -> bool:
+        rows = [row for row in rows if row.fields.get("budget") != TWENTIETH]
+        return all(_better(rows, split, method.name) for method in PERSONALISED)
+
     return Claim(
-        words=f"DPFL under every budget is above every other personalised method, {split}",
-        holds=lambda rows: all(claim.holds(rows) for claim in each),
+        words="DPFL under every budget but the smallest is above every other personalised method, "
+        + split,
+        holds=holds,
     )
 
 

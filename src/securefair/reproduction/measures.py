@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -100,6 +100,12 @@ def personalised(run: Finished) -> Mapping[str, float]:
     return {"accuracy": float(accuracy.mean()), "variance": float(accuracy.var())}
 
 
+def every(findings: Iterable[bool]) -> bool:
+    """Whether there are findings, and all are so: of rows that are not there nothing is shown."""
+    found = list(findings)
+    return bool(found) and all(found)
+
+
 def values(rows: Sequence[Row], metric: str, **fields: object) -> dict[tuple[object, ...], float]:
     """A metric of the rows that have these fields, by dataset, split, n and model."""
     return {
@@ -118,4 +124,17 @@ def below(
     """Whether a method's number is below another's in every setting that has both."""
     ours, others = values(rows, metric, **mine), values(rows, metric, **theirs)
     both = ours.keys() & others.keys()
-    return bool(both) and all(ours[key] < others[key] for key in both)
+    return every(ours[key] < others[key] for key in both)
+
+
+def above_in_all_but(
+    most: int,
+    rows: Sequence[Row],
+    metric: str,
+    mine: Mapping[str, object],
+    theirs: Mapping[str, object],
+) -> bool:
+    """Whether a method's number is above another's in all but so many settings that have both."""
+    ours, others = values(rows, metric, **mine), values(rows, metric, **theirs)
+    both = ours.keys() & others.keys()
+    return len(both) > most and sum(not ours[key] > others[key] for key in both) <= most

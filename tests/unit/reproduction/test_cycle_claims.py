@@ -9,8 +9,10 @@ from securefair.reproduction.cycle_claims import (
     FAIRER_GOSSIP,
     FOLLOWS_GOSSIP,
     GAIN_GOSSIP,
+    REWARDED_CLAIMS,
 )
 from securefair.reproduction.cycle_methods import PRINTED_LINKS, RELATIVE_LINKS
+from securefair.reproduction.cycle_settings import CNN
 from securefair.reproduction.experiment import Row
 
 
@@ -31,6 +33,7 @@ def row(method: str, mcg: float, cgs: float, pearson: float, **fields: str) -> R
     )
 
 
+MORE_THAN_CFFL = REWARDED_CLAIMS[0]
 ROWS = [
     row("Gossip-SGD", 8.0, 4.0, 0.0, topology="complete"),
     row("Gossip-SGD", 5.0, 3.0, 0.7, topology="ring"),
@@ -52,6 +55,21 @@ def test_a_claim_has_to_hold_against_every_graph(
     claims: tuple, printed: bool, relative: bool
 ) -> None:
     assert [claim.holds(ROWS) for claim in claims] == [printed, relative]
+
+
+def test_an_equal_spread_is_no_more() -> None:
+    own = row("CYCle", 5.0, 3.0, 1.0, links=PRINTED_LINKS)
+    assert FAIRER_GOSSIP[0].holds([*ROWS[:2], own])
+
+
+@pytest.mark.parametrize(("above", "holds"), [(4, True), (3, False)])
+def test_one_split_may_be_left_out(above: int, holds: bool) -> None:
+    def at(split: int, method: str, mcg: float) -> Row:
+        return row(method, mcg, 0.0, 0.0, model=CNN, split=str(split))
+
+    rows = [at(split, "CYCle", 2.0 if split < above else 1.0) for split in range(5)]
+    rows += [at(split, "CFFL", 1.0) for split in range(5)]
+    assert MORE_THAN_CFFL.holds(rows) is holds
 
 
 def test_nothing_is_claimed_of_runs_that_are_not_there() -> None:
