@@ -210,7 +210,7 @@ def _rows(path: Path) -> list[Row]:
 
 def _from_function(config: RunConfig, seed: int) -> list[ParticipantData]:
     entry = config.data.entry or ""
-    load = imported(entry, config.data.module_folder)
+    load = imported(entry, config.data.module_folder, where="data.entry")
     offered = {"seed": seed, "test_fraction": config.data.test_fraction}
     with user_code(entry):
         given = load(**accepted(load, offered))
@@ -278,7 +278,7 @@ def are_two_data_sets(data: object) -> TypeGuard[tuple[object, object]]:
 def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
     """FLamby's convention: Dataset(center=k, train=True), and NUM_CLIENTS in its module."""
     entry = config.data.entry or ""
-    dataset = imported(entry, config.data.module_folder)
+    dataset = imported(entry, config.data.module_folder, where="data.entry")
     centers = config.data.centers
     if centers is None:
         centers = getattr(sys.modules[entry.partition(":")[0]], "NUM_CLIENTS", None)
