@@ -83,8 +83,9 @@ def distinct(names: Sequence[str], forbidden: re.Pattern[str]) -> list[str]:
     for name in names:
         free = name
         if name not in fits:
-            free = forbidden.sub("_", name)
-            numbered = (f"{free} {n}".lstrip() for n in count(2))
+            allowed = forbidden.sub("_", name)
+            numbered = (f"{allowed} {n}".lstrip() for n in count(2))
+            free = allowed
             while free in taken or free in _FOLDERS:
                 free = next(numbered)
             taken.add(free)

@@ -82,6 +82,20 @@ def test_names_stay_apart_and_lose_only_what_is_forbidden(names):
             assert one == name
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["A/B", "A_B", "A_B 2"], ["A_B 3", "A_B", "A_B 2"]),
+        (["A/B", "A_B", "A_B 2", "A_B 3"], ["A_B 4", "A_B", "A_B 2", "A_B 3"]),
+        (["A/B", "A(B", "A.B"], ["A_B", "A_B 2", "A.B"]),
+        (["..", "", "2"], [".. 2", "3", "2"]),
+    ],
+    ids=str,
+)
+def test_numbers_follow_the_name_itself(names, expected):
+    assert distinct(names, re.compile(r"[^\w\-. ]")) == expected
+
+
 def test_one_name_for_two_is_refused():
     with pytest.raises(ConfigError, match="one name"):
         list(scalars(record(), ["North", "North"]))
