@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ from securefair.reproduction.experiment import (
     Size,
 )
 from securefair.reproduction.figures import COLOURS, canvas, method_name, setting_name
-from securefair.reproduction.measures import participants_and_collaboration, percent
+from securefair.reproduction.measures import every, participants_and_collaboration, percent
 
 
 def fairness(run: Finished) -> Mapping[str, float]:
@@ -66,7 +67,7 @@ def _least_over_most(rows: Sequence[Row], metric: str, mine: str, theirs: str) -
             least[setting] = min(value, least.get(setting, value))
         if row.fields["method"] == theirs:
             most[setting] = max(value, most.get(setting, value))
-    return bool(least) and all(least[setting] > most[setting] for setting in least)
+    return every(value > most.get(setting, nan) for setting, value in least.items())
 
 
 TABLE_1 = Experiment(
@@ -87,7 +88,7 @@ TABLE_1 = Experiment(
     claims=(
         Claim(
             words="CFFL's fairness on MNIST is above 90",
-            holds=lambda rows: all(
+            holds=lambda rows: every(
                 value > 90
                 for key, value in _of_methods(rows, "fairness", "CFFL").items()
                 if "MNIST" in key
@@ -189,7 +190,7 @@ def convergence(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
 def _everyone_gains(*, pretrain: bool) -> Claim:
     return Claim(
         words=f"Everyone ends better than alone, {'with' if pretrain else 'without'} pretraining",
-        holds=lambda rows: all(
+        holds=lambda rows: every(
             row.metrics["least gain"] > 0
             for row in rows
             if row.fields["method"] == "CFFL" and row.fields["pretrain"] is pretrain
@@ -199,7 +200,7 @@ def _everyone_gains(*, pretrain: bool) -> Claim:
 
 DIFFERENT_MODELS = Claim(
     words="Participants end with models of different accuracy, the last with the best",
-    holds=lambda rows: all(
+    holds=lambda rows: every(
         own["P1"] < max(value for name, value in own.items() if name[1:].isdigit())
         for own in (row.metrics for row in rows if row.fields["method"] == "CFFL")
     ),
@@ -283,7 +284,7 @@ FREE_RIDING = Experiment(
     claims=(
         Claim(
             words="The free rider is isolated within ten rounds, and nobody else",
-            holds=lambda rows: all(
+            holds=lambda rows: every(
                 row.metrics["rounds paid"] < 10 and row.metrics["honest isolated"] == 0
                 for row in rows
             ),

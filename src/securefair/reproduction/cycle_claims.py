@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import nan
 from statistics import mean
 
 from securefair.reproduction import measures
 from securefair.reproduction.cycle_methods import PLAIN, PRINTED_LINKS, RELATIVE_LINKS, SOFTENED
 from securefair.reproduction.cycle_settings import CNN, RESNET
 from securefair.reproduction.experiment import Claim, Fields, Row
+from securefair.reproduction.measures import every
 
 
 def _mine(alignment: str) -> Fields:
@@ -25,13 +27,12 @@ def _more(rows: Sequence[Row], *, alignment: str) -> bool:
 
 
 def _everyone_gains(rows: Sequence[Row], *, alignment: str, skewed: bool) -> bool:
-    found = [
-        row.metrics["least gain"]
+    return every(
+        row.metrics["least gain"] > 0
         for row in rows
         if all(row.fields.get(key) == value for key, value in _mine(alignment).items())
         and str(row.fields["split"]).startswith("dirichlet") == skewed
-    ]
-    return bool(found) and min(found) > 0
+    )
 
 
 def _distilled(alignment: str) -> tuple[Claim, Claim, Claim, Claim, Claim]:
@@ -102,18 +103,13 @@ REWARDED_CLAIMS = (
 
 def _best_of_the_plane(rows: Sequence[Row]) -> bool:
     """On the means over the ten divisions, in the networks of the distillation methods."""
-    spread, gain = (
-        {
-            method: mean(measures.values(rows, metric, **fields).values())
-            for method, fields in {
-                "CYCle": _mine(SOFTENED),
-                "VPDL": {"method": "VPDL"},
-                "FedAvg": {"method": "FedAvg"},
-            }.items()
-        }
-        for metric in ("CGS", "MCG")
+    fields = {"CYCle": _mine(SOFTENED), **{name: {"method": name} for name in ("VPDL", "FedAvg")}}
+    spread = {name: measures.values(rows, "CGS", **own) for name, own in fields.items()}
+    gain = {name: measures.values(rows, "MCG", **own) for name, own in fields.items()}
+    return all(spread.values()) and (
+        min(spread, key=lambda name: mean(spread[name].values())) == "CYCle"
+        and mean(gain["CYCle"].values()) > mean(gain["VPDL"].values())
     )
-    return min(spread, key=spread.__getitem__) == "CYCle" and gain["CYCle"] > gain["VPDL"]
 
 
 def _on_gossip(
@@ -131,22 +127,22 @@ def _on_gossip(
 
 def _spread_no_more(rows: Sequence[Row], *, links: str) -> bool:
     mine, plain = _on_gossip(rows, "CGS", links, hardest=min)
-    return bool(mine) and all(found <= plain[key] for key, found in mine.items())
+    return every(found <= plain.get(key, nan) for key, found in mine.items())
 
 
 def _gain(rows: Sequence[Row], *, links: str) -> bool:
     mine, _ = _on_gossip(rows, "MCG", links)
-    return bool(mine) and min(mine.values()) > 0
+    return every(found > 0 for found in mine.values())
 
 
 def _comparable(rows: Sequence[Row], *, links: str) -> bool:
     mine, plain = _on_gossip(rows, "MCG", links)
-    return bool(mine) and all(found > plain[key] / 2 for key, found in mine.items())
+    return every(found > plain.get(key, nan) / 2 for key, found in mine.items())
 
 
 def _correlates(rows: Sequence[Row], *, links: str) -> bool:
     mine, plain = _on_gossip(rows, "pearson", links)
-    return bool(mine) and all(found > max(0.5, plain[key]) for key, found in mine.items())
+    return every(found > 0.5 and found > plain.get(key, nan) for key, found in mine.items())
 
 
 def _gossip_claims(words: str, holds: Callable[..., bool]) -> tuple[Claim, Claim]:
@@ -176,7 +172,7 @@ BEST_OF_THE_PLANE = Claim(
 
 
 def _large_valued(rows: Sequence[Row], *, alignment: str) -> bool:
-    return all(
+    return every(
         row.metrics["of P1"] > row.metrics["of the others"]
         for row in rows
         if str(row.fields["split"]).endswith(",1)") and row.fields["alignment"] == alignment

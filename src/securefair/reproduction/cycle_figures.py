@@ -69,9 +69,8 @@ def _means(rows: Sequence[Row], threshold: str) -> list[float]:
 LARGER_GAIN_MORE = Claim(
     words="The larger a threshold, the larger the mean gain (MCG), over all values of the other",
     holds=lambda rows: all(
-        after > before
+        measures.every(after > before for before, after in pairwise(_means(rows, threshold)))
         for threshold in ("tau_opt", "tau_max")
-        for before, after in pairwise(_means(rows, threshold))
     ),
 )
 

@@ -119,7 +119,9 @@ def _no_metrics(run: Finished) -> Mapping[str, float]:
 def _sharper(rows: Sequence[Row]) -> bool:
     for links in (PRINTED_LINKS, RELATIVE_LINKS):
         own = {row.fields["beta"]: row.metrics for row in rows if row.fields["links"] == links}
-        mild, sharp = own[BETAS[0]], own[BETAS[-1]]
+        mild, sharp = own.get(BETAS[0]), own.get(BETAS[-1])
+        if mild is None or sharp is None:
+            return False
         if not (sharp["MCG"] < mild["MCG"] and sharp["pearson"] > mild["pearson"]):
             return False
     return True

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from math import nan
 from pathlib import Path
 
 from securefair.reproduction import figures, measures
@@ -48,10 +49,15 @@ def _flipping(*flippers: str) -> Contenders:
 
 
 def _at(rows: Sequence[Row], metric: str, rate: float | None, alignment: str) -> float:
+    """NaN where there is no such row: no comparison with it holds."""
     return next(
-        row.metrics[metric]
-        for row in rows
-        if row.fields["flip_rate"] == rate and row.fields.get("alignment", alignment) == alignment
+        (
+            row.metrics[metric]
+            for row in rows
+            if row.fields["flip_rate"] == rate
+            and row.fields.get("alignment", alignment) == alignment
+        ),
+        nan,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ from securefair.reproduction.experiment import (
     Row,
     Size,
 )
-from securefair.reproduction.measures import personalised
+from securefair.reproduction.measures import every, personalised
 
 Links = NDArray[np.bool_]
 
@@ -137,7 +138,7 @@ def _avoided(split: str) -> Claim:
     return Claim(
         words="In the last round fewer than a tenth of the honest participants' links are harmful, "
         + split,
-        holds=lambda rows: all(
+        holds=lambda rows: every(
             row.metrics["last harmful links"] < 10 for row in rows if row.fields["split"] == split
         ),
     )
@@ -146,13 +147,13 @@ def _avoided(split: str) -> Claim:
 AVOIDED = (_avoided(DIRICHLET), _avoided(EVEN))
 MORE_SYMMETRIC = Claim(
     words="The graph is more symmetric in the last round than initially, under every budget",
-    holds=lambda rows: all(
+    holds=lambda rows: every(
         row.metrics["last symmetry"] > row.metrics["initial symmetry"] for row in rows
     ),
 )
 DENSER_FIRST = Claim(
     words="The graph is sparser in the last round than initially",
-    holds=lambda rows: all(
+    holds=lambda rows: every(
         row.metrics["last sparsity"] > row.metrics["initial sparsity"] for row in rows
     ),
 )
@@ -163,7 +164,7 @@ def _spread_less(method: str, split: str) -> Claim:
         here = [row for row in rows if row.fields["split"] == split]
         mine = [r.metrics["variance"] for r in here if r.fields["method"] == "DPFL"]
         theirs = [r.metrics["variance"] for r in here if r.fields["method"] == method]
-        return max(mine) < min(theirs)
+        return max(mine, default=nan) < min(theirs, default=nan)
 
     return Claim(
         words=f"Accuracy varies less by DPFL under every budget than by {method}, {split}",
@@ -177,7 +178,7 @@ def _random_is_worse(rows: Sequence[Row]) -> bool:
         for row in rows
         if "budget" in row.fields
     }
-    return all(
+    return every(
         accuracy > found[budget, "random"]
         for (budget, kind), accuracy in found.items()
         if kind is None and (budget, "random") in found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 
 from securefair.reproduction import figures
@@ -123,10 +124,14 @@ def _pairs(made: Mapping[str, Sequence[Method]]) -> Contenders:
 
 
 def _value(rows: Sequence[Row], **fields: object) -> float:
+    """NaN where there is no such row: no comparison with it holds."""
     return next(
-        row.metrics["accuracy"]
-        for row in rows
-        if all(row.fields.get(key) == value for key, value in fields.items())
+        (
+            row.metrics["accuracy"]
+            for row in rows
+            if all(row.fields.get(key) == value for key, value in fields.items())
+        ),
+        nan,
     )
 
 
@@ -170,7 +175,7 @@ def _above(better: Mapping[str, object], worse: Mapping[str, object]) -> Claim:
     names = [", ".join(map(str, fields.values())) for fields in (better, worse)]
     return Claim(
         words=f"Under every budget {names[0]} is above {names[1]}",
-        holds=lambda rows: all(
+        holds=lambda rows: every(
             _value(rows, budget=budget, **better) > _value(rows, budget=budget, **worse)
             for budget in BUDGETS
             if any(row.fields.get("budget") == budget for row in rows)
@@ -181,7 +186,7 @@ def _above(better: Mapping[str, object], worse: Mapping[str, object]) -> Claim:
 def _little_lost(key: str, most: float) -> Claim:
     def holds(rows: Sequence[Row]) -> bool:
         usual = [r for r in rows if r.fields["method"] == "DPFL" and key not in r.fields]
-        return all(
+        return every(
             row.metrics["accuracy"]
             > _value(usual, method="DPFL", budget=row.fields["budget"]) - most
             for row in rows

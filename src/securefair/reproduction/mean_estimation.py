@@ -28,6 +28,7 @@ from securefair.reproduction.experiment import (
     Row,
     Size,
 )
+from securefair.reproduction.measures import every
 
 GAPS = tuple(0.25 * step for step in range(21))
 RATIOS = tuple(1 + 0.5 * step for step in range(19))
@@ -89,7 +90,7 @@ def _tolerance(useful: float) -> float:
 
 
 def _above_bound(rows: Sequence[Row]) -> bool:
-    return all(
+    return every(
         row.metrics["usefulness"] + _tolerance(row.metrics["usefulness"]) >= row.metrics["bound"]
         for row in rows
         if row.fields["method"] == "CYCle"
@@ -97,7 +98,7 @@ def _above_bound(rows: Sequence[Row]) -> bool:
 
 
 def _below_bound(rows: Sequence[Row]) -> bool:
-    return all(
+    return every(
         row.metrics["usefulness"] - _tolerance(row.metrics["usefulness"]) <= row.metrics["bound"]
         for row in rows
         if row.fields["method"] == "FedAvg"
@@ -105,11 +106,15 @@ def _below_bound(rows: Sequence[Row]) -> bool:
 
 
 def _at(rows: Sequence[Row], method: str, **fields: float) -> float:
+    """NaN where there is no such row: no comparison with it holds."""
     return next(
-        row.metrics["usefulness"]
-        for row in rows
-        if row.fields["method"] == method
-        and all(row.fields[key] == value for key, value in fields.items())
+        (
+            row.metrics["usefulness"]
+            for row in rows
+            if row.fields["method"] == method
+            and all(row.fields[key] == value for key, value in fields.items())
+        ),
+        math.nan,
     )
 
 

@@ -26,6 +26,12 @@ def test_contenders_are_distinct_and_have_one_control(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
+def test_nothing_is_shown_by_no_results(name: str) -> None:
+    shown = [claim.words for claim in EXPERIMENTS[name].claims if claim.holds([])]
+    assert shown == []
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_paper_prints_the_rows_that_are_compared(name: str) -> None:
     folder = Path(os.environ.get("SECUREFAIR_PAPERS", PAPERS))
     if not folder.is_dir():

@@ -89,7 +89,9 @@ def test_harmful_links_are_judged_by_division(share: float, holds: bool) -> None
         fields = {"method": "DPFL", "split": split}
         return Row(fields=fields, metrics={"last harmful links": links}, spread={}, paper={})
 
-    rows = [with_links("dirichlet(0.1)", 50), with_links("homogeneous", share)]
+    rows = [with_links("dirichlet(0.1)", 50)]
+    assert not claim("dpfl-figure3", rows, "homogeneous")  # nothing there to judge
+    rows.append(with_links("homogeneous", share))
     assert claim("dpfl-figure3", rows, "homogeneous") is holds
     assert not claim("dpfl-figure3", rows, "dirichlet")
 
