@@ -27,6 +27,7 @@ class ComparedNumber(msgspec.Struct, frozen=True, kw_only=True):
     spread: float  # over seeds, ddof 1; 0 for one seed
     paper: float | None
     difference: float | None  # ours less the paper's
+    each: list[float] = []  # ours, in the order of seeds
 
 
 class ClaimResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +80,7 @@ def compare(experiment: Experiment, size: Size, seeds: int, rows: Sequence[Row])
                 spread=row.spread[metric],
                 paper=row.paper.get(metric),
                 difference=ours - row.paper[metric] if metric in row.paper else None,
+                each=list(row.each.get(metric, ())),
             )
             for row in rows
             for metric, ours in row.metrics.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -88,7 +88,7 @@ class Claim:
 
     Args:
         words: in one sentence.
-        holds: of the means over seeds, by row.
+        holds: of the rows: of means over seeds, or of each seed where the words say so.
     """
 
     words: str
@@ -97,14 +97,18 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of the comparison: means over seeds, spreads with ddof 1, the paper's number."""
+    """One line of the comparison: means over seeds, spreads with ddof 1, the paper's number.
+
+    Args:
+        paper: empty where the paper's tables are not at hand, or have no such row.
+        each: every seed's number, in the order of seeds; empty where they have not been kept.
+    """
 
     fields: Fields
     metrics: Mapping[str, float]
     spread: Mapping[str, float]
-    paper: Mapping[
-        str, float
-    ]  # empty where the paper's tables are not at hand, or have no such row
+    paper: Mapping[str, float]
+    each: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

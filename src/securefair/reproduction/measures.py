@@ -106,6 +106,11 @@ def every(findings: Iterable[bool]) -> bool:
     return bool(found) and all(found)
 
 
+def worst(row: Row, metric: str) -> float:
+    """The least number of all seeds; of rows that keep no seeds apart, the mean."""
+    return min(row.each.get(metric, ()), default=row.metrics[metric])
+
+
 def values(rows: Sequence[Row], metric: str, **fields: object) -> dict[tuple[object, ...], float]:
     """A metric of the rows that have these fields, by dataset, split, n and model."""
     return {

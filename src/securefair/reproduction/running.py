@@ -164,6 +164,7 @@ def _row(fields: Fields, each: Sequence[Mapping[str, float]], paper: Mapping[str
             for k in each[0]
         },
         paper=paper,
+        each={k: [m[k] for m in each] for k in each[0]},
     )
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from securefair.reproduction.cycle_claims import (
     COMPARABLE_GOSSIP,
+    EVERYONE_GAINS,
     FAIRER_GOSSIP,
     FOLLOWS_GOSSIP,
     GAIN_GOSSIP,
     REWARDED_CLAIMS,
 )
-from securefair.reproduction.cycle_methods import PRINTED_LINKS, RELATIVE_LINKS
-from securefair.reproduction.cycle_settings import CNN
+from securefair.reproduction.cycle_methods import PRINTED_LINKS, RELATIVE_LINKS, SOFTENED
+from securefair.reproduction.cycle_settings import CNN, RESNET
 from securefair.reproduction.experiment import Row
 
 
@@ -34,6 +37,17 @@ def row(method: str, mcg: float, cgs: float, pearson: float, **fields: str) -> R
 
 
 MORE_THAN_CFFL = REWARDED_CLAIMS[0]
+
+
+@pytest.mark.parametrize(
+    ("each", "holds"), [({"least gain": (0.3, 1.0)}, True), ({"least gain": (-0.1, 1.4)}, False)]
+)
+def test_one_seed_in_which_somebody_loses_is_enough(each: dict, holds: bool) -> None:
+    own = row("CYCle", 2.0, 1.0, 1.0, family="PDL", model=RESNET, alignment=SOFTENED)
+    own = replace(own, metrics={"least gain": 0.65}, each=each)
+    assert EVERYONE_GAINS.holds([own]) is holds
+
+
 ROWS = [
     row("Gossip-SGD", 8.0, 4.0, 0.0, topology="complete"),
     row("Gossip-SGD", 5.0, 3.0, 0.7, topology="ring"),

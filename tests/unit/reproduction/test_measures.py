@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,6 +79,12 @@ def test_personal_models_count_where_they_validated_best() -> None:
     tuned = [structs.replace(one, algorithm="fedavg_fine_tuned") for one in records]
     found = measures.personalised(finished(tuned, []))
     assert found == pytest.approx({"accuracy": 65, "variance": 225})
+
+
+def test_the_worst_seed_counts_where_seeds_are_kept() -> None:
+    row = Row(fields={}, metrics={"MCG": 2.0}, spread={}, paper={}, each={"MCG": [3.0, 1.0]})
+    assert measures.worst(row, "MCG") == 1
+    assert measures.worst(replace(row, each={}), "MCG") == 2
 
 
 def test_a_method_is_below_another_in_every_setting_or_not() -> None:

@@ -24,11 +24,11 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's gains are spread less than VPDL's (CGS) on every split; softened alignment",
         "CYCle's gains are spread less than FedAvg's (CGS) on every split; softened alignment",
         "CYCle's mean gain (MCG) is above VPDL's on every split; softened alignment",
-        "Every participant gains by CYCle on Dirichlet splits; softened alignment",
+        "Every participant gains by CYCle with every seed on Dirichlet splits; softened alignment",
         "CYCle's gains are spread less than VPDL's (CGS) on every split; plain alignment",
         "CYCle's gains are spread less than FedAvg's (CGS) on every split; plain alignment",
         "CYCle's mean gain (MCG) is above VPDL's on every split; plain alignment",
-        "Every participant gains by CYCle on Dirichlet splits; plain alignment",
+        "Every participant gains by CYCle with every seed on Dirichlet splits; plain alignment",
     },
     "cycle-figure4": {
         "With the custom CNN, CYCle's mean gain (MCG) is above RFFL's on every split",
@@ -41,7 +41,7 @@ NOT_SHOWN: dict[str, set[str]] = {
     "cycle-table2": {
         "CYCle's gains are spread less than VPDL's (CGS) on every split; softened alignment",
         "CYCle's mean gain (MCG) is above VPDL's on every split; softened alignment",
-        "Every participant gains by CYCle on Dirichlet splits; softened alignment",
+        "Every participant gains by CYCle with every seed on Dirichlet splits; softened alignment",
         "CYCle's gains are spread no more than Gossip-SGD's (CGS) in any setting; links as printed",
         "CYCle's gains are spread no more than Gossip-SGD's (CGS) in any setting; relative links",
         "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; "
@@ -54,7 +54,7 @@ NOT_SHOWN: dict[str, set[str]] = {
         "plain alignment",
     },
     "cycle-table6": {
-        "Every participant gains by CYCle on Dirichlet splits; softened alignment",
+        "Every participant gains by CYCle with every seed on Dirichlet splits; softened alignment",
         "CYCle's gains are spread no more than Gossip-SGD's (CGS) in any setting; links as printed",
         "CYCle's gains are spread no more than Gossip-SGD's (CGS) in any setting; relative links",
         "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; "
@@ -80,7 +80,10 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; "
         "relative links",
     },
-    "cffl-figure1": {"Everyone ends better than alone, with pretraining"},
+    "cffl-figure1": {
+        "Everyone ends better than alone, with pretraining",
+        "Who contributes most ends with the best model",
+    },
     "cffl-figure2": {"Everyone ends better than alone, with pretraining"},
     "cffl-figure3": {
         "Everyone ends better than alone, without pretraining",
@@ -115,7 +118,7 @@ NOT_SHOWN: dict[str, set[str]] = {
 
 
 def rows_of(comparison: Comparison) -> list[Row]:
-    """The means that the claims were judged by."""
+    """The numbers that the claims were judged by."""
     rows: dict[tuple[object, ...], Row] = {}
     for number in comparison.numbers:
         row = rows.setdefault(
@@ -127,6 +130,7 @@ def rows_of(comparison: Comparison) -> list[Row]:
             metrics={**row.metrics, number.metric: number.ours},
             spread={**row.spread, number.metric: number.spread},
             paper=row.paper,
+            each={**row.each, number.metric: number.each} if number.each else row.each,
         )
     return list(rows.values())
 

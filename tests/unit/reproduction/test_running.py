@@ -114,6 +114,7 @@ def test_the_papers_number_stands_beside_ours(
     written = json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))
     first, second = written["numbers"]
     assert (first["ours"], first["paper"], first["difference"]) == (0.0, 3.08, -3.08)
+    assert first["each"] == [0.0]
     assert (second["paper"], second["difference"]) == (None, None)
     assert (tmp_path / "out" / "comparison.csv").read_text(encoding="utf-8").count("\n") == 3
     assert (tmp_path / "out" / "comparison.png").stat().st_size > 1000
