@@ -198,12 +198,22 @@ def _everyone_gains(*, pretrain: bool) -> Claim:
     )
 
 
+def _ends(rows: Sequence[Row]) -> list[list[float]]:
+    """Everyone's accuracy in each of CFFL's rows, who contributes most last."""
+    return [
+        [value for name, value in row.metrics.items() if name[1:].isdigit()]
+        for row in rows
+        if row.fields["method"] == "CFFL"
+    ]
+
+
 DIFFERENT_MODELS = Claim(
-    words="Participants end with models of different accuracy, the last with the best",
-    holds=lambda rows: every(
-        own["P1"] < max(value for name, value in own.items() if name[1:].isdigit())
-        for own in (row.metrics for row in rows if row.fields["method"] == "CFFL")
-    ),
+    words="Participants end with models of different accuracy, the first's below the best",
+    holds=lambda rows: every(own[0] < max(own) for own in _ends(rows)),
+)
+BEST_FOR_THE_LAST = Claim(
+    words="Who contributes most ends with the best model",
+    holds=lambda rows: every(own[-1] == max(own) for own in _ends(rows)),
 )
 
 
@@ -228,6 +238,7 @@ def _curves(number: int, task: Task, shows: str) -> Experiment:
             _everyone_gains(pretrain=False),
             _everyone_gains(pretrain=True),
             DIFFERENT_MODELS,
+            BEST_FOR_THE_LAST,
         ),
         draw=convergence,
         differs=DIFFERS,

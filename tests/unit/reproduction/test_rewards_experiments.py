@@ -116,6 +116,12 @@ def test_claims_can_fail() -> None:
     assert not above([row("CFFL", fairness=89.0)])
     assert not fairer([row("CFFL", fairness=50.0), row("FedAvg", fairness=60.0)])
     assert not than_dssgd([row("CFFL", fairness=50.0), row("DSSGD", fairness=60.0)])
+    *_, different, best = (claim.holds for claim in EXPERIMENTS["cffl-figure1"].claims)
+    first = row("CFFL", P1=50.0, P2=95.0, P5=51.0)
+    assert different([first])
+    assert not best([first])
+    assert not different([row("CFFL", P1=51.0, P2=51.0, P5=51.0)])
+    assert best([row("CFFL", P1=50.0, P2=51.0, P5=51.0)])
     rising = EXPERIMENTS["fairsl-table5"].claims[1].holds
     steps = {"1->2": 5.0, "2->3": -1.0, "p of 1->2": 0.01}
     assert rising([row("any", **steps, **{"p of 2->3": 0.2})])
