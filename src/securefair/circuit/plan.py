@@ -167,8 +167,11 @@ class ExchangePlan:
 
     @property
     def digest(self) -> bytes:
-        """32 bytes on which both sides must agree."""
-        facts = msgspec.json.encode((self.wish, self.schedule))
+        """32 bytes on which both sides must agree: the wish, limbs, scales and primes.
+
+        Primes follow from the rest by one version of this code; by two they may differ.
+        """
+        facts = msgspec.json.encode((self.wish, self.schedule, self.params.digest.hex()))
         return hashlib.sha256(b"securefair exchange plan\0" + facts).digest()
 
 

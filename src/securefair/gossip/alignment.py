@@ -73,8 +73,13 @@ class AlignmentPlan:
 
     @property
     def digest(self) -> bytes:
-        """32 bytes on which all participants must agree: what was asked for, limbs and scales."""
-        facts = msgspec.json.encode((self.wish, self.inner.wish, self.inner.schedule))
+        """32 bytes on which all participants must agree: the wish, limbs, scales and primes.
+
+        Primes follow from the rest by one version of this code; by two they may differ.
+        """
+        inner = self.inner
+        primes = inner.params.digest.hex()
+        facts = msgspec.json.encode((self.wish, inner.wish, inner.schedule, primes))
         return hashlib.sha256(b"securefair alignment plan\0" + facts).digest()
 
     @property

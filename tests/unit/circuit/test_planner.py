@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from securefair.circuit import planner
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.wish import HeadBounds, Wish
 from securefair.ckks import masking, rules
+from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
 
@@ -265,6 +267,15 @@ def test_the_digest_changes_with_the_schedule():
         plan.relative_error,
     )
     assert moved.digest != plan.digest
+
+
+def test_the_digest_changes_with_the_primes():
+    plan = plan_exchange(BASE)
+    spec = plan.params.spec
+    first, *others = spec.limb_bits
+    less = msgspec.structs.replace(spec, limb_bits=(first - 1, *others))
+    assert replace(plan, params=CkksParameters(less)).digest != plan.digest
+    assert replace(plan, params=CkksParameters(spec)).digest == plan.digest
 
 
 def test_both_sides_compute_the_same_plan():

@@ -4,6 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from securefair.ckks.parameters import CkksParameters
 from securefair.collaboration import DisclosureLimits
 from securefair.errors import ConfigError, PlanError
 from securefair.gossip.agreement import GossipAgreement
@@ -103,6 +104,13 @@ def test_whoever_plans_alignments_or_sums_in_another_format_has_another_digest()
     schedule = msgspec.structs.replace(inner.schedule, factor_scale=inner.schedule.factor_scale + 1)
     vars(other)["alignment"] = dataclasses.replace(
         AGREED.alignment, inner=dataclasses.replace(inner, schedule=schedule)
+    )
+    assert other.digest != AGREED.digest
+    first, *others = inner.params.spec.limb_bits
+    spec = msgspec.structs.replace(inner.params.spec, limb_bits=(first - 1, *others))
+    other = changed()
+    vars(other)["alignment"] = dataclasses.replace(
+        AGREED.alignment, inner=dataclasses.replace(inner, params=CkksParameters(spec))
     )
     assert other.digest != AGREED.digest
     other, plan = changed(), AGREED.sum_plan
