@@ -221,10 +221,12 @@ def errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
 
     Coefficients of a projection are an isometric image of the slots, so their noise is compared
     with the logits' range slot for slot. Of b blocks added under public random signs, a slot holds
-    a sum of b logits that grows as sqrt(b), as that of any logits that were not chosen by the
-    signs does. So the noise of a coefficient, over what one logit's spread contributes, is sqrt(b)
-    times smaller than that of one block, and not b times: b bounds the sum, and is reached by
-    logits that follow the signs only. A mean over slots sees only the used ones, under no signs.
+    a sum of b logits that, in the mean square over the signs, is sqrt(b) times one logit, as long
+    as the logits were not chosen by the signs. Single sums are smaller or larger: of two equal
+    logits 0 or twice one. So the noise of a coefficient, over what one logit's spread contributes,
+    is sqrt(b) times smaller than that of one block, and not b times: b bounds the sum, and logits
+    that follow the signs reach it always. A mean over slots sees only the used ones, under no
+    signs.
     """
     span = 2 * wish.bounds.logit
     if wish.release == "logits":
