@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from securefair.algorithms.averaging import average, shares_of, through_server
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
-from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.schedule import Schedule, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.stacked_training import Learners, Proximal
 from securefair.records import RoundRecord
@@ -33,7 +33,7 @@ class FedAvg:
     """
 
     local_epochs: int = 1
-    schedule: StepDecay | None = None
+    schedule: Schedule | None = None
     keep_momentum: bool = False
     name: str = "fedavg"
 

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import NOTHING, LearningState, PeerNumbers, Peers
-from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.schedule import Schedule, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.data.dataset import ParticipantData
 from securefair.fairness import cosine
@@ -61,7 +61,7 @@ class NetworkPopulation(Cohort):
 
     pretraining_epochs: int = 25
     local_epochs: int = 1
-    schedule: StepDecay | None = None
+    schedule: Schedule | None = None
     common_start: bool = False
     temperature: float = 5.0
     alignment_temperature: float = 1.0

@@ -52,7 +52,8 @@ def contenders(
             fair = FairSl(epochs_per_cycle=(training.epochs,), rate_factors=setting.rate_factors)
             methods: list[tuple[str, Algorithm[Any, Any]]] = [(METHOD, fair)]
             if alone:
-                methods = [(ALONE, Standalone()), *methods, (EQUAL, FedAvg(keep_momentum=True))]
+                equal = FedAvg(schedule=setting.schedule, keep_momentum=True)
+                methods = [(ALONE, Standalone()), *methods, (EQUAL, equal)]
             result += [
                 Contender(
                     fields={**setting.fields, "method": name},

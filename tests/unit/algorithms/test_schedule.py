@@ -1,6 +1,6 @@
 import pytest
 
-from securefair.algorithms.schedule import StepDecay, at_round
+from securefair.algorithms.schedule import StepDecay, StepFactors, at_round
 from securefair.errors import ConfigError
 from securefair.model.training import OptimizerConfig
 
@@ -25,3 +25,17 @@ def test_without_a_schedule_nothing_changes():
 def test_settings_out_of_range_are_named(settings):
     with pytest.raises(ConfigError, match=next(iter(settings))):
         StepDecay(**settings)
+
+
+@pytest.mark.parametrize(
+    ("round", "rate"), [(0, 0.1), (19, 0.1), (20, 0.05), (40, 0.01), (99, 0.01)]
+)
+def test_each_cycle_has_its_factor_and_the_last_remains(round, rate):
+    at = StepFactors(every=20, factors=(1.0, 0.5, 0.1)).at(OPTIMIZER, round)
+    assert at.learning_rate == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("settings", [{"every": 0}, {"factors": ()}, {"factors": (1.0, 0.0)}])
+def test_factors_out_of_range_are_named(settings):
+    with pytest.raises(ConfigError, match=next(iter(settings))):
+        StepFactors(**{"every": 1, "factors": (1.0,), **settings})
