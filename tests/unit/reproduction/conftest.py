@@ -1,14 +1,19 @@
-"""A tiny experiment on scikit-learn's digits, and the folders it needs."""
+"""A tiny experiment on scikit-learn's digits, and the folder of the papers' tables."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from securefair.report import Progress
 from securefair.reproduction.cffl_tables import TABLE_1
 from securefair.reproduction.experiment import Experiment
+from securefair.reproduction.reference import PAPERS_VARIABLE
+
+PAPERS = tuple(f"{paper}.json" for paper in ("cffl", "cycle", "dpfl", "fairsl"))
 
 
 class Silent:
@@ -28,6 +33,20 @@ class Silent:
 
     def finish(self) -> None:
         """Nothing to clear up."""
+
+
+@pytest.fixture(scope="session")
+def papers() -> Path:
+    """The folder of the papers' tables and settings; tests that need it skip where it is not."""
+    named = os.environ.get(PAPERS_VARIABLE)
+    folder = Path(named) if named else Path(__file__).parents[4] / "shared" / "papers"
+    missing = [name for name in PAPERS if not (folder / name).is_file()]
+    if missing:
+        pytest.skip(
+            f"compares with the papers: no {', '.join(missing)} at {folder}. Put these files, as "
+            f"docs/reproduction.md describes them, into a folder that {PAPERS_VARIABLE} names"
+        )
+    return folder
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from securefair.errors import ConfigError
 from securefair.reproduction.catalogue import EXPERIMENTS, experiment_named
 from securefair.reproduction.reference import printed, printed_rows
-
-PAPERS = Path(__file__).parents[4] / "shared" / "papers"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -32,12 +29,9 @@ def test_nothing_is_shown_by_no_results(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_paper_prints_the_rows_that_are_compared(name: str) -> None:
-    folder = Path(os.environ.get("SECUREFAIR_PAPERS", PAPERS))
-    if not folder.is_dir():
-        pytest.skip("the papers' tables are not there")
+def test_the_paper_prints_the_rows_that_are_compared(papers: Path, name: str) -> None:
     experiment = EXPERIMENTS[name]
-    rows = printed_rows(experiment, folder)
+    rows = printed_rows(experiment, papers)
     missing = [
         dict(contender.printed_as)
         for contender in experiment.contenders("smoke", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,21 @@ from securefair.reproduction.cycle_methods import CFFL, CGSV, FEDAVG, RFFL, cont
 from securefair.reproduction.cycle_settings import CNN, FED_ISIC, LESIONS, RESNET, UNSTATED
 from securefair.reproduction.dpfl_settings import CIFAR10, CINIC10, FEMNIST, SCALES, WRITERS
 
-NAMED = os.environ.get("SECUREFAIR_PAPERS")
-PAPERS = Path(NAMED) if NAMED else Path(__file__).parents[4] / "shared" / "papers"
+Setup = Callable[[str], Any]
 
 
-def setup(paper: str) -> Any:
-    file = PAPERS / f"{paper}.json"
-    if not file.exists():
-        pytest.skip(f"no tables of the papers at {PAPERS}: set SECUREFAIR_PAPERS")
-    return json.loads(file.read_text(encoding="utf-8"))["setup"]
+@pytest.fixture
+def setup(papers: Path) -> Setup:
+    """What a paper says of its experiments."""
+
+    def read(paper: str) -> Any:
+        return json.loads((papers / f"{paper}.json").read_text(encoding="utf-8"))["setup"]
+
+    return read
 
 
 @pytest.mark.parametrize("name", [CIFAR10, CINIC10, FEMNIST])
-def test_dpfl_trains_as_its_appendix_says(name: str) -> None:
+def test_dpfl_trains_as_its_appendix_says(setup: Setup, name: str) -> None:
     printed, ours = setup("dpfl")["hyperparameters"][name], SCALES["paper", name]
     sgd = ours.optimizer
     found = {
@@ -46,7 +48,7 @@ def test_dpfl_trains_as_its_appendix_says(name: str) -> None:
     assert ours.network == ("femnist-lenet" if name == FEMNIST else "lenet")
 
 
-def test_cycle_trains_as_its_appendix_says() -> None:
+def test_cycle_trains_as_its_appendix_says(setup: Setup) -> None:
     printed, ours = setup("cycle"), cycle_settings.SCALES["paper"]
     training = printed["training"]
     assert ours.optimizer.learning_rate == training["learning_rate"]
@@ -62,7 +64,7 @@ def test_cycle_trains_as_its_appendix_says() -> None:
     assert ours.networks == {RESNET: "resnet18", CNN: "cnn", UNSTATED: "resnet18"}
 
 
-def test_federated_methods_of_cycles_tables_take_its_rounds_and_schedule() -> None:
+def test_federated_methods_of_cycles_tables_take_its_rounds_and_schedule(setup: Setup) -> None:
     setting = cycle_settings.Setting(
         size="paper",
         data=Path(),
@@ -78,7 +80,7 @@ def test_federated_methods_of_cycles_tables_take_its_rounds_and_schedule() -> No
         assert contender.algorithm.schedule == cycle_settings.SCALES["paper"].federated_schedule
 
 
-def test_cycles_thresholds_are_the_printed_ones() -> None:
+def test_cycles_thresholds_are_the_printed_ones(setup: Setup) -> None:
     printed, rule = setup("cycle")["cycle"], Cycle().rule
     assert (rule.tau_opt, rule.tau_max, rule.alpha) == (
         printed["tau_opt"],
@@ -88,7 +90,7 @@ def test_cycles_thresholds_are_the_printed_ones() -> None:
 
 
 @pytest.mark.parametrize(("index", "task"), [*enumerate((MNIST, MNIST_CLASSES, ADULT))])
-def test_cffl_trains_as_its_section_4_says(index: int, task: Any) -> None:
+def test_cffl_trains_as_its_section_4_says(setup: Setup, index: int, task: Any) -> None:
     printed = setup("cffl")["hyperparameters"][index]
     assert (task.dataset, task.split) == (printed["dataset"], printed["split"])
     assert task.local_epochs == printed["local_epochs"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from securefair.reproduction.catalogue import EXPERIMENTS
 from securefair.reproduction.experiment import Experiment, Row
 from securefair.reproduction.reference import printed, printed_rows
 
-PAPERS = Path(os.environ.get("SECUREFAIR_PAPERS", Path(__file__).parents[4] / "shared" / "papers"))
 PRINTED = [name for name, e in EXPERIMENTS.items() if e.reference is not None and e.claims]
 UNPRINTED = ("least gain", "reputation of flippers")
 """Metrics that the papers show in figures or words only."""
@@ -24,9 +22,9 @@ def row_of(fields: Mapping[str, Any], metrics: Mapping[str, float]) -> Row:
     return Row(fields=fields, metrics=metrics, spread={}, paper={})
 
 
-def papers_rows(experiment: Experiment) -> list[Row]:
+def papers_rows(experiment: Experiment, papers: Path) -> list[Row]:
     """The paper's numbers under the fields of our rows, with gains where it prints accuracies."""
-    table = printed_rows(experiment, PAPERS)
+    table = printed_rows(experiment, papers)
     contenders = experiment.contenders("paper", None)
     if not contenders:
         return [row_of(line, line["metrics"]) for line in table]
@@ -56,20 +54,16 @@ def judged(experiment: Experiment, rows: Sequence[Row]) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_the_papers_own_numbers_satisfy_its_claims(name: str) -> None:
-    if not PAPERS.is_dir():
-        pytest.skip("the papers' tables are not there")
-    found = judged(EXPERIMENTS[name], papers_rows(EXPERIMENTS[name]))
+def test_the_papers_own_numbers_satisfy_its_claims(papers: Path, name: str) -> None:
+    found = judged(EXPERIMENTS[name], papers_rows(EXPERIMENTS[name], papers))
     assert found
     assert [words for words, holds in found.items() if not holds] == []
 
 
-def test_a_claim_that_the_numbers_contradict_is_found() -> None:
-    if not PAPERS.is_dir():
-        pytest.skip("the papers' tables are not there")
+def test_a_claim_that_the_numbers_contradict_is_found(papers: Path) -> None:
     rows = [
         replace(row, metrics={"accuracy": 99.0}) if row.fields["method"] == "FedAvg" else row
-        for row in papers_rows(EXPERIMENTS["dpfl-table1"])
+        for row in papers_rows(EXPERIMENTS["dpfl-table1"], papers)
     ]
     found = judged(EXPERIMENTS["dpfl-table1"], rows)
     failed = {words for words, holds in found.items() if not holds}
