@@ -41,7 +41,7 @@ FILES: Mapping[str, tuple[str, str]] = {
 """Our name of each data set, and what the data folder must hold."""
 
 CENTRES = 4  # of Fed-ISIC2019 that are in HAM10000; the paper has 6
-BALANCED_TEST = 200  # test images a class, rare ones repeated, where accuracy is balanced
+BALANCED_TEST = 200  # test images a class where accuracy is balanced, see `equal_classes`
 FEWER = 6000, 2000  # training and test images of CIFAR at size "cpu", all participants together
 
 CACHE_VARIABLE = "SECUREFAIR_CACHE"
@@ -114,6 +114,11 @@ def _first(part: Images, count: int) -> Images:
 
 
 def equal_classes(pool: Pool) -> Pool:
-    """Accuracy on this pool is balanced accuracy on the given one, up to rounding."""
+    """`BALANCED_TEST` samples of every class that is there.
+
+    Accuracy on them estimates balanced accuracy on the given pool, and is not equal to it: of a
+    larger class the first samples count and the others never, of a smaller one all, and the first
+    of them once more than the rest, where the number is no multiple.
+    """
     rows = [np.flatnonzero(pool.labels == c) for c in range(pool.classes)]
     return pool.take(np.concatenate([np.resize(own, BALANCED_TEST) for own in rows if len(own)]))

@@ -55,6 +55,16 @@ def test_rare_classes_are_repeated_for_balanced_accuracy() -> None:
     assert set(rare) == set(np.arange(900.0, 930.0))
 
 
+def test_of_large_classes_the_first_count_and_of_small_ones_some_count_twice() -> None:
+    labels = np.array([0] * 300 + [1] * 110)
+    features = np.arange(410.0)[:, None]
+    balanced = equal_classes(pool_of(Samples(features, labels, 2))).samples().features[:, 0]
+    assert balanced[:BALANCED_TEST].tolist() == features[:BALANCED_TEST, 0].tolist()
+    found, counts = np.unique(balanced[BALANCED_TEST:], return_counts=True)
+    assert found.tolist() == features[300:, 0].tolist()
+    assert counts.tolist() == [2] * 90 + [1] * 20
+
+
 def test_features_of_lesions_are_computed_once_where_a_cache_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
