@@ -32,6 +32,7 @@ from securefair.reproduction.dpfl_settings import (
     TENTH,
     TWENTIETH,
     Setting,
+    honest_of,
 )
 from securefair.reproduction.dpfl_tables import OURS
 from securefair.reproduction.experiment import (
@@ -117,29 +118,35 @@ def graph(run: Finished) -> Mapping[str, float]:
 
 
 def harmful(links: Links) -> float:
-    """Percent of the honest participants' links that go to the malicious, who come last."""
-    honest = len(links) - round(0.4 * len(links))
+    """Percent of the honest participants' links that go to the malicious; 0 of no links."""
+    honest = honest_of(len(links))
     own = links[:honest]
     return 100 * float(own[:, honest:].sum()) / max(1, int(own.sum()))
 
 
 def attacked(run: Finished) -> Mapping[str, float]:
-    """Share of harmful links, initially and in the last round, and the graph's figures."""
+    """Shares of harmful links at first and in the end, links left to the honest, accuracies."""
     if run.contender.control:
         return {}
+    last = collaborators(run.records[-1])
     return {
         "initial harmful links": harmful(candidates(run.records[0])),
-        "last harmful links": harmful(collaborators(run.records[-1])),
+        "last harmful links": harmful(last),
+        "last links of the honest": float(last[: honest_of(len(last))].sum()),
         **personalised(run),
     }
 
 
 def _avoided(split: str) -> Claim:
+    """Whoever has no links at all has avoided nobody; older results do not count them."""
     return Claim(
         words="In the last round fewer than a tenth of the honest participants' links are harmful, "
         + split,
         holds=lambda rows: every(
-            row.metrics["last harmful links"] < 10 for row in rows if row.fields["split"] == split
+            row.metrics["last harmful links"] < 10
+            and row.metrics.get("last links of the honest", 1) > 0
+            for row in rows
+            if row.fields["split"] == split
         ),
     )
 
@@ -151,6 +158,8 @@ MORE_SYMMETRIC = Claim(
         row.metrics["last symmetry"] > row.metrics["initial symmetry"] for row in rows
     ),
 )
+# Everyone chooses within the initial graph: the last can be no denser, and to be as dense would be
+# all that contradicts this.
 DENSER_FIRST = Claim(
     words="The graph is sparser in the last round than initially",
     holds=lambda rows: every(

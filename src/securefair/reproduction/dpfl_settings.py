@@ -136,6 +136,11 @@ ALL, FIFTH, TENTH, TWENTIETH = "inf", "0.2N", "0.1N", "0.05N"
 BUDGETS = (ALL, FIFTH, TENTH, TWENTIETH)
 
 
+def honest_of(participants: int) -> int:
+    """How many come first and keep their labels, where others have them permuted."""
+    return participants - round(MALICIOUS * participants)
+
+
 def peers(budget: str, participants: int) -> int | None:
     """B_c of a budget by its name in the paper; at least one peer, None for any number."""
     return None if budget == ALL else max(1, round(float(budget[:-1]) * participants))
@@ -166,7 +171,7 @@ class Setting:
     def flippers(self) -> tuple[str, ...]:
         """Names of those with permuted labels."""
         count = self.scale.participants
-        honest = count - round(MALICIOUS * count) if self.malicious else count
+        honest = honest_of(count) if self.malicious else count
         return tuple(f"P{n + 1}" for n in range(honest, count))
 
     def __call__(self, seed: int) -> NetworkPopulation:

@@ -56,11 +56,17 @@ def test_variance_must_be_below_under_every_budget() -> None:
     assert not claim("dpfl-figure1", [*rows, row("Local Only", 70)], *of)
 
 
-@pytest.mark.parametrize(("lost", "holds"), [(1.9, True), (2.1, False)])
-def test_partial_participation_may_cost_two_points(lost: float, holds: bool) -> None:
+@pytest.mark.parametrize(
+    ("alone", "fewer", "holds"),
+    [(68, 69.1, True), (68, 68.9, False), (71.5, 72, False)],
+)
+def test_partial_participation_leaves_a_third_of_what_there_is(
+    alone: float, fewer: float, holds: bool
+) -> None:
     rows = [row("DPFL", 70 + n, budget=budget) for n, budget in enumerate(BUDGETS)]
-    fewer = row("DPFL", 71 - lost, budget=BUDGETS[1], participation="partial")
-    assert claim("dpfl-table5", [*rows, fewer]) is holds
+    partial = row("DPFL", fewer, budget=BUDGETS[1], participation="partial")
+    assert claim("dpfl-table5", [row("Local Only", alone), *rows, partial]) is holds
+    assert not claim("dpfl-table5", [*rows, partial])
 
 
 def test_chosen_collaborators_are_compared_by_budget() -> None:
@@ -89,6 +95,13 @@ def test_harmful_links_are_judged_by_division(share: float, holds: bool) -> None
     rows.append(with_links("homogeneous", share))
     assert claim("dpfl-figure3", rows, "homogeneous") is holds
     assert not claim("dpfl-figure3", rows, "dirichlet")
+
+
+def test_nobody_is_avoided_where_the_honest_have_no_links() -> None:
+    metrics = {"last harmful links": 0.0, "last links of the honest": 0.0}
+    fields = {"method": "DPFL", "split": "homogeneous"}
+    rows = [Row(fields=fields, metrics=metrics, spread={}, paper={})]
+    assert not claim("dpfl-figure3", rows, "homogeneous")
 
 
 def test_permuted_labels_are_the_only_difference_where_data_are_even() -> None:
