@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import nan
 from statistics import mean
@@ -175,19 +175,58 @@ BEST_OF_THE_PLANE = Claim(
 )
 
 
-def _large_valued(rows: Sequence[Row], *, alignment: str) -> bool:
-    return every(
-        row.metrics["of P1"] > row.metrics["of the others"]
+def _one_large(rows: Sequence[Row], alignment: str) -> list[Mapping[str, float]]:
+    return [
+        row.metrics
         for row in rows
         if str(row.fields["split"]).endswith(",1)") and row.fields["alignment"] == alignment
+    ]
+
+
+def _large_valued(rows: Sequence[Row], *, alignment: str) -> bool:
+    return every(own["of P1"] > own["of the others"] for own in _one_large(rows, alignment))
+
+
+def _ever_more(rows: Sequence[Row], *, alignment: str) -> bool:
+    return every(
+        own["of P1"] > own["of P1 at first"]
+        and own["of the others"] < own["of the others at first"]
+        for own in _one_large(rows, alignment)
     )
 
 
-LARGE_IS_VALUED = tuple(
-    Claim(
-        words="With one large participant (0.8, 0.6), others think more of it than of each other; "
-        f"{alignment} alignment",
-        holds=partial(_large_valued, alignment=alignment),
+def _falling(rows: Sequence[Row], *, alignment: str) -> bool:
+    return every(
+        row.metrics["of all"] < row.metrics["of all at first"]
+        for row in rows
+        if (row.fields["split"], row.fields["alignment"]) == ("homogeneous", alignment)
     )
-    for alignment in (SOFTENED, PLAIN)
+
+
+def _fewer_answers(rows: Sequence[Row], *, alignment: str) -> bool:
+    return every(
+        50 <= row.metrics["answered"] <= 65 for row in rows if row.fields["alignment"] == alignment
+    )
+
+
+def _both_readings(words: str, holds: Callable[..., bool]) -> tuple[Claim, Claim]:
+    return (
+        Claim(words=f"{words}; {SOFTENED} alignment", holds=partial(holds, alignment=SOFTENED)),
+        Claim(words=f"{words}; {PLAIN} alignment", holds=partial(holds, alignment=PLAIN)),
+    )
+
+
+LARGE_IS_VALUED = (
+    *_both_readings(
+        "With one large participant (0.8, 0.6), others think more of it than of each other",
+        _large_valued,
+    ),
+    *_both_readings(
+        "With one large participant (0.8, 0.6), its reputation rises and the others' falls",
+        _ever_more,
+    ),
+)
+FALLING_AMONG_EQUALS = _both_readings("Among equals reputations fall over time", _falling)
+FEWER_ANSWERS = _both_readings(
+    "Between 35 and 50 % of what VPDL answers is not answered, in every division", _fewer_answers
 )

@@ -14,6 +14,8 @@ from securefair.reproduction import figures, measures
 from securefair.reproduction.cycle_claims import (
     BEST_OF_THE_PLANE,
     CLAIMS,
+    FALLING_AMONG_EQUALS,
+    FEWER_ANSWERS,
     LARGE_IS_VALUED,
     REWARDED_CLAIMS,
 )
@@ -57,11 +59,11 @@ def _thresholds(size: Size, data: Path | None) -> list[Contender]:
     return contenders(settings, [ALONE, *methods])
 
 
-def _means(rows: Sequence[Row], threshold: str) -> list[float]:
-    """MCG at each value of one threshold, over those of the other."""
+def _means(rows: Sequence[Row], threshold: str, metric: str = "MCG") -> list[float]:
+    """A metric at each value of one threshold, over those of the other."""
     shown = [row for row in rows if row.fields.get(threshold) is not None]
     return [
-        mean(row.metrics["MCG"] for row in shown if row.fields[threshold] == value)
+        mean(row.metrics[metric] for row in shown if row.fields[threshold] == value)
         for value in sorted({float(str(row.fields[threshold])) for row in shown})
     ]
 
@@ -73,6 +75,17 @@ LARGER_GAIN_MORE = Claim(
         for threshold in ("tau_opt", "tau_max")
     ),
 )
+
+LOW_IS_UNFAIRER = Claim(
+    words="With tau_opt below 0.25 gains are smaller (MCG) and spread more (CGS), over all tau_max",
+    holds=lambda rows: measures.every(
+        [
+            *(low < chosen for low, chosen in pairwise(_means(rows, "tau_opt")[:2])),
+            *(low > chosen for low, chosen in pairwise(_means(rows, "tau_opt", "CGS")[:2])),
+        ]
+    ),
+)
+"""App. G.9 of values below the chosen 0.25, of which we have one."""
 
 
 def _only_cycle(block: Contenders, splits: Sequence[str]) -> Contenders:
@@ -110,8 +123,8 @@ CYCLE_FIGURES = (
         _only_cycle(UPPER, SPLITS[2:]),
         metrics=measures.opinions,
         draw=figures.reputation_maps,
-        claims=LARGE_IS_VALUED,
-        unit="reputation",
+        claims=(*LARGE_IS_VALUED, *FEWER_ANSWERS),
+        unit="reputation; percent of questions",
     ),
     cycle_experiment(
         "Figure 12",
@@ -119,7 +132,8 @@ CYCLE_FIGURES = (
         _only_cycle(UPPER, ("homogeneous", "dirichlet(0.5)", "imbalanced(0.6,1)")),
         metrics=measures.opinions,
         draw=figures.reputation_maps,
-        unit="reputation",
+        claims=(*FALLING_AMONG_EQUALS, *FEWER_ANSWERS),
+        unit="reputation; percent of questions",
     ),
     cycle_experiment(
         "Figure 17",
@@ -158,7 +172,7 @@ CYCLE_FIGURES = (
         "Figure 22",
         "How much the thresholds of alignment matter",
         _thresholds,
-        claims=(LARGER_GAIN_MORE,),
+        claims=(LARGER_GAIN_MORE, LOW_IS_UNFAIRER),
         draw=figures.sensitivity("tau_opt", "tau_max", "MCG", "CGS"),
         differs="The paper does not state its grid. " + DIFFERS,
     ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from securefair.algorithms.mean_estimation import (
@@ -118,6 +119,10 @@ def _at(rows: Sequence[Row], method: str, **fields: float) -> float:
     )
 
 
+def _along(rows: Sequence[Row], *, participant: int) -> list[float]:
+    return [_at(rows, "CYCle", participant=participant, ratio=ratio) for ratio in RATIOS]
+
+
 def _contenders(size: Size, data: Path | None) -> Sequence[Contender]:
     del size, data
     return ()
@@ -184,6 +189,20 @@ MEAN_ESTIMATION = (
                 holds=lambda rows: (
                     _at(rows, "CYCle", participant=1, ratio=RATIOS[-1])
                     > _at(rows, "FedAvg", participant=1, ratio=RATIOS[-1])
+                ),
+            ),
+            Claim(
+                words="The more samples participant 1 has, the less useful CYCle is to it",
+                holds=lambda rows: every(
+                    after <= before + _tolerance(before)
+                    for before, after in pairwise(_along(rows, participant=1))
+                ),
+            ),
+            Claim(
+                words="To participant 2 CYCle is equally useful at every ratio (within 0.05)",
+                holds=lambda rows: every(
+                    abs(own - _along(rows, participant=2)[0]) < 0.05
+                    for own in _along(rows, participant=2)
                 ),
             ),
         ),

@@ -77,11 +77,20 @@ def honesty(run: Finished) -> Mapping[str, float]:
 
 
 def opinions(run: Finished) -> Mapping[str, float]:
-    """Mean reputation at the end: of the first participant, and of the others among themselves."""
+    """Mean reputations and the share of questions that were answered, in percent.
+
+    Reputations of the first participant, of the others among themselves and of all, after the
+    first round and at the end. Of VPDL's questions all are answered.
+    """
     if run.contender.control:
         return {}
-    r = reputation(run.records[-1])
-    return {"of P1": float(np.nanmean(r[1:, 0])), "of the others": float(np.nanmean(r[1:, 1:]))}
+    found: dict[str, float] = {}
+    for record, when in ((run.records[0], " at first"), (run.records[-1], "")):
+        r = reputation(record)
+        for who, part in (("P1", r[1:, 0]), ("the others", r[1:, 1:]), ("all", r)):
+            found[f"of {who}{when}"] = float(np.nanmean(part))
+    answers = np.array([record.answered for record in run.records]).mean(axis=0)
+    return {**found, "answered": 100 * float(answers[~np.eye(len(answers), dtype=bool)].mean())}
 
 
 def reputation(record: RoundRecord) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

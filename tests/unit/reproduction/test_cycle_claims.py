@@ -10,6 +10,7 @@ from securefair.reproduction.cycle_claims import (
     COMPARABLE_GOSSIP,
     EVERYONE_GAINS,
     FAIRER_GOSSIP,
+    FEWER_ANSWERS,
     FOLLOWS_GOSSIP,
     GAIN_GOSSIP,
     REWARDED_CLAIMS,
@@ -84,6 +85,15 @@ def test_one_split_may_be_left_out(above: int, holds: bool) -> None:
     rows = [at(split, "CYCle", 2.0 if split < above else 1.0) for split in range(5)]
     rows += [at(split, "CFFL", 1.0) for split in range(5)]
     assert MORE_THAN_CFFL.holds(rows) is holds
+
+
+@pytest.mark.parametrize(("answered", "holds"), [((50, 65), True), ((50, 66), False)])
+def test_answers_have_to_be_fewer_in_every_division(
+    answered: tuple[float, float], holds: bool
+) -> None:
+    own = row("CYCle", 0.0, 0.0, 0.0, alignment=SOFTENED)
+    rows = [replace(own, metrics={"answered": share}) for share in answered]
+    assert [claim.holds(rows) for claim in FEWER_ANSWERS] == [holds, False]
 
 
 def test_nothing_is_claimed_of_runs_that_are_not_there() -> None:
