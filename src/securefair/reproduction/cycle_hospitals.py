@@ -203,8 +203,10 @@ CYCLE_HOSPITALS = (
         "Figure 14",
         "Fed-ISIC2019: in which share of rounds each centre got each other's model",
         _hospitals(*MINE),
+        metrics=measures.sharing,
         datasets=(FED_ISIC,),
         draw=figures.sharing_maps,
+        unit="percent of rounds",
         differs=ISIC_DIFFERS,
     ),
     cycle_experiment(

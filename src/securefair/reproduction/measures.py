@@ -98,6 +98,16 @@ def reputation(record: RoundRecord) -> np.ndarray[tuple[int, int], np.dtype[np.f
     return np.array(record.reputation, dtype=np.float64)
 
 
+def sharing(run: Finished) -> Mapping[str, float]:
+    """In which percentage of rounds each participant got each other's answer or model."""
+    if run.contender.control:
+        return {}
+    share = 100 * np.array([record.answered for record in run.records]).mean(axis=0)
+    return {
+        f"P{n + 1} from P{k + 1}": float(share[n, k]) for n, k in np.ndindex(share.shape) if n != k
+    }
+
+
 def personalised(run: Finished) -> Mapping[str, float]:
     """DPFL: mean and variance of test accuracy, each at the round that validated best.
 

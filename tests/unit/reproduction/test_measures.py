@@ -85,6 +85,11 @@ def test_opinions_are_of_the_first_of_the_others_and_of_all() -> None:
     assert found["answered"] == pytest.approx(50)
 
 
+def test_sharing_is_of_rounds_and_has_a_direction() -> None:
+    records = [record([0.5, 0.5], answered=[[False, own], [True, False]]) for own in (True, False)]
+    assert measures.sharing(finished(records, [])) == {"P1 from P2": 50, "P2 from P1": 100}
+
+
 def test_personal_models_count_where_they_validated_best() -> None:
     records = [
         record([0.9, 0.2], validation_accuracy=[0.4, 0.9]),
