@@ -6,7 +6,7 @@ Matrices are float64 (N, N), row i belongs to participant i and sums to 1 (row-s
 makes the columns do so). Graphs are boolean (N, N), symmetric, with a true diagonal: a link needs
 the good opinion of its sender and of its receiver, so a one-way edge would never carry anything.
 Every participant can compute its own row alone: `preferences` and `smooth` take a single row as
-well as the matrix, `link_probabilities` and `mix_row` take a row.
+well as the matrix, and `own_row` has what is done with one row at a time.
 
 The paper (C.2, Alg. 3) leaves gaps, closed here so: S_ii = 1 always, so that no row is empty; the
 softmax runs over a participant's neighbours and itself, so that W stays on the graph.
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import ConfigError, ModelError
+from securefair.fairness.own_row import link_probabilities, mix_row
 from securefair.fairness.sharing import coin, shares
 
 Matrix = NDArray[np.float64]
@@ -27,9 +28,6 @@ Graph = NDArray[np.bool_]
 
 ROW_SUM_TOLERANCE = 1e-9
 """How far a row of weights may be from summing to 1."""
-
-ROUNDING = 2.0**-40
-"""Relative errors of float64 below which a share is not exceeded."""
 
 
 def complete_graph(participants: int) -> Graph:
@@ -178,26 +176,6 @@ def smooth(weights: Matrix, preferred: Matrix, *, alpha: float = 0.5) -> Matrix:
     return alpha * weights + (1.0 - alpha) * preferred
 
 
-def link_probabilities(weights: Matrix, own: int, *, relative: bool = False) -> Matrix:
-    """How likely participant `own` shares with each other, by its own row of weights (N,).
-
-    The entry of `own` is 1: S_ii = 1 always.
-
-    Args:
-        weights: the row of `own`.
-        own: its position.
-        relative: min(1, W_ij / max over j != i of W_ij). Rows of W sum to 1, so as printed a link
-            fires about 1/N of the time; relative to the best peer, that peer always is one.
-    """
-    probabilities = weights.copy()
-    probabilities[own] = 0.0
-    best = float(probabilities.max(initial=0.0))
-    if relative and best > 0.0:
-        probabilities = np.minimum(1.0, probabilities / best)
-    probabilities[own] = 1.0
-    return probabilities
-
-
 def link_coins(seed: int, round: int, names: Sequence[str]) -> Matrix:
     """The coins (N, N) of one round: row the sender, column the receiver (`sharing.coin`)."""
     return np.array([[coin(seed, round, i, j) for j in names] for i in names])
@@ -209,7 +187,7 @@ def links(weights: Matrix, coins: Matrix, *, relative: bool = False) -> Graph:
     Args:
         weights: W (N, N).
         coins: uniform numbers (N, N) in [0, 1), `link_coins`.
-        relative: as in `link_probabilities`.
+        relative: as in `own_row.link_probabilities`.
     """
     rows = [link_probabilities(row, own, relative=relative) for own, row in enumerate(weights)]
     shared = [
@@ -217,78 +195,6 @@ def links(weights: Matrix, coins: Matrix, *, relative: bool = False) -> Graph:
         for i, pair in enumerate(zip(np.array(rows).tolist(), coins.tolist(), strict=True))
     ]
     return np.array(shared, dtype=np.bool_)
-
-
-def mix_row(
-    weights: Matrix,
-    received: Graph,
-    own: int,
-    *,
-    min_senders: int = 0,
-    max_share: float | None = None,
-) -> Matrix:
-    """One row of W~: weights (N,) on what was received and on itself, normalised to sum to 1.
-
-    Args:
-        weights: the row of `own`.
-        received: (N,) whose model arrives; the entry of `own` is taken as true.
-        own: its position.
-        min_senders: with fewer models of others than this the participant keeps its own. Private
-            averaging asks for two: a sum of one summand is that summand.
-        max_share: largest part that one sender may have of the weights of all senders, see
-            `limit_shares`; senders too few to keep to it leave the own model.
-
-    Raises:
-        ModelError: nothing that was received has any weight.
-    """
-    arrived = received.copy()
-    arrived[own] = True
-    kept = np.where(arrived, weights, 0.0)
-    kept[own] = 0.0
-    least = min_senders
-    if max_share is not None:
-        kept, least = limit_shares(kept, max_share), max(min_senders, 1)
-    if np.count_nonzero(kept) < least:
-        kept = np.zeros_like(weights)
-        kept[own] = 1.0
-    else:
-        kept[own] = weights[own]
-    total = float(kept.sum())
-    if total <= 0.0:
-        raise ModelError("a row of the mixing matrix is empty", where=f"row {own}", found=total)
-    normalised: Matrix = kept / total
-    return normalised
-
-
-def limit_shares(weights: Matrix, max_share: float) -> Matrix:
-    """Weights (N,) cut at the one level at which none exceeds `max_share` of their sum.
-
-    The level c solves c = max_share sum_i min(w_i, c): the m largest weights become
-    c = max_share rest / (1 - max_share m), for the smallest m that leaves none above c. Weights
-    below are untouched, and so is everything where nothing exceeds its share. With fewer than
-    1 / max_share positive weights there is no such level but 0, and all become 0.
-
-    Args:
-        weights: 0 or more.
-        max_share: in (0, 1].
-
-    Raises:
-        ConfigError: `max_share` is not in (0, 1].
-    """
-    if not 0.0 < max_share <= 1.0:
-        raise ConfigError("out of range", where="max_share", found=max_share, expected="(0, 1]")
-    descending = np.sort(weights[weights > 0.0])[::-1]
-    if len(descending) * max_share < 1.0 - ROUNDING:
-        return np.zeros_like(weights)
-    for cut, largest in enumerate(descending):
-        rest, left = float(descending[cut:].sum()), 1.0 - max_share * cut
-        if largest * left <= max_share * rest * (1.0 + ROUNDING):
-            level = max_share * rest / left if cut else np.inf
-            break
-    else:  # 1 / max_share of them, but for rounding
-        level = descending[-1]
-    limited: Matrix = np.minimum(weights, level)
-    return limited
 
 
 def mix(
@@ -299,7 +205,7 @@ def mix(
     Args:
         weights: W (N, N).
         shared: S (N, N).
-        min_senders, max_share: as in `mix_row`.
+        min_senders, max_share: as in `own_row.mix_row`.
 
     Raises:
         ModelError: a row is empty.

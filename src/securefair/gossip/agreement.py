@@ -53,9 +53,9 @@ class GossipAgreement:
         max_share: largest part that one sender's weight may be of the weights of all senders of a
             sum, at least 1 / min_senders and below 1; None: any. A receiver that chooses weights
             at will needs ceil(1 / max_share) - 1 senders on its side, or none. Receivers cut what
-            exceeds it
-            (`fairness.mixing.limit_shares`); with `masked` senders are shown all weights and refuse
-            a sum that does not keep to it, `clear` relies on the receiver, others cannot have it.
+            exceeds it (`fairness.own_row.limit_shares`); with `masked` senders are shown all
+            weights and refuse a sum that does not keep to it, `clear` relies on the receiver,
+            others cannot have it.
         sketch: numbers that stand for a gradient in an alignment; None: all of them.
         flooding_bits: of alignments; `ckks` sums get log2(parameters) more, so that a whole
             message and not only each of its coefficients keeps that distance. Up to 60 in all:

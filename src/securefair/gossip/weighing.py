@@ -1,4 +1,4 @@
-"""One participant's row of the mixing matrix, by names: what `fairness.mixing` does to a row."""
+"""One participant's row of the mixing matrix, by names: `fairness.mixing` and `own_row` on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.fairness import mixing
+from securefair.fairness import mixing, own_row
 from securefair.gossip.agreement import GossipAgreement
 
 Array = NDArray[np.float64]
@@ -59,7 +59,7 @@ class Row:
     def link_probabilities(self) -> dict[str, float]:
         """How likely each neighbour gets the own model."""
         agreement = self.agreement
-        probabilities = mixing.link_probabilities(
+        probabilities = own_row.link_probabilities(
             self.weights, self.own, relative=agreement.relative
         )
         return {
@@ -71,7 +71,7 @@ class Row:
     def mixed(self, senders: Collection[str]) -> Array:
         """The row of W~ if these arrive; the own unit vector if they are too few."""
         agreement = self.agreement
-        return mixing.mix_row(
+        return own_row.mix_row(
             self.weights,
             np.array([name in senders for name in agreement.participants]),
             self.own,
