@@ -11,8 +11,9 @@ Networks compute in one of two forms, with equal results up to rounding:
 - "rows": one network after the other. Large networks fill a GPU on their own, and convolutions that
   `torch.func` has put together are up to twice as slow on processors.
 
-On a processor either form trains on as many cores at once as torch may use, each with a part of the
-networks: small operations gain nothing from being divided themselves.
+On a processor rows share the threads that torch may use, one network each. A batched computation is
+one for all networks, and torch divides its operations: parts of it side by side would wait for each
+other, as half of a small step is Python's.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 
 LARGE = 1_000_000  # parameters from which a network fills a GPU on its own
 SMALL = 20_000  # parameters up to which torch.func's convolutions cost less than they save
-CONVOLVED = 64  # samples whose images, after a convolution, stay in a core's cache
+CONVOLVED = 32  # samples whose images, after a convolution, stay in a core's cache
 COUNTER = "num_batches_tracked"  # batch norm's only integer; unused while its momentum is fixed
 
 
@@ -145,18 +145,8 @@ class Stacked:
         return template
 
     def groups(self, rows: Sequence[int]) -> list[list[int]]:
-        """Which of the networks train as one computation; give those with most work first.
-
-        In batched form on a processor there are as many groups as torch may use threads, so results
-        depend on that number, in their last digits; in rows they never do.
-        """
-        if self.form == "rows":
-            return [[row] for row in rows]
-        lanes = self._lanes(len(rows))
-        return [list(rows[lane::lanes]) for lane in range(lanes)]
-
-    def _lanes(self, count: int) -> int:
-        return min(torch.get_num_threads(), count) if self.device.type == "cpu" else 1
+        """Which of the networks train as one computation; give those with most work first."""
+        return [[row] for row in rows] if self.form == "rows" else [list(rows)]
 
     def each(self, compute: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """The results of independent computations; give the longest first.
@@ -213,21 +203,18 @@ class Stacked:
             vectors: (N, V).
             features: (N, B, ...), each network its own; (B, ...) for all if `shared`.
         """
-        lanes = self._lanes(len(vectors))
-        if self.form == "rows" or (self._convolves and self._sequence is None):
-            lanes = len(vectors)  # without gradients torch.func's convolutions save nothing
-        elif not self._convolves:
-            lanes = 1  # a few large products, which torch divides itself
+        # Without gradients torch.func's convolutions save nothing.
+        one_by_one = self.form == "rows" or (self._convolves and self._sequence is None)
 
         def logits(own: Sequence[int]) -> Tensor:
-            rows = slice(own[0], own[-1] + 1)
+            part = slice(own[0], own[-1] + 1)
             with torch.no_grad():
                 self._template.eval()
-                tensors = self._unpacked(*self.parts(vectors[rows]))
-                return self._forward(tensors, features if shared else features[rows], shared=shared)
+                tensors = self._unpacked(*self.parts(vectors[part]))
+                return self._forward(tensors, features if shared else features[part], shared=shared)
 
-        parts = np.array_split(range(len(vectors)), lanes)
-        return torch.cat(self.each(logits, [part.tolist() for part in parts]))
+        rows = list(range(len(vectors)))
+        return torch.cat(self.each(logits, [[row] for row in rows] if one_by_one else [rows]))
 
     def parts(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Vectors (N, V) as views: what is trained (N, P), and running statistics (N, V - P)."""
