@@ -20,10 +20,10 @@ from securefair.data.catalogue import load_data_set
 from securefair.data.division import divide
 from securefair.data.folder import data_folder
 from securefair.data.partition import ClassLadderPartitioner, Partitioner, PowerLawPartitioner
-from securefair.data.pool import DataSet, balanced_subset, pool_of
-from securefair.data.sklearn_sets import digits
+from securefair.data.pool import DataSet, balanced_subset
 from securefair.data.tables.adult import load_adult
 from securefair.model.training import OptimizerConfig
+from securefair.reproduction.data import packaged
 from securefair.reproduction.experiment import Contender, Fields, Size
 
 SIZES, CLASSES = "imbalanced data size", "imbalanced class numbers"
@@ -155,11 +155,7 @@ def source(dataset: str, data: Path | None) -> DataSet:
         DataError: its file is not in the folder.
     """
     if data is None:
-        return (
-            load_data_set("breast-cancer", None)
-            if dataset == ADULT.dataset
-            else DataSet(name="digits", train=pool_of(digits()))
-        )
+        return load_data_set("breast-cancer", None) if dataset == ADULT.dataset else packaged()
     if dataset == ADULT.dataset:
         everyone = load_adult(data_folder(data), merged=True).train
         each = int(np.bincount(everyone.labels).min())  # 11,687

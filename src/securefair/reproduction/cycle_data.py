@@ -7,7 +7,6 @@ filters every network ended naming the most frequent class for nearly all images
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from securefair.data.catalogue import load_image_set
-from securefair.data.feature_view import Extractor, feature_view
-from securefair.data.images.dataset import Images, ImageSet
+from securefair.data.feature_view import Extractor
 from securefair.data.partition import (
     DirichletPartitioner,
     IidPartitioner,
@@ -26,10 +24,10 @@ from securefair.data.partition import (
     Partitioner,
 )
 from securefair.data.patch_features import PatchFeatures
-from securefair.data.pool import DataSet, Pool, pool_of
-from securefair.data.sklearn_sets import digits
+from securefair.data.pool import DataSet, Pool
 from securefair.errors import ConfigError
 from securefair.model.extractor import efficientnet_lite0
+from securefair.reproduction.data import features, fewer_of_every_class, packaged
 from securefair.reproduction.experiment import Size
 
 CIFAR10, CIFAR100, FED_ISIC = "CIFAR-10", "CIFAR-100", "Fed-ISIC2019"
@@ -43,9 +41,6 @@ FILES: Mapping[str, tuple[str, str]] = {
 CENTRES = 4  # of Fed-ISIC2019 that are in HAM10000; the paper has 6
 BALANCED_TEST = 200  # test images a class where accuracy is balanced, see `equal_classes`
 FEWER = 6000, 2000  # training and test images of CIFAR at size "cpu", all participants together
-
-CACHE_VARIABLE = "SECUREFAIR_CACHE"
-"""The environment variable of a folder that keeps features: minutes of computing, see docs."""
 
 EXTRACTORS: Mapping[str, Callable[[], Extractor]] = {
     CIFAR10: PatchFeatures,
@@ -80,37 +75,16 @@ def source(dataset: str, size: Size, data: Path | None) -> DataSet:
         BackendUnavailableError: the extractor is not installed (the extra `vision`).
     """
     if size == "smoke":
-        return DataSet(name="digits", train=pool_of(digits()))
+        return packaged()
     images = load_image_set(FILES[dataset][0], data)
     if size == "cpu":
-        images = _fewer(images) if dataset != FED_ISIC else images
-        folder = os.environ.get(CACHE_VARIABLE)
-        seen = feature_view(
-            images, EXTRACTORS[dataset](), cache=Path(folder).expanduser() if folder else None
-        )
+        images = fewer_of_every_class(images, *FEWER) if dataset != FED_ISIC else images
+        seen = features(images, EXTRACTORS[dataset]())
     else:
         seen = images.data_set()
     if dataset == FED_ISIC and seen.test is not None:
         seen = replace(seen, test=equal_classes(seen.test))
     return seen
-
-
-def _fewer(images: ImageSet) -> ImageSet:
-    """So many training and test images, equally many of every class."""
-    train, test = images.train, images.test
-    return replace(
-        images,
-        train=_first(train, FEWER[0]),
-        test=None if test is None else _first(test, FEWER[1]),
-    )
-
-
-def _first(part: Images, count: int) -> Images:
-    """Images are stored by class or in a random order: a fixed draw of each class."""
-    rng = np.random.default_rng(0)
-    each = count // part.classes
-    rows = [rng.permutation(np.flatnonzero(part.labels == c))[:each] for c in range(part.classes)]
-    return part.take(np.concatenate(rows))
 
 
 def equal_classes(pool: Pool) -> Pool:

@@ -16,27 +16,8 @@ from securefair.algorithms.schedule import EXPONENTIAL
 from securefair.data.division import divide
 from securefair.data.mislabelling import Mislabelling, mislabel
 from securefair.model.training import OptimizerConfig
-from securefair.reproduction.cycle_data import (
-    CIFAR10,
-    CIFAR100,
-    FED_ISIC,
-    FILES,
-    partitioner,
-    source,
-)
+from securefair.reproduction.cycle_data import FED_ISIC, partitioner, source
 from securefair.reproduction.experiment import Fields, Size
-
-__all__ = [
-    "CIFAR10",
-    "CIFAR100",
-    "CNN",
-    "FED_ISIC",
-    "FILES",
-    "RESNET",
-    "Scale",
-    "Setting",
-    "source",
-]
 
 RESNET, CNN, UNSTATED = "ResNet18", "custom-cnn", None
 

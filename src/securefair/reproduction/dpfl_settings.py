@@ -16,8 +16,6 @@ import numpy as np
 from securefair.algorithms import NetworkPopulation
 from securefair.data.catalogue import load_image_set
 from securefair.data.division import divide
-from securefair.data.feature_view import feature_view
-from securefair.data.images.dataset import ImageSet
 from securefair.data.labels import derangement
 from securefair.data.mislabelling import Mislabelling, mislabel
 from securefair.data.partition import (
@@ -28,11 +26,11 @@ from securefair.data.partition import (
     PathologicalPartitioner,
 )
 from securefair.data.patch_features import PatchFeatures
-from securefair.data.pool import DataSet, pool_of
-from securefair.data.sklearn_sets import digits
+from securefair.data.pool import DataSet
 from securefair.errors import ConfigError
 from securefair.model.seeds import derived_seed
 from securefair.model.training import OptimizerConfig
+from securefair.reproduction.data import features, fewer_at_random, packaged
 from securefair.reproduction.experiment import Size
 
 CIFAR10, CINIC10, FEMNIST = "CIFAR10", "CINIC10", "FEMNIST"
@@ -226,22 +224,9 @@ def source(dataset: str, size: Size, data: Path | None) -> DataSet:
         DataError: its file is not in the folder.
     """
     if size == "smoke":
-        return DataSet(name="digits", train=pool_of(digits()))
+        return packaged()
     images = load_image_set(FILES[dataset][0], data)
     limits = SCALES[size, dataset].images
     if limits is None:
         return images.data_set()
-    return feature_view(_fewer(images, limits), PatchFeatures(), cache=None)
-
-
-def _fewer(images: ImageSet, limits: tuple[int, int]) -> ImageSet:
-    rng = np.random.default_rng(0)
-    train, test = images.train, images.test
-    rows = rng.permutation(len(train))[: limits[0]]
-    if test is None:
-        return replace(images, train=train.take(rows))
-    return replace(
-        images,
-        train=train.take(rows),
-        test=test.take(rng.permutation(len(test))[: limits[1]]),
-    )
+    return features(fewer_at_random(images, *limits), PatchFeatures())

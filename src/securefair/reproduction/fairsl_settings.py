@@ -19,13 +19,13 @@ from securefair.data.catalogue import load_data_set
 from securefair.data.division import divide
 from securefair.data.folder import data_folder
 from securefair.data.partition import RatioPartitioner
-from securefair.data.pool import DataSet, Pool, pool_of
+from securefair.data.pool import DataSet, Pool
 from securefair.data.reuters import load_reuters
-from securefair.data.sklearn_sets import digits
 from securefair.errors import ConfigError
 from securefair.model.training import OptimizerConfig
-from securefair.reproduction.cycle_settings import CIFAR10, CIFAR100
-from securefair.reproduction.cycle_settings import source as photographs
+from securefair.reproduction.cycle_data import CIFAR10, CIFAR100
+from securefair.reproduction.cycle_data import source as photographs
+from securefair.reproduction.data import packaged
 from securefair.reproduction.experiment import Fields, Size
 from securefair.reproduction.fairsl_forests import FOUR, SPLITS
 
@@ -154,7 +154,7 @@ def source(task: Task, size: Size, data: Path | None) -> DataSet:
         DataError: its file is not in the folder.
     """
     if size == "smoke":
-        return DataSet(name="digits", train=pool_of(digits()))
+        return packaged()
     if task in (CIFAR, HUNDRED):
         return photographs(task.dataset, size, data)
     if task is REUTERS:

@@ -20,12 +20,12 @@ from securefair.errors import ConfigError
 from securefair.reproduction import cycle_data
 from securefair.reproduction.cycle_data import (
     BALANCED_TEST,
-    CACHE_VARIABLE,
     FED_ISIC,
     equal_classes,
     partitioner,
     source,
 )
+from securefair.reproduction.data import CACHE_VARIABLE
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from securefair.algorithms.cycle import Cycle
-from securefair.reproduction import cycle_settings
+from securefair.reproduction import cycle_data, cycle_settings
 from securefair.reproduction.cffl_settings import ADULT, MNIST, MNIST_CLASSES
+from securefair.reproduction.cycle_data import FED_ISIC
 from securefair.reproduction.cycle_methods import CFFL, CGSV, FEDAVG, RFFL, contenders
-from securefair.reproduction.cycle_settings import CNN, FED_ISIC, LESIONS, RESNET, UNSTATED
+from securefair.reproduction.cycle_settings import CNN, LESIONS, RESNET, UNSTATED
 from securefair.reproduction.dpfl_settings import CIFAR10, CINIC10, FEMNIST, SCALES, WRITERS
 
 Setup = Callable[[str], Any]
@@ -56,7 +57,7 @@ def test_cycle_trains_as_its_appendix_says(setup: Setup) -> None:
         assert schedule is not None
         assert schedule.every == training["learning_rate_decay_every_rounds"]
         assert schedule.factor == training["learning_rate_decay"]
-    assert ours.batch_size == training["batch_size"][cycle_settings.CIFAR10]
+    assert ours.batch_size == training["batch_size"][cycle_data.CIFAR10]
     assert LESIONS["paper"].batch_size == training["batch_size"][FED_ISIC]
     together = printed["decentralised"]
     assert ours.pretraining == together["local_epochs_before_collaboration"]
@@ -68,7 +69,7 @@ def test_federated_methods_of_cycles_tables_take_its_rounds_and_schedule(setup: 
     setting = cycle_settings.Setting(
         size="paper",
         data=Path(),
-        dataset=cycle_settings.CIFAR10,
+        dataset=cycle_data.CIFAR10,
         split="homogeneous",
         n=5,
         model=CNN,
