@@ -6,6 +6,7 @@ Also the graphs of Gossip-SGD (Figure 11), and its principle (Figure 10), which 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,21 @@ def _betas() -> tuple[Method, ...]:
         for beta in BETAS
         for method in cycle_gossip(beta, extra=DRIVEN, unprinted={"beta": beta})
     )
+
+
+def _half_shared(rows: Sequence[Row], *, links: str) -> bool:
+    return measures.every(
+        41 <= row.metrics["P2 from P1"] <= 61 for row in rows if row.fields["links"] == links
+    )
+
+
+HALF_SHARED = tuple(
+    Claim(
+        words=f"P1 shares with P2 in 51 % of rounds, as in the paper (within 10 %); {word}",
+        holds=partial(_half_shared, links=links),
+    )
+    for links, word in ((PRINTED_LINKS, "links as printed"), (RELATIVE_LINKS, "relative links"))
+)
 
 
 def _samples(size: Size, data: Path | None, seed: int) -> list[Measured]:
@@ -205,6 +221,7 @@ CYCLE_HOSPITALS = (
         _hospitals(*MINE),
         metrics=measures.sharing,
         datasets=(FED_ISIC,),
+        claims=HALF_SHARED,
         draw=figures.sharing_maps,
         unit="percent of rounds",
         differs=ISIC_DIFFERS,
