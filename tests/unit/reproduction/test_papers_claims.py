@@ -23,12 +23,20 @@ def row_of(fields: Mapping[str, Any], metrics: Mapping[str, float]) -> Row:
 
 
 def papers_rows(experiment: Experiment, papers: Path) -> list[Row]:
-    """The paper's numbers under the fields of our rows, with gains where it prints accuracies."""
+    """The paper's numbers under the fields of our rows, with gains where it prints accuracies.
+
+    DPFL's later tables leave training alone to the first.
+    """
     table = printed_rows(experiment, papers)
     contenders = experiment.contenders("paper", None)
     if not contenders:
         return [row_of(line, line["metrics"]) for line in table]
-    numbers = [printed(table, contender.printed_as) for contender in contenders]
+    first = printed_rows(EXPERIMENTS["dpfl-table1"], papers) if experiment.paper == "dpfl" else []
+    numbers = [
+        printed(table, contender.printed_as)
+        or (printed(first, contender.printed_as) if contender.control else {})
+        for contender in contenders
+    ]
     alone = {c.setting: own for c, own in zip(contenders, numbers, strict=True) if c.control}
     return [
         row_of(contender.fields, {**own, **least_gain(own, alone.get(contender.setting, {}))})
