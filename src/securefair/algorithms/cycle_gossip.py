@@ -66,7 +66,7 @@ class CycleGossip:
         min_senders: with fewer models of others than this a participant keeps its own, as private
             sums make it; 0 as in the paper.
         max_share: largest part that one of them may have of the weights of all of them, in
-            (0, 1] (`fairness.mixing.limit_shares`); None as in the paper.
+            (0, 1] (`fairness.own_row.limit_shares`); None as in the paper.
         local_epochs, pretraining_epochs, common_start, schedule: as in `GossipSgd`.
 
     Raises:
