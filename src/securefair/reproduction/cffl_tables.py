@@ -7,8 +7,6 @@ from math import nan
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from securefair.metrics import collaborative_fairness
 from securefair.reproduction.cffl_settings import (
@@ -35,7 +33,7 @@ from securefair.reproduction.experiment import (
     Row,
     Size,
 )
-from securefair.reproduction.figures import COLOURS, canvas, method_name, setting_name
+from securefair.reproduction.figures import participant_curves
 from securefair.reproduction.measures import every, participants_and_collaboration, percent
 
 
@@ -149,44 +147,6 @@ def _of_methods(rows: Sequence[Row], metric: str, method: str) -> dict[tuple[obj
     }
 
 
-def convergence(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
-    """Everyone's accuracy over the rounds: a panel for each method, a row for each setting.
-
-    Dotted, in the same colour, where each ends alone. The first seed; the axis begins where the
-    lowest panel is after a tenth of the rounds, since all the rest happens above.
-    """
-    del rows
-    first = [run for run in finished if run.seed == 0]
-    settings = list(dict.fromkeys(setting_name(run.contender.fields) for run in first))
-    methods = list(dict.fromkeys(method_name(run.contender.fields) for run in first))
-    figure = canvas(0.8 + 2.7 * len(methods), 0.8 + 2.9 * len(settings))
-    grid = figure.subplots(len(settings), len(methods), squeeze=False, sharey="row")
-    lowest: dict[int, list[float]] = {}
-    for run in first:
-        place = settings.index(setting_name(run.contender.fields))
-        name = method_name(run.contender.fields)
-        axes = grid[place, methods.index(name)]
-        lines = np.array([percent(record) for record in run.records]).T
-        lowest.setdefault(place, []).append(float(lines[:, lines.shape[1] // 10].min()))
-        for n, (line, alone) in enumerate(zip(lines, percent(run.control[-1]), strict=True)):
-            colour = COLOURS[n % len(COLOURS)]
-            axes.plot(line, color=colour, linewidth=1.4, label=f"P{n + 1}")
-            if not run.contender.control:
-                axes.axhline(alone, color=colour, linewidth=0.8, linestyle=":")
-        axes.set_title(name, fontsize=9)
-        axes.set_xlabel("round", fontsize=8)
-        axes.tick_params(labelsize=8)
-        axes.grid(visible=True, axis="y", linewidth=0.3)
-    for place, setting in enumerate(settings):
-        grid[place, 0].set_ylim(bottom=min(lowest[place]) - 1)
-        grid[place, 0].set_ylabel(f"{setting}\ntest accuracy, %", fontsize=8)
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    handles.append(Line2D([], [], color="grey", linewidth=0.8, linestyle=":"))
-    labels.append("alone, in the end")
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
-    return figure
-
-
 def _everyone_gains(*, pretrain: bool) -> Claim:
     return Claim(
         words=f"Everyone ends better than alone, {'with' if pretrain else 'without'} pretraining",
@@ -240,7 +200,7 @@ def _curves(number: int, task: Task, shows: str) -> Experiment:
             DIFFERENT_MODELS,
             BEST_FOR_THE_LAST,
         ),
-        draw=convergence,
+        draw=participant_curves,
         differs=DIFFERS,
     )
 

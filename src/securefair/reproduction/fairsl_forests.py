@@ -13,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from securefair.algorithms.fairsl_forest import (
@@ -30,13 +29,12 @@ from securefair.metrics import mcc, t_test
 from securefair.reproduction.experiment import (
     Claim,
     Experiment,
-    Finished,
     Measure,
     Measured,
     Row,
     Size,
 )
-from securefair.reproduction.figures import COLOURS, canvas
+from securefair.reproduction.figures import level_bars
 from securefair.reproduction.measures import every
 
 METHOD = "fair SL (random forest)"
@@ -197,34 +195,6 @@ def _holdings(size: Size, data: Path | None, seed: int) -> list[Measured]:
     return result
 
 
-def _levels_drawn(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
-    """A panel for each data set: everyone's mean correlation in each scenario, and its spread."""
-    del finished
-    datasets = list(dict.fromkeys(str(row.fields["dataset"]) for row in rows))
-    figure = canvas(1.5 + 2.9 * len(datasets), 3.6)
-    panels = figure.subplots(1, len(datasets), squeeze=False, sharey=True)[0]
-    for axes, dataset in zip(panels, datasets, strict=True):
-        own = [row for row in rows if row.fields["dataset"] == dataset]
-        for place, row in enumerate(own):
-            names = [key for key in row.metrics if key.startswith("P")]
-            axes.bar(
-                np.arange(len(names)) + 0.27 * (place - 1),
-                [row.metrics[name] for name in names],
-                0.27,
-                yerr=[row.metrics[f"spread of {name}"] for name in names],
-                ecolor="#777777",  # to be seen on black and beside it
-                capsize=2,
-                color=COLOURS[place],
-                label=str(row.fields["method"]),
-            )
-            axes.set_xticks(range(len(names)), names)
-        axes.set_title(dataset, fontsize=9)
-    panels[0].set_ylabel("100 x MCC, mean and spread over folds")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
-    return figure
-
-
 def _steps_of(row: Row) -> list[float]:
     return [value for name, value in row.metrics.items() if "->" in name and name[0].isdigit()]
 
@@ -281,7 +251,7 @@ def _forest_experiment(
         metrics=lambda run: {},  # noqa: ARG005
         measure=measure,
         claims=claims,
-        draw=None if table else _levels_drawn,
+        draw=None if table else level_bars("100 x MCC, mean and spread over folds"),
         differs=DIFFERS,
     )
 

@@ -45,13 +45,8 @@ def setting_name(fields: Fields) -> str:
 
 def method_name(fields: Fields) -> str:
     """In a legend: the method and what else tells it from others of the panel."""
-    known = ("dataset", "split", "n", "model", "family", "method", "flippers")
-    extra = [
-        f"{k} {v}" if isinstance(v, int | float) else str(v)
-        for k, v in fields.items()
-        if k not in known and v is not None
-    ]
-    return ", ".join([str(fields["method"]), *extra])
+    rest = without(fields, "dataset", "split", "n", "model", "family", "method", "flippers")
+    return f"{fields['method']}, {rest}" if rest else str(fields["method"])
 
 
 def panels_of(

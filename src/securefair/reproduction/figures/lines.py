@@ -1,4 +1,4 @@
-"""Lines and points: metrics along a grid or over the rounds, and two metrics in a plane."""
+"""Lines and points: metrics along a grid or over the rounds, everyone's or two in a plane."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from securefair.records import RoundRecord
 from securefair.reproduction.experiment import Finished, Row
@@ -15,8 +16,10 @@ from securefair.reproduction.figures.drawing import (
     canvas,
     method_name,
     seeds_together,
+    setting_name,
     without,
 )
+from securefair.reproduction.measures import percent
 
 
 def plane(x: str, y: str, better: str) -> Callable[[Sequence[Finished], Sequence[Row]], Figure]:
@@ -134,3 +137,41 @@ def round_curves(
         return figure
 
     return draw
+
+
+def participant_curves(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
+    """Everyone's accuracy over the rounds: a panel for each method, a row for each setting.
+
+    Dotted, in the same colour, where each ends alone. The first seed; the axis begins where the
+    lowest panel is after a tenth of the rounds, since all the rest happens above.
+    """
+    del rows
+    first = [run for run in finished if run.seed == 0]
+    settings = list(dict.fromkeys(setting_name(run.contender.fields) for run in first))
+    methods = list(dict.fromkeys(method_name(run.contender.fields) for run in first))
+    figure = canvas(0.8 + 2.7 * len(methods), 0.8 + 2.9 * len(settings))
+    grid = figure.subplots(len(settings), len(methods), squeeze=False, sharey="row")
+    lowest: dict[int, list[float]] = {}
+    for run in first:
+        place = settings.index(setting_name(run.contender.fields))
+        name = method_name(run.contender.fields)
+        axes = grid[place, methods.index(name)]
+        lines = np.array([percent(record) for record in run.records]).T
+        lowest.setdefault(place, []).append(float(lines[:, lines.shape[1] // 10].min()))
+        for n, (line, alone) in enumerate(zip(lines, percent(run.control[-1]), strict=True)):
+            colour = COLOURS[n % len(COLOURS)]
+            axes.plot(line, color=colour, linewidth=1.4, label=f"P{n + 1}")
+            if not run.contender.control:
+                axes.axhline(alone, color=colour, linewidth=0.8, linestyle=":")
+        axes.set_title(name, fontsize=9)
+        axes.set_xlabel("round", fontsize=8)
+        axes.tick_params(labelsize=8)
+        axes.grid(visible=True, axis="y", linewidth=0.3)
+    for place, setting in enumerate(settings):
+        grid[place, 0].set_ylim(bottom=min(lowest[place]) - 1)
+        grid[place, 0].set_ylabel(f"{setting}\ntest accuracy, %", fontsize=8)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    handles.append(Line2D([], [], color="grey", linewidth=0.8, linestyle=":"))
+    labels.append("alone, in the end")
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+    return figure

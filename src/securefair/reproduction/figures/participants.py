@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -20,6 +20,7 @@ from securefair.reproduction.figures.drawing import (
 )
 from securefair.reproduction.measures import percent
 
+WHISKERS = "#777777"  # to be seen on black and beside it
 FEW_BARS = 16  # of a panel: so many have room for their numbers
 
 
@@ -43,7 +44,7 @@ def participant_bars(finished: Sequence[Finished], rows: Sequence[Row]) -> Figur
                 each.mean(axis=0),
                 width,
                 yerr=each.std(axis=0, ddof=1) if len(runs) > 1 else None,
-                ecolor="#777777",  # to be seen on black and beside it
+                ecolor=WHISKERS,
                 capsize=2,
                 label=name,
                 color=COLOURS[place % len(COLOURS)],
@@ -57,6 +58,42 @@ def participant_bars(finished: Sequence[Finished], rows: Sequence[Row]) -> Figur
         axes.set_title(setting_name(first[0].contender.fields) + seeds, loc="left", fontsize=9)
         axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure
+
+
+def level_bars(label: str) -> Callable[[Sequence[Finished], Sequence[Row]], Figure]:
+    """Metrics P1, P2, ... of rows and their "spread of P1", ...: a panel for each data set.
+
+    Args:
+        label: of the axis.
+    """
+
+    def draw(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
+        del finished
+        datasets = list(dict.fromkeys(str(row.fields["dataset"]) for row in rows))
+        figure = canvas(1.5 + 2.9 * len(datasets), 3.6)
+        panels = figure.subplots(1, len(datasets), squeeze=False, sharey=True)[0]
+        for axes, dataset in zip(panels, datasets, strict=True):
+            own = [row for row in rows if row.fields["dataset"] == dataset]
+            for place, row in enumerate(own):
+                names = [key for key in row.metrics if key.startswith("P")]
+                axes.bar(
+                    np.arange(len(names)) + 0.27 * (place - 1),
+                    [row.metrics[name] for name in names],
+                    0.27,
+                    yerr=[row.metrics[f"spread of {name}"] for name in names],
+                    ecolor=WHISKERS,
+                    capsize=2,
+                    color=COLOURS[place],
+                    label=str(row.fields["method"]),
+                )
+                axes.set_xticks(range(len(names)), names)
+            axes.set_title(dataset, fontsize=9)
+        panels[0].set_ylabel(label)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8)
+        return figure
+
+    return draw
 
 
 def participant_radar(finished: Sequence[Finished], rows: Sequence[Row]) -> Figure:
