@@ -136,7 +136,7 @@ def _list(json: bool) -> None:
                 "paper": e.paper,
                 "item": e.item,
                 "shows": e.shows,
-                "needs": list(e.needs),
+                "needs": {size: list(e.files(size)) for size in e.sizes},
                 "sizes": list(e.sizes),
                 "differs": e.differs,
             }
@@ -148,7 +148,8 @@ def _list(json: bool) -> None:
     for heading in ("name", "paper", "shows", "needs", "sizes"):
         table.add_column(heading)
     for e in EXPERIMENTS.values():
-        table.add_row(
-            e.name, f"{e.paper}, {e.item}", e.shows, ", ".join(e.needs), ", ".join(e.sizes)
-        )
+        needs = ", ".join(e.needs)
+        if e.paper_needs is not None and e.paper_needs != e.needs:
+            needs += f"; paper: {', '.join(e.paper_needs)}"
+        table.add_row(e.name, f"{e.paper}, {e.item}", e.shows, needs, ", ".join(e.sizes))
     Console().print(table)

@@ -156,7 +156,7 @@ CYCLE_FIGURES = (
         "Accuracy of each of twenty participants",
         cifar_100_too(twenty),
         metrics=measures.participants,
-        datasets=(CIFAR10, CIFAR100),
+        paper_datasets=(CIFAR10, CIFAR100),
         differs=f"CIFAR-100 at size paper only. {DIFFERS}",
         draw=figures.participant_radar,
     ),

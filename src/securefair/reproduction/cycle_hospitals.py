@@ -1,6 +1,6 @@
 """CYCle on Gossip-SGD between medical centres: Tables 4 and 7 and the figures of Fed-ISIC2019.
 
-Also the graphs of Gossip-SGD (Figure 11), and its principle (Figure 10), which shows no result.
+Also the graphs of Gossip-SGD (Figure 11).
 """
 
 from __future__ import annotations
@@ -175,18 +175,6 @@ CYCLE_HOSPITALS = (
         datasets=(FED_ISIC,),
         draw=figures.participant_bars,
         differs=ISIC_DIFFERS,
-    ),
-    Experiment(
-        name="cycle-figure10",
-        paper="cycle",
-        item="Figure 10",
-        shows="An illustration of Gossip-SGD; docs/protocol.md has ours",
-        needs=(),
-        unit="",
-        reference=None,
-        contenders=_nothing,
-        metrics=_no_metrics,
-        sizes=(),
     ),
     Experiment(
         name="cycle-figure11",

@@ -178,6 +178,7 @@ def cycle_experiment(
     *,
     metrics: Metrics = collaboration,
     datasets: Sequence[str] = (CIFAR10,),
+    paper_datasets: Sequence[str] | None = None,
     claims: tuple[Claim, ...] = (),
     draw: Draw | None = None,
     unit: str = "percent and percentage points",
@@ -187,6 +188,7 @@ def cycle_experiment(
     """An experiment named after its item in the paper: "Table 1" is cycle-table1.
 
     Args:
+        paper_datasets: of the size "paper", where they are others.
         printed: the table that prints the numbers of a figure.
     """
     word = item.lower().replace(" ", "")
@@ -196,6 +198,9 @@ def cycle_experiment(
         item=item,
         shows=shows,
         needs=tuple(FILES[name][1] for name in datasets),
+        paper_needs=(
+            None if paper_datasets is None else tuple(FILES[name][1] for name in paper_datasets)
+        ),
         unit=unit,
         reference=f"cycle.{word}" if word.startswith("table") else printed,
         contenders=contenders,

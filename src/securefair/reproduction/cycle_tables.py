@@ -1,4 +1,4 @@
-"""CYCle on CIFAR: Tables 1, 2, 6, 8 to 10, 12 and 13."""
+"""CYCle on CIFAR: Tables 1, 2, 6, 8 to 10, 12 and 13; and what shows no results."""
 
 from __future__ import annotations
 
@@ -28,8 +28,13 @@ from securefair.reproduction.cycle_divisions import (
 )
 from securefair.reproduction.cycle_methods import cycle_experiment
 from securefair.reproduction.cycle_settings import DIFFERS
+from securefair.reproduction.experiment import illustration
 
 CYCLE_TABLES = (
+    illustration("cycle", "Table 5", "The paper's notation; docs/terminology.md has ours"),
+    illustration("cycle", "Figure 1", "An illustration of CYCle; docs/protocol.md has ours"),
+    illustration("cycle", "Figure 2", "An illustration of CaPriDe; docs/protocol.md has ours"),
+    illustration("cycle", "Figure 10", "An illustration of Gossip-SGD; docs/protocol.md has ours"),
     cycle_experiment(
         "Table 1",
         "Gains and their spread over five ways to divide CIFAR-10",
@@ -41,7 +46,7 @@ CYCLE_TABLES = (
         "Table 2",
         "CYCle on top of distillation and of Gossip-SGD, five and ten participants",
         both_families((5, 10)),
-        datasets=(CIFAR10, CIFAR100),
+        paper_datasets=(CIFAR10, CIFAR100),
         differs=f"CIFAR-100 at size paper only. {DIFFERS}",
         claims=(
             FAIRER_THAN_VPDL,
@@ -55,7 +60,7 @@ CYCLE_TABLES = (
         "Table 6",
         "The same with two participants",
         both_families((2,)),
-        datasets=(CIFAR10, CIFAR100),
+        paper_datasets=(CIFAR10, CIFAR100),
         differs=f"CIFAR-100 at size paper only. {DIFFERS}",
         claims=(
             FAIRER_THAN_VPDL,
@@ -93,7 +98,7 @@ CYCLE_TABLES = (
         "Twenty participants: gains, and whether they follow accuracy alone",
         cifar_100_too(twenty),
         metrics=measures.collaboration_and_correlation,
-        datasets=(CIFAR10, CIFAR100),
+        paper_datasets=(CIFAR10, CIFAR100),
         differs=f"CIFAR-100 at size paper only. {DIFFERS}",
         claims=(*GOSSIP_CLAIMS, *FOLLOWS_GOSSIP),
         draw=figures.participant_radar,

@@ -218,12 +218,17 @@ def dpfl_experiment(
     *,
     metrics: Metrics = personalised,
     datasets: Sequence[str] = (CIFAR10,),
+    paper_datasets: Sequence[str] | None = None,
     claims: tuple[Claim, ...] = (),
     draw: Draw | None = None,
     unit: str = "percent; variance of percentages",
     differs: str = "",
 ) -> Experiment:
-    """An experiment named after its item in the paper: "Table 1" is dpfl-table1."""
+    """An experiment named after its item in the paper: "Table 1" is dpfl-table1.
+
+    Args:
+        paper_datasets: of the size "paper", where they are others.
+    """
     word = item.lower().replace(" ", "")
     return Experiment(
         name=f"dpfl-{word}",
@@ -231,6 +236,9 @@ def dpfl_experiment(
         item=item,
         shows=shows,
         needs=tuple(FILES[name][1] for name in datasets),
+        paper_needs=(
+            None if paper_datasets is None else tuple(FILES[name][1] for name in paper_datasets)
+        ),
         unit=unit,
         reference=f"dpfl.{word}" if word.startswith("table") else None,
         contenders=contenders,

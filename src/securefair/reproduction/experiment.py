@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Size = Literal["smoke", "cpu", "paper"]
+Paper = Literal["cycle", "dpfl", "cffl", "fairsl"]
 Fields = Mapping[str, str | int | float | bool | None]
 """What selects a row of the paper's table: dataset, split, n, method, ..."""
 
@@ -135,8 +136,9 @@ class Experiment:
         paper: "cycle", "dpfl", "cffl" or "fairsl".
         item: as the paper calls it.
         shows: one line.
-        needs: data sets of the sizes "cpu" and "paper", as files of the data folder; "smoke" runs
-            on data that comes with the package, and says so.
+        needs: data sets of the size "cpu", as files of the data folder; "smoke" runs on data that
+            comes with the package, and says so.
+        paper_needs: of the size "paper", where they are others.
         unit: of all metrics.
         reference: the table's name in the paper's JSON, if its numbers are printed.
         contenders: for a size and the data folder (None for "smoke").
@@ -149,7 +151,7 @@ class Experiment:
     """
 
     name: str
-    paper: Literal["cycle", "dpfl", "cffl", "fairsl"]
+    paper: Paper
     item: str
     shows: str
     needs: tuple[str, ...]
@@ -162,3 +164,26 @@ class Experiment:
     draw: Draw | None = None
     differs: str = ""
     sizes: tuple[Size, ...] = ("smoke", "cpu", "paper")
+    paper_needs: tuple[str, ...] | None = None
+
+    def files(self, size: Size) -> tuple[str, ...]:
+        """Of the data folder that this size needs."""
+        if size == "smoke":
+            return ()
+        return self.needs if size == "cpu" or self.paper_needs is None else self.paper_needs
+
+
+def illustration(paper: Paper, item: str, shows: str) -> Experiment:
+    """An item of a paper that prints no results: it has a name, and nothing to run."""
+    return Experiment(
+        name=f"{paper}-{item.lower().replace(' ', '')}",
+        paper=paper,
+        item=item,
+        shows=shows,
+        needs=(),
+        unit="",
+        reference=None,
+        contenders=lambda size, data: (),  # noqa: ARG005
+        metrics=lambda run: {},  # noqa: ARG005
+        sizes=(),
+    )

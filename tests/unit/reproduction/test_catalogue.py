@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from securefair.errors import ConfigError
+from securefair.reproduction import cycle_data, dpfl_settings
 from securefair.reproduction.catalogue import EXPERIMENTS, experiment_named
+from securefair.reproduction.fairsl_settings import FASHION
 from securefair.reproduction.reference import printed, printed_rows
 
 
@@ -40,6 +43,25 @@ def test_the_paper_prints_the_rows_that_are_compared(papers: Path, name: str) ->
         and not printed(rows, contender.printed_as)
     ]
     assert not missing
+
+
+def file_of(paper: str, size: str, setting: Any) -> str:
+    """Of the data folder, for a contender's setting."""
+    if paper == "cycle":
+        return cycle_data.FILES[setting.dataset][1]
+    if paper == "dpfl":
+        return dpfl_settings.FILES[setting.dataset][1]
+    substitute = setting.task is FASHION and size == "cpu"
+    return "mnist.npz" if substitute else setting.task.file
+
+
+@pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.paper != "cffl"])
+def test_the_files_of_a_size_are_those_that_its_contenders_read(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    for size in experiment.sizes[1:]:
+        contenders = experiment.contenders(size, Path())
+        read = {file_of(experiment.paper, size, c.members) for c in contenders}
+        assert not contenders or read == set(experiment.files(size))
 
 
 def test_a_misspelt_name_gets_a_suggestion() -> None:
