@@ -235,20 +235,15 @@ def test_a_participant_does_not_depend_on_who_else_trains(build: Build, size: in
 
 def test_only_what_measures_batches_is_computed_by_their_sizes() -> None:
     parts = [samples(count, 1) for count in (9, 23, 3, 30)]
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        for build, size, expected in (
-            (head, None, [[3, 1, 0, 2]]),
-            (normed, None, [[3], [1], [0], [2]]),
-            (normed, 9, [[3, 1, 0], [2]]),
-        ):
-            stacked = stack(build)
-            data = StackedSamples.of(parts, stacked)
-            batches = draw_batches(data, range(4), epochs=2, size=size)
-            assert batches.groups(stacked) == expected
-    finally:
-        torch.set_num_threads(before)
+    for build, size, expected in (
+        (head, None, [[3, 1, 0, 2]]),
+        (normed, None, [[3], [1], [0], [2]]),
+        (normed, 9, [[3, 1, 0], [2]]),
+    ):
+        stacked = stack(build)
+        data = StackedSamples.of(parts, stacked)
+        batches = draw_batches(data, range(4), epochs=2, size=size)
+        assert batches.groups(stacked) == expected
 
 
 @pytest.mark.parametrize("build", [head, normed])
