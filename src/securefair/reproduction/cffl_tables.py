@@ -149,7 +149,8 @@ def _of_methods(rows: Sequence[Row], metric: str, method: str) -> dict[tuple[obj
 
 def _everyone_gains(*, pretrain: bool) -> Claim:
     return Claim(
-        words=f"Everyone ends better than alone, {'with' if pretrain else 'without'} pretraining",
+        words="Everyone ends better than alone in the mean over seeds, "
+        f"{'with' if pretrain else 'without'} pretraining",
         holds=lambda rows: every(
             row.metrics["least gain"] > 0
             for row in rows

@@ -122,6 +122,13 @@ def test_claims_can_fail() -> None:
     assert not best([first])
     assert not different([row("CFFL", P1=51.0, P2=51.0, P5=51.0)])
     assert best([row("CFFL", P1=50.0, P2=51.0, P5=51.0)])
+    pays, pays_all = (claim.holds for claim in EXPERIMENTS["fairsl-figure10"].claims)
+    alone = row("local", P1=50.0, P2=80.0)
+    one_loses = [alone, row("fair SL (random forest)", P1=60.0, P2=79.0)]
+    assert pays(one_loses)
+    assert not pays_all(one_loses)
+    assert pays_all([alone, row("fair SL (random forest)", P1=60.0, P2=81.0)])
+    assert not pays([alone])
     rising = EXPERIMENTS["fairsl-table5"].claims[1].holds
     steps = {"1->2": 5.0, "2->3": -1.0, "p of 1->2": 0.01}
     assert rising([row("any", **steps, **{"p of 2->3": 0.2})])
