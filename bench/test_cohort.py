@@ -42,17 +42,10 @@ from securefair.data.dataset import Samples
 from securefair.data.torchvision_import import import_torchvision
 from securefair.errors import BackendUnavailableError
 from securefair.model.architectures import architecture
+from securefair.model.batches import Batches, StackedSamples, draw_batches
 from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Stacked
-from securefair.model.stacked_training import (
-    Batches,
-    Distillation,
-    Learners,
-    StackedSamples,
-    all_logits,
-    draw_batches,
-    train,
-)
+from securefair.model.stacked_training import Distillation, Learners, all_logits, train
 from securefair.model.training import OptimizerConfig
 from securefair.threads import cores, set_threads
 

@@ -23,16 +23,14 @@ from securefair.algorithms.membership import check_participants
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.architectures import architecture
+from securefair.model.batches import Batches, StackedSamples, draw_batches
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import (
-    Batches,
     Distillation,
     Learners,
     Proximal,
-    StackedSamples,
     all_logits,
-    draw_batches,
     gradients,
     train,
 )

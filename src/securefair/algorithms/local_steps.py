@@ -17,8 +17,9 @@ from torch.nn.functional import cross_entropy
 
 from securefair.algorithms.cohort import Cohort, Precision
 from securefair.errors import ModelError
+from securefair.model.batches import Batches, draw_batches
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Batches, Learners, draw_batches, sgd_step
+from securefair.model.stacked_training import Learners, sgd_step
 from securefair.model.training import OptimizerConfig
 
 

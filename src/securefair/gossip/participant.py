@@ -23,14 +23,9 @@ from securefair.errors import DataError, LocalProtocolError
 from securefair.gossip.agreement import GossipAgreement
 from securefair.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.gossip.weighing import Row
+from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import (
-    Learners,
-    StackedSamples,
-    draw_batches,
-    gradients,
-    train,
-)
+from securefair.model.stacked_training import Learners, gradients, train
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.jobs import (
     Adapt,

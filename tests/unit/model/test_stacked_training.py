@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.architectures import architecture
+from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import QuadraticHead
 from securefair.model.losses import approximate_kl
@@ -21,9 +22,7 @@ from securefair.model.stacked_training import (
     Distillation,
     Learners,
     Proximal,
-    StackedSamples,
     all_logits,
-    draw_batches,
     gradients,
     loss_gradients,
     train,
