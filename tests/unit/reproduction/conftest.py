@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from securefair.records import RoundRecord
 from securefair.report import Progress
 from securefair.reproduction.cffl_tables import TABLE_1
 from securefair.reproduction.experiment import Experiment
@@ -47,6 +48,31 @@ def papers() -> Path:
             f"docs/reproduction.md describes them, into a folder that {PAPERS_VARIABLE} names"
         )
     return folder
+
+
+@pytest.fixture
+def record() -> Callable[..., RoundRecord]:
+    """Makes a round in which participants have these accuracies, and all or some are present."""
+
+    def made(accuracy: list[float], present: list[bool] | None = None) -> RoundRecord:
+        count = len(accuracy)
+        empty: list[list[float | None]] = [[None] * count for _ in range(count)]
+        nobody = [[False] * count for _ in range(count)]
+        return RoundRecord(
+            algorithm="any",
+            round=0,
+            forced=False,
+            accuracy=accuracy,
+            cross_entropy=[0.0] * count,
+            reputation=empty,
+            alignment=empty,
+            distillation_loss=empty,
+            asked=nobody,
+            answered=nobody,
+            present=present,
+        )
+
+    return made
 
 
 @pytest.fixture

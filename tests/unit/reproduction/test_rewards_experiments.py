@@ -29,32 +29,15 @@ def test_every_table_and_figure_has_a_name(paper: str) -> None:
     assert names - {"cffl-free-rider"} == expected
 
 
-def record(accuracy: list[float], present: list[bool] | None = None) -> RoundRecord:
-    count = len(accuracy)
-    empty: list[list[float | None]] = [[None] * count for _ in range(count)]
-    nobody = [[False] * count for _ in range(count)]
-    return RoundRecord(
-        algorithm="any",
-        round=0,
-        forced=False,
-        accuracy=accuracy,
-        cross_entropy=[0.0] * count,
-        reputation=empty,
-        alignment=empty,
-        distillation_loss=empty,
-        asked=nobody,
-        answered=nobody,
-        present=present,
-    )
-
-
 def finished(after: list[RoundRecord], before: list[RoundRecord]) -> Finished:
     contender = EXPERIMENTS["cffl-table1"].contenders("smoke", None)[4]
     assert not contender.control
     return Finished(contender, 0, after, before)
 
 
-def test_fairness_is_the_correlation_of_accuracy_alone_and_after() -> None:
+def test_fairness_is_the_correlation_of_accuracy_alone_and_after(
+    record: Callable[..., RoundRecord],
+) -> None:
     alone = [record([0.1, 0.2, 0.3])]
     straight = finished([record([0.9, 0.9, 0.9]), record([0.5, 0.6, 0.7])], alone)
     assert cffl_tables.fairness(straight)["fairness"] == pytest.approx(100)
@@ -64,7 +47,9 @@ def test_fairness_is_the_correlation_of_accuracy_alone_and_after() -> None:
     assert cffl_tables.fairness(level) == {"fairness": 0.0}
 
 
-def test_rounds_in_which_a_free_rider_was_paid_are_counted() -> None:
+def test_rounds_in_which_a_free_rider_was_paid_are_counted(
+    record: Callable[..., RoundRecord],
+) -> None:
     control = [record([0.5] * 5)]
     after = [
         record([0.1] * 5, [True] * 5),
@@ -80,7 +65,9 @@ def test_rounds_in_which_a_free_rider_was_paid_are_counted() -> None:
     )
 
 
-def test_errors_fall_relative_to_those_of_the_smaller_participant() -> None:
+def test_errors_fall_relative_to_those_of_the_smaller_participant(
+    record: Callable[..., RoundRecord],
+) -> None:
     run = finished([record([0.5, 0.6, 0.9, 0.88])], [record([0.5] * 4)])
     assert fairsl_networks.decreases(run) == pytest.approx({"1->2": 20, "2->3": 75, "3->4": -20})
 

@@ -4,39 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 from securefair.algorithms import Standalone
 from securefair.records import RoundRecord
 from securefair.reproduction.experiment import Contender, Finished
 from securefair.reproduction.figures import participant_bars
-
-End = Callable[[list[float]], RoundRecord]
-
-
-@pytest.fixture
-def end() -> End:
-    """A last round in which participants have these accuracies."""
-
-    def made(accuracy: list[float]) -> RoundRecord:
-        count = len(accuracy)
-        empty: list[list[float | None]] = [[None] * count for _ in range(count)]
-        nobody = [[False] * count for _ in range(count)]
-        return RoundRecord(
-            algorithm="any",
-            round=0,
-            forced=False,
-            accuracy=accuracy,
-            cross_entropy=[0.0] * count,
-            reputation=empty,
-            alignment=empty,
-            distillation_loss=empty,
-            asked=nobody,
-            answered=nobody,
-        )
-
-    return made
 
 
 def contender(method: str) -> Contender:
@@ -48,10 +21,10 @@ def contender(method: str) -> Contender:
     )
 
 
-def test_bars_are_means_over_seeds_with_their_spread(end: End) -> None:
+def test_bars_are_means_over_seeds_with_their_spread(record: Callable[..., RoundRecord]) -> None:
     alone, fair = contender("local"), contender("fair")
     runs = [
-        Finished(who, seed, [end(accuracy)], [])
+        Finished(who, seed, [record(accuracy)], [])
         for who, seed, accuracy in (
             (alone, 0, [0.4, 0.6]),
             (alone, 1, [0.6, 0.8]),
@@ -67,7 +40,7 @@ def test_bars_are_means_over_seeds_with_their_spread(end: End) -> None:
     assert axes.get_title(loc="left") == "digits, 0.1/0.9, N = 2, mean and spread of 2 seeds"
 
 
-def test_one_seed_has_no_spread(end: End) -> None:
-    (axes,) = participant_bars([Finished(contender("local"), 0, [end([0.4, 0.6])], [])], []).axes
+def test_one_seed_has_no_spread(record: Callable[..., RoundRecord]) -> None:
+    (axes,) = participant_bars([Finished(contender("local"), 0, [record([0.4, 0.6])], [])], []).axes
     assert not [c for c in axes.containers if isinstance(c, ErrorbarContainer)]
     assert "seeds" not in axes.get_title(loc="left")
