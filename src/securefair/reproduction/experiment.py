@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from securefair import __version__
 from securefair.algorithms import Algorithm
 from securefair.records import RoundRecord
 
@@ -53,6 +55,18 @@ class Contender:
     def printed_as(self) -> Fields:
         """The fields of the paper's row."""
         return self.fields if self.compared is None else self.compared
+
+    @property
+    def key(self) -> str:
+        """Stands for what decides a run besides the seed, but for the code of one version.
+
+        It does not tell where the data lie: the same files may be in another folder.
+        """
+        members: Any = self.members
+        if "data" in getattr(members, "__dataclass_fields__", ()):
+            members = replace(members, data=None)
+        decides = (members, getattr(members, "scale", None), self.algorithm, self.rounds)
+        return blake2b(repr((__version__, *decides)).encode(), digest_size=4).hexdigest()
 
     @property
     def label(self) -> str:

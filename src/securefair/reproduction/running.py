@@ -89,7 +89,8 @@ def finished_runs(
 
     Args:
         runs: a folder of finished runs that experiments of one paper and size share: what is there
-            is not run again, what is not is put there. None: `out`/runs.
+            is not run again, what is not is put there. Runs of other settings or of another
+            version are not taken. None: `out`/runs.
         device: where networks are trained; what has none, such as forests, stays where it is.
 
     Raises:
@@ -192,7 +193,7 @@ def _claim_folder(out: Path, mine: Fingerprint, resume: bool) -> None:
 def _run(
     contender: Contender, seed: int, folder: Path, progress: Progress, device: str
 ) -> list[RoundRecord]:
-    finished = folder / f"{contender.label}-s{seed}.jsonl"
+    finished = folder / f"{contender.label}-{contender.key}-s{seed}.jsonl"
     if finished.exists():
         records = read_json_lines(finished, RoundRecord)
         for done in records:

@@ -45,6 +45,17 @@ def test_the_paper_prints_the_rows_that_are_compared(papers: Path, name: str) ->
     assert not missing
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_what_decides_a_run_can_be_told_in_words_that_stay(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    for size in experiment.sizes:
+        here = experiment.contenders(size, Path("here"))
+        there = experiment.contenders(size, Path("there"))
+        assert [contender.key for contender in here] == [contender.key for contender in there]
+        for contender in here:
+            assert " at 0x" not in repr((contender.members, contender.algorithm))
+
+
 def file_of(paper: str, size: str, setting: Any) -> str:
     """Of the data folder, for a contender's setting."""
     if paper == "cycle":

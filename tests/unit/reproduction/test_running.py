@@ -13,8 +13,9 @@ import torch
 from securefair.algorithms.cffl import Cffl
 from securefair.errors import ConfigError, DataError
 from securefair.report import Progress
+from securefair.reproduction import experiment
 from securefair.reproduction.comparison import compare, write_comparison
-from securefair.reproduction.experiment import Experiment, Row
+from securefair.reproduction.experiment import Contender, Experiment, Row
 from securefair.reproduction.reference import printed, printed_rows
 from securefair.reproduction.running import run_experiment
 
@@ -55,6 +56,40 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(
     resumed = rows_of(tiny, tmp_path / "cut", silent(), resume=True)
     assert resumed == whole
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
+
+
+def test_shared_runs_are_taken_only_where_settings_and_version_agree(
+    tiny: Experiment,
+    silent: Callable[..., Progress],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (*_, cffl) = tiny.contenders("smoke", None)
+    cffl = replace(cffl, rounds=1, algorithm=Cffl(local_epochs=1))
+    shared = tmp_path / "shared"
+
+    def runs_after(name: str, contender: Contender) -> int:
+        short = replace(tiny, contenders=lambda *_: [contender], claims=())
+        run_experiment(
+            short,
+            "smoke",
+            seeds=1,
+            data=None,
+            papers=None,
+            out=tmp_path / name,
+            resume=False,
+            progress=silent(),
+            runs=shared,
+        )
+        return len(list(shared.rglob("*.jsonl")))
+
+    assert runs_after("first", cffl) == 1
+    assert runs_after("same", replace(cffl, algorithm=Cffl(local_epochs=1))) == 1
+    assert runs_after("other epochs", replace(cffl, algorithm=Cffl(local_epochs=2))) == 2
+    more = replace(cffl, members=replace(cffl.members, n=10))
+    assert runs_after("other participants", more) == 3
+    monkeypatch.setattr(experiment, "__version__", "0.0.1")
+    assert runs_after("other version", cffl) == 4
 
 
 def test_a_run_elsewhere_goes_on_there_with_the_same_result(

@@ -119,7 +119,7 @@ def test_missing_data_say_what_to_put_where(
 
 
 def test_experiments_that_share_runs_mean_the_same_by_a_name() -> None:
-    """`--runs` goes by names alone, so that no two contenders of a paper may differ behind one."""
+    """Or a figure would run again what its table has run, and `--runs` would share nothing."""
     for size in ("smoke", "cpu", "paper"):
         seen: dict[tuple[str, str], tuple[object, ...]] = {}
         for experiment in EXPERIMENTS.values():
