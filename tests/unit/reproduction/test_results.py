@@ -109,6 +109,7 @@ NOT_SHOWN: dict[str, set[str]] = {
         "Everyone ends better than alone, without pretraining",
         "Everyone ends better than alone, with pretraining",
     },
+    "fairsl-figure5": {"Every participant ends better than alone in the mean over seeds"},
     "fairsl-figure6": {"Every participant ends better than alone"},
     "dpfl-figure1": {
         "Accuracy varies less by DPFL under every budget than by FedAvg+FT, dirichlet(0.1)",
