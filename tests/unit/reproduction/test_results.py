@@ -101,16 +101,22 @@ NOT_SHOWN: dict[str, set[str]] = {
         "links",
     },
     "cffl-figure1": {
-        "Everyone ends better than alone, with pretraining",
+        "Everyone ends better than alone in the mean over seeds, with pretraining",
         "Who contributes most ends with the best model",
     },
-    "cffl-figure2": {"Everyone ends better than alone, with pretraining"},
+    "cffl-figure2": {"Everyone ends better than alone in the mean over seeds, with pretraining"},
     "cffl-figure3": {
-        "Everyone ends better than alone, without pretraining",
-        "Everyone ends better than alone, with pretraining",
+        "Everyone ends better than alone in the mean over seeds, without pretraining",
+        "Everyone ends better than alone in the mean over seeds, with pretraining",
     },
     "fairsl-figure5": {"Every participant ends better than alone in the mean over seeds"},
-    "fairsl-figure6": {"Every participant ends better than alone"},
+    "fairsl-figure6": {"Every participant ends better than alone in the mean over seeds"},
+    "fairsl-figure9": {
+        "Every participant ends with a better forest than alone in the mean over folds",
+    },
+    "fairsl-figure10": {
+        "Every participant ends with a better forest than alone in the mean over folds",
+    },
     "dpfl-figure1": {
         "Accuracy varies less by DPFL under every budget than by FedAvg+FT, dirichlet(0.1)",
         "Accuracy varies less by DPFL under every budget than by Local Only, patho(3)",
