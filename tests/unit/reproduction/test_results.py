@@ -110,7 +110,6 @@ NOT_SHOWN: dict[str, set[str]] = {
         "Everyone ends better than alone in the mean over seeds, with pretraining",
     },
     "fairsl-figure5": {"Every participant ends better than alone in the mean over seeds"},
-    "fairsl-figure6": {"Every participant ends better than alone in the mean over seeds"},
     "fairsl-figure9": {
         "Every participant ends with a better forest than alone in the mean over folds",
     },
