@@ -87,7 +87,6 @@ NOT_SHOWN: dict[str, set[str]] = {
         "printed",
     },
     "cycle-table10": {
-        "CYCle's gains are spread less than VPDL's (CGS) on every split; softened alignment",
         "CYCle's mean gain (MCG) is above VPDL's on every split; softened alignment",
     },
     "cycle-table11": {
