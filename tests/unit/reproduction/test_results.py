@@ -35,6 +35,7 @@ NOT_SHOWN: dict[str, set[str]] = {
     "cycle-figure4": {
         "With the custom CNN, CYCle's mean gain (MCG) is above RFFL's on every split",
         "With the custom CNN, CYCle's mean gain (MCG) is above CGSV's on all but one split",
+        "With the custom CNN, CYCle's gains are spread less than CFFL's (CGS) on all but one split",
     },
     "cycle-figure5": {
         "With one large participant (0.8, 0.6), its reputation rises and the others' falls; "
