@@ -61,7 +61,6 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's gains are spread less than VPDL's (CGS) on every split; softened alignment",
         "CYCle's mean gain (MCG) is above VPDL's on every split; softened alignment",
         "Every participant gains by CYCle with every seed on Dirichlet splits; softened alignment",
-        "CYCle's gains are spread no more than Gossip-SGD's (CGS) in any setting; links as printed",
         "CYCle's gains are spread no more than Gossip-SGD's (CGS) in any setting; relative links",
         "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; links as "
         "printed",
