@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from securefair.algorithms.cohort import Cohort, Precision
 from securefair.errors import ModelError
 from securefair.model.batches import Batches, draw_batches
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Learners, sgd_step
+from securefair.model.stacked_training import Learners, mean_losses, sgd_step
 from securefair.model.training import OptimizerConfig
 
 
@@ -49,10 +48,8 @@ class LocalStep:
         half = (precision or self.population.precision) == "bfloat16"
         with torch.autocast(stacked.device.type, torch.bfloat16, enabled=half):
             logits = stacked.train_logits(leaves, statistics, samples.features[rows])
-        each = cross_entropy(
-            logits.to(stacked.dtype).flatten(0, 1), samples.labels[rows].flatten(), reduction="none"
-        )
-        pieces = torch.autograd.grad((each.view(rows.shape) * weights).sum(), leaves)
+        losses = mean_losses(logits.to(stacked.dtype), samples.labels[rows], weights)
+        pieces = torch.autograd.grad(losses.sum(), leaves)
         vectors[:, stacked.trained :] = statistics  # not before: autograd needs what it was given
         return torch.cat([piece.reshape(len(rows), -1) for piece in pieces], dim=1)
 

@@ -179,7 +179,7 @@ def _train_together(
         with torch.autocast(stacked.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
             logits = stacked.train_logits(leaves, statistics[:active], features)
         logits = logits.to(stacked.dtype)
-        losses = _losses(logits, labels[:active, step], weight)
+        losses = mean_losses(logits, labels[:active, step], weight)
         if distillation is not None and pull is not None:
             apart = approximate_kl(logits, distillation.logits[now], distillation.temperature)
             losses = losses + pull[:active] * (apart * weight).sum(dim=1)
@@ -257,8 +257,8 @@ def all_logits(stacked: Stacked, vectors: Tensor, features: Tensor) -> Tensor:
     )
 
 
-def _losses(logits: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
-    """Each participant's weighted cross-entropy (A,), from logits (A, b, M)."""
+def mean_losses(logits: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """Each participant's weighted cross-entropy (A,), from logits (A, b, M) and weights (A, b)."""
     each = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
     return (each.view(weights.shape) * weights).sum(dim=1)
 
