@@ -12,8 +12,8 @@ Networks compute in one of two forms, with equal results up to rounding:
   `torch.func` has put together are up to twice as slow on processors.
 
 On a processor rows share the threads that torch may use, one network each. A batched computation is
-one for all networks, and torch divides its operations: parts of it side by side would wait for each
-other, as half of a small step is Python's.
+one for all networks, and torch divides its operations: threads that compute parts of small steps
+side by side wait for each other, and gain nothing (docs/plaintext-speed.md).
 """
 
 from __future__ import annotations
