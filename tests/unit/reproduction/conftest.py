@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from securefair.records import RoundRecord
 from securefair.report import Progress
@@ -73,6 +75,21 @@ def record() -> Callable[..., RoundRecord]:
         )
 
     return made
+
+
+@pytest.fixture
+def mean_features() -> type:
+    """A class of extractors: every channel's mean; `seen` counts the images of all of them."""
+
+    class Mean:
+        name = key = "mean"
+        seen = 0
+
+        def __call__(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+            Mean.seen += len(pixels)
+            return pixels.mean(axis=(1, 2)).astype(np.float32)
+
+    return Mean
 
 
 @pytest.fixture

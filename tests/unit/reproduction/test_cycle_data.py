@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,16 +67,8 @@ def test_of_large_classes_the_first_count_and_of_small_ones_some_count_twice() -
 
 
 def test_features_of_lesions_are_computed_once_where_a_cache_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mean_features: Any
 ) -> None:
-    class Mean:
-        name = key = "mean"
-        seen = 0
-
-        def __call__(self, pixels: np.ndarray) -> np.ndarray:
-            Mean.seen += len(pixels)
-            return pixels.mean(axis=(1, 2)).astype(np.float32)
-
     rng = np.random.default_rng(0)
     part = Images(
         pixels=rng.integers(0, 256, (6, 4, 4, 3), dtype=np.uint8),
@@ -91,11 +84,11 @@ def test_features_of_lesions_are_computed_once_where_a_cache_is_named(
         normalisation=Normalisation(mean=(0.5,) * 3, deviation=(0.2,) * 3),
     )
     monkeypatch.setattr(cycle_data, "load_image_set", lambda *_: lesions)
-    monkeypatch.setitem(cycle_data.EXTRACTORS, FED_ISIC, Mean)
+    monkeypatch.setitem(cycle_data.EXTRACTORS, FED_ISIC, mean_features)
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     computed = source(FED_ISIC, "cpu", tmp_path / "one")
     again = source(FED_ISIC, "cpu", tmp_path / "other")
-    assert Mean.seen == 12  # six images of each part, and none the second time
+    assert mean_features.seen == 12  # six images of each part, and none the second time
     np.testing.assert_array_equal(computed.train.samples().features, part.pixels.mean(axis=(1, 2)))
     np.testing.assert_array_equal(again.train.samples().features, computed.train.samples().features)
     assert computed.test is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,23 +70,15 @@ def test_there_need_not_be_a_test_part(fewer: object) -> None:
 
 
 def test_features_are_computed_once_where_a_folder_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mean_features: Any
 ) -> None:
-    class Mean:
-        name = key = "mean"
-        seen = 0
-
-        def __call__(self, pixels: np.ndarray) -> np.ndarray:
-            Mean.seen += len(pixels)
-            return pixels.mean(axis=(1, 2)).astype(np.float32)
-
     whole = image_set(numbered([0, 1] * 5), None)
     monkeypatch.delenv(CACHE_VARIABLE, raising=False)
-    first = features(whole, Mean()).train.samples().features
-    features(whole, Mean())
-    assert Mean.seen == 20
+    first = features(whole, mean_features()).train.samples().features
+    features(whole, mean_features())
+    assert mean_features.seen == 20
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    features(whole, Mean())
-    again = features(whole, Mean()).train.samples().features
-    assert Mean.seen == 30
+    features(whole, mean_features())
+    again = features(whole, mean_features()).train.samples().features
+    assert mean_features.seen == 30
     np.testing.assert_array_equal(first, again)
