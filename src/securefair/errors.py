@@ -71,6 +71,10 @@ class LedgerError(SecureFairError):
     """Answering would disclose more than the participant allows."""
 
 
+class StorageError(SecureFairError):
+    """A store or a keystore cannot be used: missing, damaged, locked, too new, open to others."""
+
+
 class LocalProtocolError(SecureFairError):
     """This participant used the protocol wrongly (its own fault)."""
 

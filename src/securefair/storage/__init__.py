@@ -1,0 +1,56 @@
+"""What must survive a crash: one store a participant, one keystore.
+
+`Store` is a folder with one SQLite file and blobs beside it. Everything that one input changes is
+one transaction: the input itself, what the machine remembers, what was charged, what is to be sent.
+Nothing leaves before the transaction is committed, so a crash loses nothing that was said and
+repeats nothing that was charged:
+
+    with Store.open(folder) as store, store.transaction() as tx:
+        tx.ledger.charge("answers", who, "version 3", Amount(numbers=12, bits=216.0), limits)
+        tx.memory.put("machine", encoded)
+        tx.outbox.add(stream, sequence, envelope)
+        tx.audit.append("answered", {"peer": who}, at=now)
+    ...                                 # here it is on the disk: send
+
+`Keystore` is one file of named secrets, encrypted under a passphrase that `unlock` finds without a
+keyboard: in an argument, in a file, or in a credential of systemd.
+
+Nothing here knows a protocol, a model or a clock: names, times and bytes are arguments.
+"""
+
+from securefair.storage.audit import Audit, AuditRow, Head, verify_chain
+from securefair.storage.keystore import Cost, Keystore
+from securefair.storage.ledger import Amount, Ledger, LedgerEntry, Limits
+from securefair.storage.memory import Memory
+from securefair.storage.privacy import Guarantee, PrivacyBudget, PrivacyEvent, add_up
+from securefair.storage.queues import Arrival, Inbox, Item, Outbox
+from securefair.storage.secret import Secret
+from securefair.storage.store import Access, Store, Transaction
+from securefair.storage.unlock import unlock
+
+__all__ = [
+    "Access",
+    "Amount",
+    "Arrival",
+    "Audit",
+    "AuditRow",
+    "Cost",
+    "Guarantee",
+    "Head",
+    "Inbox",
+    "Item",
+    "Keystore",
+    "Ledger",
+    "LedgerEntry",
+    "Limits",
+    "Memory",
+    "Outbox",
+    "PrivacyBudget",
+    "PrivacyEvent",
+    "Secret",
+    "Store",
+    "Transaction",
+    "add_up",
+    "unlock",
+    "verify_chain",
+]

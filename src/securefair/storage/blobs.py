@@ -1,0 +1,106 @@
+"""Large values as files beside the database, each named by its hash.
+
+A database page cache is the wrong place for megabytes that rarely change: a turn of a participant
+rewrites kilobytes, while keys and uploads stay as they are. A file is on the disk before the
+transaction that names it is committed, and goes after the transaction that forgets it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+from securefair.errors import StorageError
+from securefair.storage.files import PRIVATE_FOLDER, sync_folder, write_private
+
+INLINE_BYTES = 1 << 17
+"""Longer values become files."""
+
+_TABLES = ("inbox", "outbox", "memory")
+
+
+class Blobs:
+    """The files of one store. Every method runs inside a write transaction of `connection`.
+
+    The transaction is what makes removing safe: no other process can be between writing a file and
+    committing the row that names it.
+    """
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self._folder = folder
+        self._connection = connection
+        self._dropped: set[str] = set()
+
+    def keep(self, data: bytes) -> tuple[bytes | None, str | None]:
+        """Columns (payload, blob) that hold these bytes."""
+        if len(data) <= INLINE_BYTES:
+            return data, None
+        digest = hashlib.sha256(data).hexdigest()
+        path = self._folder / digest
+        if not path.exists():
+            self._folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+            write_private(path, data)
+            sync_folder(self._folder.parent)
+        return None, digest
+
+    def load(self, payload: bytes | None, blob: str | None) -> bytes:
+        """The bytes of two columns.
+
+        Raises:
+            StorageError: the file is missing or is not what was written.
+        """
+        if blob is None:
+            return b"" if payload is None else payload
+        try:
+            data = (self._folder / blob).read_bytes()
+        except OSError as error:
+            raise StorageError(
+                "a file of the store cannot be read",
+                where=str(self._folder / blob),
+                found=error.strerror,
+                hint="Restore the whole folder, not a part of it",
+            ) from error
+        if hashlib.sha256(data).hexdigest() != blob:
+            raise StorageError(
+                "a file of the store is damaged",
+                where=str(self._folder / blob),
+                hint="Restore the whole folder, not a part of it",
+            )
+        return data
+
+    def drop(self, blob: str | None) -> None:
+        """A row that named this file is gone."""
+        if blob is not None:
+            self._dropped.add(blob)
+
+    def forget_dropped(self) -> None:
+        """The transaction was rolled back: nothing was dropped."""
+        self._dropped.clear()
+
+    @property
+    def has_dropped(self) -> bool:
+        """Whether files wait to be removed."""
+        return bool(self._dropped)
+
+    def remove_dropped(self) -> None:
+        """Remove the files that no row names any more; in a transaction after the commit."""
+        for digest in sorted(self._dropped):
+            if not self._named(digest):
+                (self._folder / digest).unlink(missing_ok=True)
+        self._dropped.clear()
+
+    def sweep(self) -> None:
+        """Remove what a crash has left: files that no row names, and half-written ones."""
+        if self._folder.is_dir():
+            for path in self._folder.iterdir():
+                if not self._named(path.name):
+                    path.unlink(missing_ok=True)
+
+    def _named(self, digest: str) -> bool:
+        return any(
+            self._connection.execute(
+                f"SELECT 1 FROM {table} WHERE blob = ? LIMIT 1", (digest,)
+            ).fetchone()
+            for table in _TABLES
+        )

@@ -1,0 +1,159 @@
+"""Private files that are whole or not there, folders that only their owner enters, and locks."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from securefair.errors import StorageError
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_POLL_SECONDS = 0.02
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file of mode 0600 so that a reader or a crash sees the old one or the new.
+
+    The bytes and the name are on the disk when this returns.
+
+    Raises:
+        StorageError: the folder cannot be written, or the disk is full; nothing is left behind.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        temporary.unlink(missing_ok=True)
+        with os.fdopen(os.open(temporary, flags, PRIVATE_FILE), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise StorageError(
+            "a file cannot be written", where=str(path), found=error.strerror
+        ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names durable (POSIX: a rename is data of the folder)."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def private_folder(folder: Path, *, create: bool) -> None:
+    """Make sure of a folder that only its owner can enter.
+
+    A missing folder is made, and an empty one is closed to others; one that holds something is
+    refused while others can enter it, since they may have read it already.
+
+    Raises:
+        StorageError: missing and not to be created, not a folder, or open to others.
+    """
+    try:
+        if create:
+            folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        mode = folder.stat().st_mode
+        if not stat.S_ISDIR(mode):
+            raise StorageError("this is not a folder", where=str(folder))
+        if mode & _OTHERS:
+            if not create or any(folder.iterdir()):
+                raise StorageError(
+                    "other users of this machine can enter this folder",
+                    where=str(folder),
+                    found=f"mode {stat.S_IMODE(mode):o}",
+                    expected=f"mode {PRIVATE_FOLDER:o}",
+                    hint=f"Name a new folder, or run: chmod 700 {folder}",
+                )
+            folder.chmod(PRIVATE_FOLDER)
+    except FileNotFoundError as error:
+        raise StorageError("there is no store in this folder", where=str(folder)) from error
+    except FileExistsError as error:
+        raise StorageError("this is not a folder", where=str(folder)) from error
+    except OSError as error:
+        raise StorageError(
+            "the folder cannot be used", where=str(folder), found=error.strerror
+        ) from error
+
+
+def read_private(path: Path, what: str) -> bytes:
+    """The content of a file that only its owner may read.
+
+    Raises:
+        StorageError: it is missing, cannot be read, or others may read it.
+    """
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if mode & _OTHERS:
+                raise StorageError(
+                    f"other users of this machine can read {what}",
+                    where=str(path),
+                    found=f"mode {stat.S_IMODE(mode):o}",
+                    expected=f"mode {PRIVATE_FILE:o}",
+                    hint=f"chmod 600 {path}",
+                )
+            return file.read()
+    except OSError as error:
+        raise StorageError(
+            f"{what} cannot be read", where=str(path), found=error.strerror
+        ) from error
+
+
+@contextlib.contextmanager
+def locked_folder(folder: Path, *, wait_s: float = 10.0) -> Iterator[None]:
+    """Keep other processes, and other threads, out of the same block for this folder.
+
+    Raises:
+        StorageError: somebody else stayed in it for longer than `wait_s` seconds.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise StorageError(
+            "the folder cannot be used", where=str(folder), found=error.strerror
+        ) from error
+    try:
+        if not acquire(descriptor, fcntl.LOCK_EX, wait_s=wait_s):
+            raise StorageError("another process keeps this folder locked", where=str(folder))
+        yield
+    finally:
+        os.close(descriptor)  # gives the lock back
+
+
+def acquire(descriptor: int, kind: int, *, wait_s: float) -> bool:
+    """Take a lock (`fcntl.LOCK_EX` or `LOCK_SH`) on an open file; False after `wait_s` seconds.
+
+    Raises:
+        StorageError: the file system has no locks.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise StorageError(
+                    "this file system cannot lock files",
+                    found=error.strerror,
+                    hint="Keep the store on a local disk",
+                ) from error
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        else:
+            return True

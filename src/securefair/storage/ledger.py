@@ -1,0 +1,142 @@
+"""How much was disclosed, to whom and of what: numbers and bits, with finite limits.
+
+A row is charged before what it counts leaves, in the transaction that makes it leave. So the
+ledger may count an answer that a crash kept back, and never misses one that left.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+
+import msgspec
+
+from securefair.errors import LedgerError, StorageError
+
+_SLACK = 1e-9
+"""Relative, for sums of fractions of bits: ten tenths make one."""
+
+
+class Amount(msgspec.Struct, frozen=True, kw_only=True):
+    """What one disclosure tells: released numbers, and the bits that they can carry at most.
+
+    Raises:
+        StorageError: negative, or not finite.
+    """
+
+    numbers: int = 0
+    bits: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.numbers < 0 or not 0 <= self.bits < math.inf:
+            raise StorageError(
+                "not an amount",
+                found=f"{self.numbers} numbers, {self.bits} bits",
+                expected="finite, not negative",
+            )
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(numbers=self.numbers + other.numbers, bits=self.bits + other.bits)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The most that may be disclosed within one scope; whole lives, not runs.
+
+    Args:
+        identity_numbers, identity_bits: to one identity, over all items.
+        total_numbers, total_bits: to all identities together: what they know if they collude.
+    """
+
+    identity_numbers: float = math.inf
+    identity_bits: float = math.inf
+    total_numbers: float = math.inf
+    total_bits: float = math.inf
+
+
+class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One row: what one identity was told of one item."""
+
+    scope: str
+    identity: str
+    item: str
+    charges: int
+    amount: Amount
+
+
+class Ledger:
+    """The ledger's rows inside a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def charge(
+        self, scope: str, identity: str, item: str, amount: Amount, limits: Limits
+    ) -> Amount:
+        """Count one disclosure, or refuse it.
+
+        Args:
+            scope: the kind of disclosure that `limits` are for.
+            identity: who learns it, as the channel authenticated; "" for whom nobody did.
+            item: of what; a model and its version, say.
+            amount: how much.
+            limits: the most, after this charge.
+
+        Returns:
+            What this identity was told in this scope, this charge included.
+
+        Raises:
+            LedgerError: a limit would be exceeded; nothing was charged.
+        """
+        to_one = self.spent(scope, identity=identity) + amount
+        to_all = self.spent(scope) + amount
+        checks = (
+            ("numbers", to_one.numbers, limits.identity_numbers, "to one identity"),
+            ("bits", to_one.bits, limits.identity_bits, "to one identity"),
+            ("numbers", to_all.numbers, limits.total_numbers, "to all together"),
+            ("bits", to_all.bits, limits.total_bits, "to all together"),
+        )
+        for unit, count, limit, whom in checks:
+            if count > limit * (1 + _SLACK):
+                raise LedgerError(
+                    f"answering would disclose too many {unit} {whom}",
+                    where=scope,
+                    found=count,
+                    expected=f"at most {limit}",
+                )
+        self._connection.execute(
+            "INSERT INTO ledger VALUES (?, ?, ?, 1, ?, ?)"
+            " ON CONFLICT (scope, identity, item) DO UPDATE SET charges = charges + 1,"
+            " numbers = numbers + excluded.numbers, bits = bits + excluded.bits",
+            (scope, identity, item, amount.numbers, amount.bits),
+        )
+        return to_one
+
+    def spent(self, scope: str, *, identity: str | None = None, item: str | None = None) -> Amount:
+        """What was disclosed so far: to everybody or one identity, of everything or one item."""
+        query = "SELECT coalesce(sum(numbers), 0), coalesce(sum(bits), 0.0) FROM ledger"
+        conditions, values = ["scope = ?"], [scope]
+        for column, value in (("identity", identity), ("item", item)):
+            if value is not None:
+                conditions.append(f"{column} = ?")
+                values.append(value)
+        numbers, bits = self._connection.execute(
+            f"{query} WHERE {' AND '.join(conditions)}", values
+        ).fetchone()
+        return Amount(numbers=numbers, bits=bits)
+
+    def entries(self) -> list[LedgerEntry]:
+        """All rows, in the order of scope, identity and item."""
+        rows = self._connection.execute(
+            "SELECT scope, identity, item, charges, numbers, bits FROM ledger"
+            " ORDER BY scope, identity, item"
+        )
+        return [
+            LedgerEntry(
+                scope=scope,
+                identity=identity,
+                item=item,
+                charges=charges,
+                amount=Amount(numbers=numbers, bits=bits),
+            )
+            for scope, identity, item, charges, numbers, bits in rows
+        ]

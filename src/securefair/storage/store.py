@@ -1,0 +1,298 @@
+"""One participant's store: a folder with a database, its blobs and a lock.
+
+    FOLDER/            mode 0700
+      store.sqlite     everything small (WAL: store.sqlite-wal and -shm beside it), mode 0600
+      blobs/HASH       everything large
+      lock             who has it open
+
+Guarantees: a transaction is on the disk, whole, when its block has ended (`synchronous=FULL`), or
+has left nothing behind. Two writers never interleave: a second transaction waits for the first,
+in this process and in others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from securefair.errors import StorageError
+from securefair.storage import schema
+from securefair.storage.audit import Audit
+from securefair.storage.blobs import Blobs
+from securefair.storage.files import PRIVATE_FILE, acquire, private_folder
+from securefair.storage.ledger import Ledger
+from securefair.storage.memory import Memory
+from securefair.storage.privacy import PrivacyBudget
+from securefair.storage.queues import Inbox, Outbox
+
+DATABASE = "store.sqlite"
+LOCK = "lock"
+BLOBS = "blobs"
+
+
+class Access(enum.Enum):
+    """Who else may have the store open meanwhile."""
+
+    EXCLUSIVE = "exclusive"
+    """Nobody who writes: a site, a run."""
+    SHARED = "shared"
+    """Others that share as well: teachers of one model in several processes."""
+    READ = "read"
+    """Anybody; nothing can be written: a status page."""
+
+
+class Transaction:
+    """The parts of a store, inside one transaction; of no use after it."""
+
+    def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
+        self.ledger = Ledger(connection)
+        self.privacy = PrivacyBudget(connection)
+        self.inbox = Inbox(connection, blobs)
+        self.outbox = Outbox(connection, blobs)
+        self.memory = Memory(connection, blobs)
+        self.audit = Audit(connection)
+
+
+class Store:
+    """An open store; `with Store.open(folder) as store`. Any thread may use it, one at a time.
+
+    Not for a process that was forked after it was opened.
+    """
+
+    def __init__(self, folder: Path, access: Access, lock: int, connection: sqlite3.Connection):
+        self.folder = folder
+        self.access = access
+        self._lock = lock
+        self._connection = connection
+        self._blobs = Blobs(folder / BLOBS, connection)
+        self._turn = threading.RLock()
+        self._inside = False
+        self._process = os.getpid()
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        *,
+        access: Access = Access.EXCLUSIVE,
+        create: bool = True,
+        wait_s: float = 0.0,
+    ) -> Store:
+        """Open a store, or make one.
+
+        Args:
+            folder: its place; made with mode 0700 if it is missing.
+            access: who else may have it open.
+            create: make a store where there is none; never with `Access.READ`.
+            wait_s: how long to wait for another process to close it, in seconds.
+
+        Raises:
+            StorageError: it is open elsewhere, damaged, of a newer version, missing, on a disk that
+                is full or read-only, or others can enter its folder.
+        """
+        create = create and access is not Access.READ
+        private_folder(folder, create=create)
+        if not create and not (folder / DATABASE).exists():
+            raise StorageError("there is no store in this folder", where=str(folder))
+        lock = _lock(folder, access, wait_s)
+        try:
+            connection = _connect(folder, access)
+        except BaseException:
+            os.close(lock)
+            raise
+        store = cls(folder, access, lock, connection)
+        try:
+            store._prepare()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """All or nothing: what the block changes is on the disk when it ends, unless it raises.
+
+        Raises:
+            StorageError: the disk is full, the store is damaged, locked for too long, closed or
+                open for reading only, or a transaction is under way in this thread.
+        """
+        if self.access is Access.READ:
+            raise StorageError("this store is open for reading only", where=str(self.folder))
+        with self._turn_of_this_thread():
+            with self._translated(), self._written():
+                yield Transaction(self._connection, self._blobs)
+            if self._blobs.has_dropped:
+                with self._translated(), self._written():
+                    self._blobs.remove_dropped()
+
+    @contextlib.contextmanager
+    def view(self) -> Iterator[Transaction]:
+        """One consistent state, to read; what the block changes is dropped."""
+        with self._turn_of_this_thread(), self._translated():
+            self._connection.execute("BEGIN")
+            try:
+                yield Transaction(self._connection, self._blobs)
+            finally:
+                self._connection.execute("ROLLBACK")
+                self._blobs.forget_dropped()
+
+    def close(self) -> None:
+        """Close the database and let others open it; closing twice does nothing."""
+        with self._turn:
+            if self._lock >= 0:
+                self._connection.close()
+                os.close(self._lock)
+                self._lock = -1
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Where it is, not what is in it."""
+        return f"Store({str(self.folder)!r}, {self.access.value})"
+
+    def _prepare(self) -> None:
+        """Check or migrate the tables, and remove what a crash has left."""
+        where = str(self.folder)
+        with self._turn_of_this_thread(), self._translated():
+            version = schema.version_of(self._connection)
+            schema.check_known(version, where)
+            if self.access is Access.READ:
+                if version < schema.SCHEMA_VERSION:
+                    raise StorageError(
+                        "this store is of an older version, and open for reading only",
+                        where=where,
+                        found=f"schema {version}",
+                        expected=f"schema {schema.SCHEMA_VERSION}",
+                        hint="Open it once for writing: that migrates it",
+                    )
+                return
+            with self._written():
+                # Another process may have migrated while this one waited for its turn.
+                version = schema.version_of(self._connection)
+                schema.check_known(version, where)
+                if version < schema.SCHEMA_VERSION:
+                    schema.migrate(self._connection, version)
+                self._blobs.sweep()
+
+    @contextlib.contextmanager
+    def _turn_of_this_thread(self) -> Iterator[None]:
+        with self._turn:
+            if self._inside:
+                raise StorageError("a transaction is under way already", where=str(self.folder))
+            if self._lock < 0:
+                raise StorageError("this store is closed", where=str(self.folder))
+            if self._process != os.getpid():
+                raise StorageError(
+                    "this store was opened before the process was forked", where=str(self.folder)
+                )
+            self._inside = True
+            try:
+                yield
+            finally:
+                self._inside = False
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        """BEGIN IMMEDIATE: whoever reads in order to write has the only turn to write."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._blobs.forget_dropped()
+            if self._connection.in_transaction:  # a full disk may have rolled back by itself
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explained(error, self.folder) from error
+
+
+def _lock(folder: Path, access: Access, wait_s: float) -> int:
+    """An open file that holds the lock of this access; closing it gives the lock back."""
+    try:
+        flags = os.O_RDONLY if access is Access.READ else os.O_RDWR | os.O_CREAT
+        descriptor = os.open(folder / LOCK, flags | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    except OSError as error:
+        raise StorageError(
+            "the store cannot be opened", where=str(folder), found=error.strerror
+        ) from error
+    try:
+        if access is not Access.READ:
+            kind = fcntl.LOCK_EX if access is Access.EXCLUSIVE else fcntl.LOCK_SH
+            if not acquire(descriptor, kind, wait_s=wait_s):
+                owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+                raise StorageError(
+                    "another process has this store open",
+                    where=str(folder),
+                    found=f"process {owner}" if owner else None,
+                    hint="Stop it first; two at once would answer twice",
+                )
+            if access is Access.EXCLUSIVE:
+                os.truncate(descriptor, 0)
+                os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _connect(folder: Path, access: Access) -> sqlite3.Connection:
+    path = folder / DATABASE
+    try:
+        if access is not Access.READ:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            os.close(os.open(path, flags, PRIVATE_FILE))
+        mode = "ro" if access is Access.READ else "rw"
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=10.0,
+            isolation_level=None,  # BEGIN and COMMIT are ours
+            check_same_thread=False,
+        )
+    except (OSError, sqlite3.Error) as error:
+        raise _explained(error, folder) from error
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if access is not Access.READ:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+    except sqlite3.Error as error:
+        connection.close()
+        raise _explained(error, folder) from error
+    return connection
+
+
+def _explained(error: Exception, folder: Path) -> StorageError:
+    """What went wrong, in a sentence, and what to do about it."""
+    text = str(error)
+    hints = {
+        "disk is full": "Free some space; nothing was changed",
+        "readonly": "The folder, or its disk, does not permit writing",
+        "not a database": "Restore the folder from a backup",
+        "malformed": "Restore the folder from a backup",
+        "locked": "Another process holds it; try again",
+    }
+    hint = next((hint for sign, hint in hints.items() if sign in text), None)
+    return StorageError("the store cannot be used", where=str(folder), found=text, hint=hint)

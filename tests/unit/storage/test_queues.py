@@ -1,0 +1,94 @@
+"""Envelopes in order: kept until acknowledged or handled, numbers never used twice."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.errors import StorageError
+from securefair.storage import Arrival, Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "s") as opened:
+        yield opened
+
+
+def test_envelopes_stay_until_they_are_acknowledged(store):
+    with store.transaction() as tx:
+        for number in range(3):
+            assert tx.outbox.next_sequence("b") == number
+            tx.outbox.add("b", number, b"%d" % number)
+        tx.outbox.add("c", 0, b"other")
+    with store.transaction() as tx:
+        assert tx.outbox.acknowledge("b", 1) == 2
+        assert tx.outbox.acknowledge("b", 1) == 0
+        assert [tuple(item) for item in tx.outbox.pending("b")] == [("b", 2, b"2")]
+        assert [item.stream for item in tx.outbox.pending()] == ["b", "c"]
+        assert tx.outbox.streams() == {"b": 3, "c": 1}
+        assert tx.outbox.drop("b") == 1
+        assert tx.outbox.next_sequence("b") == 3
+
+
+def test_wrong_numbers_are_refused(store):
+    with store.transaction() as tx:
+        for wrong in (1, -1):
+            with pytest.raises(StorageError, match="out of order"):
+                tx.outbox.add("b", wrong, b"")
+        with pytest.raises(StorageError, match="never sent"):
+            tx.outbox.acknowledge("b", 0)
+
+
+def test_arrivals_are_told_apart(store):
+    with store.transaction() as tx:
+        assert tx.inbox.add("b", 1, b"1") is Arrival.GAP
+        assert tx.inbox.add("b", 0, b"0") is Arrival.NEW
+        assert tx.inbox.add("b", 0, b"0") is Arrival.REPEATED
+        assert tx.inbox.add("b", 0, b"other") is Arrival.CHANGED
+        item = tx.inbox.next()
+        assert item == ("b", 0, b"0")
+        tx.inbox.done(item)
+        assert tx.inbox.next() is None
+        assert tx.inbox.add("b", 0, b"0") is Arrival.REPEATED  # handled, and known for ever
+        assert tx.inbox.add("b", 0, b"other") is Arrival.CHANGED
+        tx.inbox.forget_received("b", 1)
+        assert tx.inbox.add("b", 0, b"other") is Arrival.REPEATED
+        with pytest.raises(StorageError, match="not there"):
+            tx.inbox.done(item)
+
+
+def test_a_digest_of_what_travelled_is_compared(store):
+    with store.transaction() as tx:
+        tx.inbox.add("b", 0, b"opened", digest=b"envelope")
+        assert tx.inbox.add("b", 0, b"", digest=b"envelope") is Arrival.REPEATED
+        assert tx.inbox.add("b", 0, b"opened", digest=b"another") is Arrival.CHANGED
+
+
+def test_the_first_to_arrive_is_handled_first(store):
+    with store.transaction() as tx:
+        for stream, number in (("b", 0), ("a", 0), ("b", 1)):
+            tx.inbox.add(stream, number, b"")
+        order = []
+        while (item := tx.inbox.next()) is not None:
+            order.append((item.stream, item.sequence))
+            tx.inbox.done(item)
+    assert order == [("b", 0), ("a", 0), ("b", 1)]
+
+
+events = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.booleans()), max_size=40)
+
+
+@settings(max_examples=30, deadline=None)
+@given(events)
+def test_whatever_arrives_is_handled_once_and_in_order(tmp_path_factory, arrivals):
+    handled = {"a": [], "b": []}
+    with Store.open(tmp_path_factory.mktemp("s") / "s") as store:
+        for stream, number, handle in arrivals:
+            with store.transaction() as tx:
+                tx.inbox.add(stream, number, b"%d" % number)
+                item = tx.inbox.next()
+                if handle and item is not None:
+                    tx.inbox.done(item)
+                    handled[item.stream].append(item.sequence)
+                    assert item.payload == b"%d" % item.sequence
+    assert all(numbers == list(range(len(numbers))) for numbers in handled.values())
