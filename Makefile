@@ -4,31 +4,41 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-# A wheel of openfhe imports under one Python only: ...22.4 under 3.10, ...24.4 under 3.12.
-OPENFHE_PYTHON  ?= python3.10
-OPENFHE_VERSION ?= 1.6.1.0.22.4
-OPENFHE_VENV    := .venv-openfhe
+# CPU builds of torch: PyPI's for Linux bring several GB of CUDA.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+
+# Only for the openfhe backend, which an independent check of the others runs on.
+OPENFHE_PYTHON ?= $(shell scripts/openfhe_python.sh)
+OPENFHE_VENV   := .venv-openfhe
+OPENFHE_STAMP  := $(OPENFHE_VENV)/.ready
 
 # Each takes one core and up to 2 GB.
 TEST_PROCESSES ?= 2
 
-.PHONY: setup test lint demo docs bench openfhe clean
+.PHONY: setup test test-core lint demo docs bench openfhe constraints wheel release clean
 
 setup: $(STAMP)
 
-# Rebuilt only when what is installed could differ: dependencies or native sources.
-# torch comes first, with its bound, or another package may pull a CUDA build of several GB.
-$(STAMP): pyproject.toml $(wildcard native/*)
+# Rebuilt only when what is installed could differ: constraints, metadata or native sources.
+# Whatever is installed has one of the hashes in constraints/.
+$(STAMP): pyproject.toml constraints/torch.txt constraints/development.txt $(wildcard native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet "torch>=2.4,<2.14"
-	$(BIN)/python -m pip install --quiet --editable ".[dev,docs]" || { \
-	  echo "Without the site's tools: its test is skipped."; \
-	  $(BIN)/python -m pip install --quiet --editable ".[dev]"; }
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --retries 1 \
+	--index-url $(TORCH_INDEX) --requirement constraints/torch.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints/development.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip check
 	touch $(STAMP)
 
 # Tests of one file stay in one process: they share what their fixtures have run.
-test: setup
-	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile
+PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile
+
+test: setup openfhe-if-possible
+	$(PYTEST)
+
+# What a change of the core must pass: no papers, no whole runs.
+test-core: setup openfhe-if-possible
+	$(PYTEST) tests/unit tests/contract tests/security --ignore=tests/unit/reproduction
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -51,11 +61,32 @@ bench: setup
 
 # Only for the openfhe backend, an independent check (docs/backends.md). Nothing else needs it.
 openfhe:
-	@$(OPENFHE_PYTHON) -c "import venv" || { echo "openfhe $(OPENFHE_VERSION) needs \
-	$(OPENFHE_PYTHON) with venv; docs/backends.md tells of other versions"; exit 1; }
-	$(OPENFHE_PYTHON) -m venv $(OPENFHE_VENV)
-	$(OPENFHE_VENV)/bin/python -m pip install --quiet numpy "openfhe==$(OPENFHE_VERSION)"
+	@test -n "$(OPENFHE_PYTHON)" || { echo "openfhe needs CPython 3.10, or 3.12 with glibc 2.38 or \
+	newer: none was found on the path or among pyenv's. OPENFHE_PYTHON=... names one."; exit 1; }
+	@$(MAKE) --no-print-directory $(OPENFHE_STAMP)
+
+$(OPENFHE_STAMP): constraints/openfhe.txt
+	$(OPENFHE_PYTHON) -m venv --clear $(OPENFHE_VENV)
+	$(OPENFHE_VENV)/bin/python -m pip install --quiet --require-hashes --requirement $<
 	$(OPENFHE_VENV)/bin/python -c "import numpy, openfhe"
+	touch $@
+
+# Tests do without it; pytest counts at its end what was skipped for that.
+.PHONY: openfhe-if-possible
+openfhe-if-possible:
+	@$(MAKE) --no-print-directory openfhe || echo "THE TESTS OF THE OPENFHE BACKEND WILL BE SKIPPED"
+
+# The newest versions that fit together, and their hashes.
+constraints: setup
+	$(BIN)/python scripts/raise_constraints.py
+
+# The source, and a wheel for this machine. Those for an index come from cibuildwheel.
+wheel: setup
+	$(BIN)/python -m build --no-isolation --outdir dist
+
+# Checks, changelog, tag, wheel, source and list of components. Publishes nothing.
+release: setup
+	$(BIN)/python scripts/release.py $(VERSION)
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache

@@ -18,3 +18,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+
+NO_OPENFHE = "no interpreter here can import openfhe"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say aloud that the independent check of all encryption did not run."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    count = sum(NO_OPENFHE in str(report.longrepr) for report in skipped)
+    if count:
+        terminalreporter.section("openfhe is missing", sep="!", red=True, bold=True)
+        terminalreporter.line(
+            f"{count} tests of the openfhe backend DID NOT RUN: {NO_OPENFHE}. "
+            "They need CPython 3.10: `make openfhe` (docs/backends.md).",
+            red=True,
+            bold=True,
+        )
