@@ -1,0 +1,170 @@
+"""Transfer: everybody's own fit, corrected towards its peers as far as its own patients agree.
+
+The oracle of the encrypted kind. One exchange: every teacher answers from the fit on its *own*
+patients only, never from what it deploys, so that nothing that was opened ever reaches an answer.
+Sources: hypothesis transfer with an offset (Kuzborskij and Orabona, ICML 2013), averaging by
+exp(-loss) (pseudo-Bayesian model averaging; Yao et al., Bayesian Analysis 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.algorithms.membership import check_participants
+from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
+from securefair.algorithms.settings import check_settings
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.model.balance import balanced
+from securefair.model.quantize import quantize_at
+from securefair.model.seeds import derived_seed
+from securefair.model.transfer import (
+    Degree,
+    OwnFit,
+    Polynomial,
+    Transferred,
+    own_fit,
+    transfer,
+    transfer_each,
+)
+from securefair.model.transfer.answers import (
+    asked_about,
+    label_free_reconstructor,
+    rows_by_patient,
+)
+
+Array = NDArray[np.float64]
+Opened = Literal["each", "mean"]
+
+FEWEST_SUMMED = 3
+"""Teachers from which on only the sum of their answers is opened, unless the settings say else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfer:
+    """The settings of a transfer.
+
+    Args:
+        degree: of everybody's fit: 1 for linear logits, 2 for quadratic ones.
+        release: what of a teacher's logits reaches a student.
+        opened: "each" answer or only their "mean"; None for "mean" from three teachers on.
+        peers: how many others each hospital asks at most, drawn by the seed.
+        rounding: of the teachers' fits; None: as they were fitted.
+
+    Raises:
+        ConfigError: a setting is out of range.
+    """
+
+    degree: Degree = 1
+    release: Release = field(default_factory=ProjectionRelease)
+    opened: Opened | None = None
+    peers: int = 8
+    rounding: Rounding | None = None
+    name: str = "transfer"
+
+    def __post_init__(self) -> None:
+        check_settings(
+            self,
+            degree=(self.degree in (1, 2), "1 or 2"),
+            opened=(self.opened in (None, "each", "mean"), '"each", "mean" or None'),
+            peers=(self.peers >= 1, "1 or more"),
+        )
+
+    def opened_of(self, teachers: int) -> Opened:
+        """What a student of so many teachers opens."""
+        return self.opened or ("mean" if teachers >= FEWEST_SUMMED else "each")
+
+
+@dataclass(frozen=True, eq=False)
+class TransferResult:
+    """What a transfer leaves at every hospital, by name.
+
+    Attributes:
+        own: the fits on own patients, from which everyone answers.
+        asked: its teachers.
+        transferred: the deployed model and what was trusted.
+    """
+
+    own: Mapping[str, OwnFit]
+    asked: Mapping[str, tuple[str, ...]]
+    transferred: Mapping[str, Transferred]
+
+    @property
+    def models(self) -> dict[str, Polynomial]:
+        """The deployed ones."""
+        return {name: result.model for name, result in self.transferred.items()}
+
+
+def run_transfer(
+    settings: Transfer, participants: Sequence[ParticipantData], seed: int
+) -> TransferResult:
+    """The whole algorithm, from top to bottom.
+
+    Raises:
+        ConfigError: participants that cannot learn together.
+        DataError: a participant has no patients.
+    """
+    check_participants(participants)
+    own = own_fits(participants, settings.degree, seed)
+    names = [one.name for one in participants]
+    asked = {name: asked_peers(names, name, settings.peers, seed) for name in names}
+    transferred = {}
+    for student in participants:
+        answers = {
+            teacher: received_logits(settings, own[teacher], student.train)
+            for teacher in asked[student.name]
+        }
+        opened = settings.opened_of(len(answers))
+        transferred[student.name] = combined(own[student.name], answers, opened, settings.degree)
+    return TransferResult(own, asked, transferred)
+
+
+def own_fits(
+    participants: Sequence[ParticipantData], degree: Degree, seed: int
+) -> dict[str, OwnFit]:
+    """Everybody's fits on its own training patients."""
+    return {
+        one.name: own_fit(
+            one.train, degree, rng=np.random.default_rng(derived_seed(seed, "folds", one.name))
+        )
+        for one in participants
+    }
+
+
+def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tuple[str, ...]:
+    """Whom a student asks, in the order of `names`: all others, or `peers` drawn by the seed."""
+    others = [name for name in names if name != student]
+    if len(others) <= peers:
+        return tuple(others)
+    rng = np.random.default_rng(derived_seed(seed, "peers", student))
+    drawn = set(rng.choice(len(others), size=peers, replace=False).tolist())
+    return tuple(name for at, name in enumerate(others) if at in drawn)
+
+
+def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> Array:
+    """What a student makes of one teacher's answer, (n, L): from its own fit, as released."""
+    if settings.rounding is None:
+        logits = teacher.model.logits(patients.features)
+    else:
+        folded = balanced(teacher.model.folded(), settings.rounding.row_norm)
+        logits = quantize_at(folded, settings.rounding.log2_scales).logits(patients.features)
+    release = settings.release
+    if isinstance(release, LogitsRelease):
+        return logits
+    rows = rows_by_patient(release.rows(asked_about(patients)), len(patients))
+    return label_free_reconstructor(patients, rows, release.noise(rows)).logits(rows @ logits)
+
+
+def combined(
+    own: OwnFit, answers: Mapping[str, Array], opened: Opened, degree: Degree
+) -> Transferred:
+    """A student's deployed model, of its own fits and the answers that came, which may be none."""
+    if not answers:
+        return transfer(own, None)
+    if opened == "each":
+        return transfer_each(own, answers, degree)
+    return transfer(own, np.mean(list(answers.values()), axis=0), degree)

@@ -1,0 +1,130 @@
+"""Scores of predicted probabilities, from scikit-learn's metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.errors import DataError
+
+Array = NDArray[np.float64]
+
+SCORES = (
+    "accuracy",
+    "balanced_accuracy",
+    "auc",
+    "sensitivity",
+    "specificity",
+    "log_loss",
+    "brier",
+    "calibration_error",
+)
+"""Names of all scores."""
+
+LOWER_IS_BETTER = frozenset({"log_loss", "brier", "calibration_error"})
+
+CALIBRATION_BINS = 10
+LEAST_PROBABILITY = 1e-15  # a class ruled out costs 34.5 nats, not infinitely many
+
+
+def probabilistic_scores(
+    probabilities: Array, labels: NDArray[np.int64], weights: Array | None = None
+) -> dict[str, float | None]:
+    """All of `SCORES`; None where a score is undefined.
+
+    Two classes: class 1 is the positive one; brier is mean (p_1 - y)^2. Three and more:
+    auc, sensitivity and specificity are means over classes, one against the rest, of those classes
+    for which they are defined; brier is the mean of sum_c (p_c - [y = c])^2. The prediction is the
+    most probable class, the first of equals. calibration_error is the mean distance between the
+    probability of the prediction and how often it is right, over ten bins of equal width.
+
+    Args:
+        probabilities: (B, M), rows that sum to 1, B >= 1.
+        labels: (B,), in 0..M-1.
+        weights: (B,) how much each sample counts; None: alike. At least one is positive.
+
+    Raises:
+        DataError: shapes disagree, there are no samples, or a label or probability is out of
+            range.
+    """
+    check_predictions(probabilities, labels)
+    from sklearn import metrics  # takes a second to load
+
+    classes = probabilities.shape[1]
+    predicted = probabilities.argmax(axis=1)
+    counted = np.ones(len(labels)) if weights is None else weights
+    recalls, specificities, areas = [], [], []
+    for one in range(classes):
+        of_class = labels == one
+        found, others = counted[of_class].sum() > 0, counted[~of_class].sum() > 0
+        right = predicted[of_class] == one
+        recalls.append(np.average(right, weights=counted[of_class]) if found else None)
+        rejected = predicted[~of_class] != one
+        specificities.append(np.average(rejected, weights=counted[~of_class]) if others else None)
+        areas.append(
+            metrics.roc_auc_score(of_class, probabilities[:, one], sample_weight=counted)
+            if found and others
+            else None
+        )
+    only = slice(1, 2) if classes == 2 else slice(None)
+    every = np.arange(classes)
+    truth = (labels[:, None] == every).astype(np.float64)
+    distances = ((probabilities - truth) ** 2).sum(axis=1) / (2 if classes == 2 else 1)
+    return {
+        "accuracy": float(metrics.accuracy_score(labels, predicted, sample_weight=counted)),
+        "balanced_accuracy": _mean(recalls),
+        "auc": _mean(areas[only]),
+        "sensitivity": _mean(recalls[only]),
+        "specificity": _mean(specificities[only]),
+        "log_loss": float(
+            metrics.log_loss(
+                labels,
+                np.clip(probabilities, LEAST_PROBABILITY, 1.0),
+                sample_weight=counted,
+                labels=every,
+            )
+        ),
+        "brier": float(np.average(distances, weights=counted)),
+        "calibration_error": _calibration_error(probabilities, labels, counted),
+    }
+
+
+def check_predictions(probabilities: Array, labels: NDArray[np.int64]) -> None:
+    """Refuse what cannot be scored.
+
+    Raises:
+        DataError: as `probabilistic_scores`.
+    """
+    if probabilities.ndim != 2 or labels.shape != probabilities.shape[:1] or not len(labels):
+        raise DataError(
+            "predictions and labels disagree, or there are none",
+            found=f"{probabilities.shape} and {labels.shape}",
+            expected="(B, M) and (B,)",
+        )
+    if labels.min() < 0 or labels.max() >= probabilities.shape[1]:
+        raise DataError("a label is out of range", found=int(labels.max()))
+    # A NaN fails every comparison.
+    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-9)).all():
+        raise DataError("a probability is out of range", expected="0 to 1")
+
+
+def nearly_constant(probabilities: Array) -> bool:
+    """Whether a predictor says one class of all but at most 2 % of the patients.
+
+    Whatever such a predictor gains, the most common answer gives as well.
+    """
+    predicted = probabilities.argmax(axis=1)
+    return bool(np.bincount(predicted).max() >= 0.98 * len(predicted))
+
+
+def _mean(values: list[float | None]) -> float | None:
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if defined else None
+
+
+def _calibration_error(probabilities: Array, labels: NDArray[np.int64], weights: Array) -> float:
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == labels
+    bins = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
+    distance = np.bincount(bins, weights=weights * (confidence - right))
+    return float(np.abs(distance).sum() / weights.sum())

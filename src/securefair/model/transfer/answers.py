@@ -1,0 +1,80 @@
+"""From the numbers that a teacher releases to its logits on the student's patients.
+
+The reconstruction is that of `model.reconstruction` with one difference: it must not see labels.
+Labels of held-out patients would leak into the offset, and useless teachers would look trustworthy.
+
+A hospital always asks about an odd number of patients. Slots repeat the patients, slot p holding
+patient p mod B, and a public row weighs slot s by a cosine of 3^s, whose period is a power of two:
+with 16 patients all rows of a projection are multiples of one, with 32 of two. An odd B shares no
+factor with that period, and q rows tell min(q, B) numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.model.reconstruction import Reconstructor
+from securefair.model.transfer.penalised import outputs
+from securefair.model.transfer.polynomial import Degree, Polynomial
+
+Array = NDArray[np.float64]
+
+
+def asked_about(samples: Samples) -> Samples:
+    """The patients as a query holds them: an even number gets the first one once more."""
+    if len(samples) % 2:
+        return samples
+    return samples.take(np.append(np.arange(len(samples)), 0))
+
+
+def rows_by_patient(rows: Array, patients: int) -> Array:
+    """Rows (q, B) over a query's samples as rows over its patients, (q, n), n = B or B - 1."""
+    result = rows[:, :patients].copy()
+    result[:, : rows.shape[1] - patients] += rows[:, patients:]
+    return result
+
+
+def label_free_reconstructor(
+    samples: Samples, rows: Array, noise_std: float = 0.0
+) -> Reconstructor:
+    """The map from released numbers (q, L) to logits (n, L), the same whatever the labels are.
+
+    Args:
+        samples: the student's.
+        rows: (q, n), the released weighted sums.
+        noise_std: as for `Reconstructor`.
+
+    Raises:
+        ModelError: rows do not fit the samples.
+    """
+    # Where all labels are alike, the prior's label term is a constant, which it contains anyway.
+    alike = Samples(samples.features, np.zeros_like(samples.labels), samples.classes)
+    return Reconstructor(alike, rows, noise_std)
+
+
+def parameters_a_logit(features: int, degree: Degree) -> int:
+    """Numbers that determine one logit of a teacher as a function of `features` features."""
+    zeros = np.zeros((1, features))
+    square = np.zeros((1, features, features)) if degree == 2 else None
+    return Polynomial(np.zeros(1), zeros, square).parameters_a_logit
+
+
+def numbers_in_answer(q: int, classes: int) -> int:
+    """Numbers that one answer lets out: q for each logit, and one logit for two classes."""
+    return q * outputs(classes)
+
+
+def determines_model(q: int, features: int, degree: Degree, samples: int) -> bool:
+    """Whether q weighted sums over so many samples can determine a teacher's whole fit.
+
+    They do where there are as many sums as a logit has parameters, and samples enough to tell
+    these apart.
+    """
+    return min(q, samples) >= parameters_a_logit(features, degree)
+
+
+def determines_logits(q: int, samples: int) -> bool:
+    """Whether q weighted sums determine every logit on the student's samples."""
+    return q >= samples

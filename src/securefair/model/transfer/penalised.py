@@ -1,0 +1,137 @@
+"""Penalised logistic and multinomial fits with an offset, many settings at once.
+
+One problem is: find theta that minimises
+
+    sum_i c_i loss(y_i, o_i + D_i theta) + 1/2 sum_p penalty_p theta_p^2
+
+with the logistic loss of one logit (two classes: the logit of class 1 against class 0) or the
+softmax cross-entropy of M symmetric logits (three classes and more). scikit-learn's fits take no
+offset and leave the intercept unpenalised, so this is Newton's method with step halving. Settings
+and folds of a cross-validation differ in offset, penalties and counts only: they share the design
+and are solved side by side, which takes a tenth of the time that scipy's optimisers take.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_softmax, softmax
+
+Array = NDArray[np.float64]
+
+MAX_STEPS = 100
+TOLERANCE = 1e-20  # of the squared Newton decrement, which is twice the distance in the objective
+_HALVINGS = 40
+_MEMORY = 1 << 23  # most numbers in one temporary array
+
+
+def outputs(classes: int) -> int:
+    """Logits a model has: one difference for two classes, one for each class beyond."""
+    return 1 if classes == 2 else classes
+
+
+def losses(logits: Array, labels: NDArray[np.int64]) -> Array:
+    """The loss of each sample, nats: logits (..., n, L) and labels (n,) -> (..., n)."""
+    if logits.shape[-1] == 1:
+        wrong_way = np.where(labels == 1, -logits[..., 0], logits[..., 0])
+        result: Array = np.logaddexp(0.0, wrong_way)
+        return result
+    every = log_softmax(logits, axis=-1)
+    taken: Array = -np.take_along_axis(
+        every, np.broadcast_to(labels[:, None], (*every.shape[:-1], 1)), axis=-1
+    )[..., 0]
+    return taken
+
+
+def probabilities(logits: Array) -> Array:
+    """Logits (..., L) -> probabilities of all classes (..., M)."""
+    if logits.shape[-1] == 1:
+        return np.concatenate([expit(-logits), expit(logits)], axis=-1)
+    result: Array = softmax(logits, axis=-1)
+    return result
+
+
+def fit(
+    design: Array,
+    labels: NDArray[np.int64],
+    offsets: Array,
+    penalties: Array,
+    counts: Array,
+) -> Array:
+    """The minimisers theta (S, P) of S problems.
+
+    Args:
+        design: (n, L, P), how each parameter moves each logit of each sample.
+        labels: (n,).
+        offsets: (S, n, L).
+        penalties: (S, P), above 0, so that each problem has one minimum, even without samples.
+        counts: (S, n), how often each sample counts; 0 leaves it out.
+    """
+    size = max(1, _MEMORY // max(1, design.size))
+    parts = [
+        _newton(
+            design, labels, offsets[i : i + size], penalties[i : i + size], counts[i : i + size]
+        )
+        for i in range(0, len(offsets), size)
+    ]
+    return np.concatenate(parts)
+
+
+def _newton(
+    design: Array, labels: NDArray[np.int64], offsets: Array, penalties: Array, counts: Array
+) -> Array:
+    samples, width, parameters = design.shape
+    flat = design.reshape(samples * width, parameters)
+
+    def logits_of(theta: Array) -> Array:
+        return offsets + (theta @ flat.T).reshape(len(theta), samples, width)
+
+    def objective(theta: Array, logits: Array) -> Array:
+        value: Array = (counts * losses(logits, labels)).sum(1) + (penalties * theta**2).sum(1) / 2
+        return value
+
+    theta = np.zeros((len(offsets), parameters))
+    logits = logits_of(theta)
+    value = objective(theta, logits)
+    for _ in range(MAX_STEPS):
+        gradient, hessian = _derivatives(design, labels, logits, counts)
+        gradient += penalties * theta
+        hessian[:, np.arange(parameters), np.arange(parameters)] += penalties
+        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        decrement = (step * gradient).sum(1)
+        if (decrement <= TOLERANCE * (1 + value)).all():
+            break
+        length = np.ones(len(theta))
+        for _ in range(_HALVINGS):
+            trial = theta - length[:, None] * step
+            trial_logits = logits_of(trial)
+            trial_value = objective(trial, trial_logits)
+            # Rounding can hide the last, tiny improvements: then a full step is right as well.
+            worse = trial_value > value - 1e-4 * length * decrement + 1e-13 * (1 + value)
+            if not worse.any():
+                break
+            length = np.where(worse, length / 2, length)
+        theta, logits, value = trial, trial_logits, trial_value
+    return theta
+
+
+def _derivatives(
+    design: Array, labels: NDArray[np.int64], logits: Array, counts: Array
+) -> tuple[Array, Array]:
+    """Gradient (S, P) and Hessian (S, P, P) of the summed losses."""
+    samples, width, parameters = design.shape
+    flat = design.reshape(samples * width, parameters)
+    if width == 1:
+        p = expit(logits[..., 0])
+        gradient = (counts * (p - labels)) @ flat
+        hessian = (flat.T * (counts * p * (1 - p))[:, None, :]) @ flat
+        return gradient, hessian
+    p = softmax(logits, axis=-1)
+    residual = counts[..., None] * (p - np.eye(width)[labels])
+    gradient = residual.reshape(len(p), -1) @ flat
+    # The softmax's second derivative is diag(p) - p p': a weighted square less a square of means.
+    weights = (counts[..., None] * p).reshape(len(p), 1, -1)
+    means = np.einsum("snl,nlp->snp", p, design)
+    hessian = (flat.T * weights) @ flat
+    hessian -= np.matmul(np.swapaxes(means * counts[..., None], 1, 2), means)
+    return gradient, hessian

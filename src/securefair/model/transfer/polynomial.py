@@ -1,0 +1,139 @@
+"""What every model of a transfer is: a polynomial of the features of degree one or two per logit.
+
+Own fits, surrogates of teachers and the deployed average are all of this form, so weighted sums of
+them are too, and a head that can be evaluated under encryption represents any of them exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.errors import ModelError
+from securefair.model.folded import AffineMap, FoldedHead
+from securefair.model.transfer.penalised import probabilities
+
+Array = NDArray[np.float64]
+Degree = Literal[1, 2]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polynomial:
+    """f_l(x) = constant_l + linear_l . x + x' square_l x for each of L logits.
+
+    Attributes:
+        constant: (L,).
+        linear: (L, d).
+        square: (L, d, d), symmetric, or None for degree one.
+
+    Raises:
+        ModelError: shapes disagree or a number is not finite.
+    """
+
+    constant: Array
+    linear: Array
+    square: Array | None = None
+
+    def __post_init__(self) -> None:
+        width, features = self.linear.shape
+        if self.constant.shape != (width,) or (
+            self.square is not None and self.square.shape != (width, features, features)
+        ):
+            raise ModelError("a polynomial's coefficients disagree", found=self.linear.shape)
+        parts = [self.constant, self.linear] + ([] if self.square is None else [self.square])
+        if not all(np.isfinite(part).all() for part in parts):
+            raise ModelError("a polynomial holds a NaN or an infinite number")
+
+    def __repr__(self) -> str:
+        """Its size; coefficients are private and never print."""
+        width, features = self.linear.shape
+        return f"{type(self).__name__}({features} -> {width}, degree {self.degree}, redacted)"
+
+    @property
+    def degree(self) -> Degree:
+        """One or two."""
+        return 1 if self.square is None else 2
+
+    @property
+    def classes(self) -> int:
+        """M: one logit stands for two classes."""
+        return 2 if len(self.constant) == 1 else len(self.constant)
+
+    @property
+    def parameters_a_logit(self) -> int:
+        """Numbers that determine one logit as a function of the features."""
+        features = int(self.linear.shape[1])
+        return 1 + features + (features * (features + 1) // 2 if self.degree == 2 else 0)
+
+    def logits(self, features: Array) -> Array:
+        """Features (B, d) -> logits (B, L).
+
+        Raises:
+            ModelError: the features' shape does not fit.
+        """
+        if features.ndim != 2 or features.shape[1] != self.linear.shape[1]:
+            raise ModelError(
+                "the features do not fit the model",
+                found=features.shape,
+                expected=f"(B, {self.linear.shape[1]})",
+            )
+        result: Array = self.constant + features @ self.linear.T
+        if self.square is not None:
+            result += np.einsum("bi,lij,bj->bl", features, self.square, features, optimize=True)
+        return result
+
+    def probabilities(self, features: Array) -> Array:
+        """Features (B, d) -> probabilities (B, M)."""
+        return probabilities(self.logits(features))
+
+    def folded(self) -> FoldedHead:
+        """The same function with L outputs as affine maps with squares between.
+
+        A square is a sum of squares of affine maps, one for each eigenvalue that is not zero; the
+        linear part l.x = ((l.x + 1)^2 - (l.x - 1)^2) / 4 takes two more units a logit.
+        """
+        if self.square is None:
+            return FoldedHead((AffineMap(self.linear, self.constant),))
+        width = len(self.constant)
+        rows, biases, columns = [], [], []
+        for logit in range(width):
+            values, vectors = np.linalg.eigh(self.square[logit])
+            kept = np.abs(values) > 1e-12 * max(1e-300, float(np.abs(values).max()))
+            for value, vector in zip(values[kept], vectors.T[kept], strict=True):
+                rows.append(vector)
+                biases.append(0.0)
+                columns.append((logit, value))
+            for sign in (1.0, -1.0):
+                rows.append(self.linear[logit])
+                biases.append(sign)
+                columns.append((logit, sign / 4))
+        outputs = np.zeros((width, len(rows)))
+        for unit, (logit, value) in enumerate(columns):
+            outputs[logit, unit] = value
+        return FoldedHead(
+            (AffineMap(np.array(rows), np.array(biases)), AffineMap(outputs, self.constant.copy()))
+        )
+
+
+def weighted_sum(weights: Sequence[float], models: Sequence[Polynomial]) -> Polynomial:
+    """sum_c w_c f_c, of the highest degree among them.
+
+    Raises:
+        ModelError: no models, or of different shapes.
+    """
+    if not models or len({model.linear.shape for model in models}) != 1:
+        raise ModelError("models of different shapes cannot be added", found=len(models))
+    squares = [
+        weight * model.square
+        for weight, model in zip(weights, models, strict=True)
+        if model.square is not None
+    ]
+    return Polynomial(
+        np.sum([w * f.constant for w, f in zip(weights, models, strict=True)], axis=0),
+        np.sum([w * f.linear for w, f in zip(weights, models, strict=True)], axis=0),
+        np.sum(squares, axis=0) if squares else None,
+    )

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+from securefair.model.transfer.folds import stratified_folds
+from securefair.model.transfer.surrogate import LEAST_R2, explained, surrogate
+
+
+def patients(count, features=6, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, (count, features))
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("width", [1, 3])
+def test_the_polynomial_is_the_kernel_ridge(degree, width):
+    x, later = patients(20), patients(9, seed=1)
+    z = np.random.default_rng(2).normal(3, 2, (20, width))
+    m = (x**2).sum(axis=1).mean()
+    ridge = KernelRidge(alpha=1e-3, kernel="polynomial", degree=degree, gamma=1 / m, coef0=1)
+    ridge.fit(x, z - z.mean(axis=0))
+    expected = z.mean(axis=0) + ridge.predict(later).reshape(9, width)
+    np.testing.assert_allclose(surrogate(x, z, degree).logits(later), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_tells_a_smooth_teacher_from_a_random_one(degree):
+    x = patients(40)
+    folds = stratified_folds(np.arange(40) % 2, np.random.default_rng(0))
+    smooth = x @ np.random.default_rng(1).normal(size=(6, 1)) + 2
+    assert explained(x, smooth, degree, folds) > 0.99
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        assert explained(x, rng.permutation(smooth), degree, folds) <= LEAST_R2
+
+
+def test_equal_logits_are_a_function_and_one_patient_is_none():
+    x = patients(10)
+    folds = np.arange(10) % 5
+    assert explained(x, np.full((10, 1), 3.3), 1, folds) == 1.0
+    assert explained(x[:1], np.array([[2.0]]), 1, folds[:1]) == 1.0
+
+
+def test_constant_features():
+    g = surrogate(np.zeros((4, 2)), np.array([[1.0], [2.0], [3.0], [4.0]]), 2)
+    assert g.logits(np.zeros((1, 2)))[0, 0] == pytest.approx(2.5)
