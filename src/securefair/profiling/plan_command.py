@@ -46,6 +46,10 @@ def plan(
     sharing: Annotated[
         float, typer.Option(help="Mean reputation; 1: everyone always answers.")
     ] = 1.0,
+    estimate_security: Annotated[
+        bool,
+        typer.Option("--estimate", help="Bits of security by two cost models of lattice attacks."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Choose parameters for an exchange: ring, primes, scales, keys, bytes, work, error bound.
@@ -53,6 +57,9 @@ def plan(
     Nothing is encrypted or measured. A wish that cannot be granted ends with the reason, and with
     the nearest plan that could be. With a cost model of this machine, the plan comes with what a
     whole collaboration of such exchanges costs a hospital: hours, bytes and memory.
+
+    --estimate adds what the best-known kind of attack on the keys would take, by two cost models.
+    It is an estimate; what a plan may use is decided by a published table for 128 bits.
 
     Example: securefair plan --features 512 --hidden 64 --classes 10 --release projection
     """
@@ -103,12 +110,21 @@ def plan(
             forced_every=forced_every,
             sharing=sharing,
         )
+    security = None
+    if estimate_security:
+        from securefair.profiling.security_estimate import estimate_text, security_estimate
+
+        security = security_estimate(plan_exchange(wish).params)
     if json:
         facts = msgspec.structs.asdict(report)
-        typer.echo(msgspec.json.encode(facts | ({"estimate": cost} if cost else {})).decode())
+        facts |= {"estimate": cost} if cost else {}
+        facts |= {"security_estimate": security} if security else {}
+        typer.echo(msgspec.json.encode(facts).decode())
         return
     Console().print(plan_table(report))
+    if security is not None:
+        Console().print(estimate_text(security))
     if cost is not None and prices is not None:
-        from securefair.profiling.scale_table import estimate_text
+        from securefair.profiling.scale_table import estimate_text as cost_text
 
-        Console().print(estimate_text(cost, prices, wish))
+        Console().print(cost_text(cost, prices, wish))

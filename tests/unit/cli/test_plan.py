@@ -105,3 +105,16 @@ def test_a_place_that_takes_no_results_is_found_before_the_work(tmp_path, comman
     assert "taken is not a folder" in result.stderr
     assert "--out" in result.stderr
     assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_estimate_states_both_cost_models():
+    result = call("plan", *SMALL, "--estimate", "--json")
+    found = json.loads(result.output)["security_estimate"]
+    models = found["models"]
+    assert set(models) == {"core_svp", "bdgl16"}
+    assert 90 < models["core_svp"]["bits"] < models["bdgl16"]["bits"]
+    assert models["bdgl16"]["bits"] >= found["target_bits"] == 128
+    assert found["margin_bits"] >= 0
+    shown = call("plan", *SMALL, "--estimate").output
+    assert f"{models['core_svp']['bits']} bits" in shown
+    assert "security_estimate" not in json.loads(call("plan", *SMALL, "--json").output)
