@@ -24,6 +24,11 @@ def to_toml(config: RunConfig, *, comments: bool = False) -> str:
     return "\n".join(_section_lines(table, (), "", comments, set())).lstrip("\n") + "\n"
 
 
+def plain_toml(table: Mapping[str, object]) -> str:
+    """Plain values (texts, numbers, booleans, lists, tables) as TOML, in their order."""
+    return "\n".join(_section_lines(table, ("",), "", False, set())).lstrip("\n") + "\n"
+
+
 def _section_lines(
     table: Mapping[str, object],
     location: Location,

@@ -70,6 +70,15 @@ class Audit:
         ).fetchone()
         return Head(0, _START) if row is None else Head(row[0] + 1, row[1])
 
+    def head_at(self, length: int) -> Head | None:
+        """The head as it was after so many rows; None if there are fewer."""
+        if length == 0:
+            return Head(0, _START)
+        row = self._connection.execute(
+            "SELECT hash FROM audit WHERE position = ?", (length - 1,)
+        ).fetchone()
+        return None if row is None else Head(length, row[0])
+
     def rows(self, start: int = 0) -> Iterator[AuditRow]:
         """The rows from a position on, as they stand in the file."""
         rows = self._connection.execute(

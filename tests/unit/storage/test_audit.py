@@ -33,6 +33,9 @@ def test_a_chain_verifies_and_leads_through_known_heads(folder):
     with Store.open(folder) as store:
         with store.view() as tx:
             known = tx.audit.head()
+            assert tx.audit.head_at(known.length) == known
+            assert tx.audit.head_at(known.length + 1) is None
+            assert tx.audit.head_at(0) == Head(0, bytes(32))
             assert [row.facts["numbers"] for row in tx.audit.rows(3)] == [3, 4]
         with store.transaction() as tx:
             tx.audit.append("stopped", {}, at="later")

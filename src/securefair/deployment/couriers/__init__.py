@@ -1,0 +1,1 @@
+"""Ways to carry parcels between sites; each holds no data, key or model."""

@@ -1,0 +1,181 @@
+"""Agreeing on a table's rules between sites that may not see each other's rows.
+
+Each site proposes rules from its own table: names, kinds, levels that enough of its patients have,
+ranges rounded outwards. Proposals are compared, every difference comes with a remedy, and what all
+sign in the end stands in the project. A proposal tells its readers nothing else of the table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from securefair.data import Row, infer_table, summarise
+from securefair.data.table import Binary, Categorical, Numeric, TableSpec, code
+from securefair.errors import ConfigError, DataError
+
+AT_LEAST = 5
+"""Patients who must share a level before it is named, unless the site says otherwise."""
+
+Column = Numeric | Binary | Categorical
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One site's rules.
+
+    Attributes:
+        spec: the rules.
+        unused: columns that are no features, with the reason.
+        rare: of a column, how many levels are not named since too few patients have them.
+    """
+
+    spec: TableSpec
+    unused: Mapping[str, str]
+    rare: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two proposals do not agree, and what to do."""
+
+    column: str
+    found: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.found}. {self.remedy}"
+
+
+def propose(
+    rows: Sequence[Row],
+    *,
+    label: str,
+    at_least: int = AT_LEAST,
+    missing: Sequence[str] = ("",),
+) -> Proposal:
+    """Rules from one site's own rows.
+
+    Args:
+        rows: of its table, at least one.
+        label: the column to predict.
+        at_least: patients who must share a level, or a class, before it is named.
+        missing: codes of a missing value.
+
+    Raises:
+        ConfigError: `at_least` is below 1.
+        DataError: no rules can be found, or a class has fewer patients than that.
+    """
+    if at_least < 1:
+        raise ConfigError("out of range", where="at_least", found=at_least, expected="1 or more")
+    kept, rare = [], {}
+    for column in summarise(rows, missing):
+        counts = Counter(
+            code(row.fields[column.name]) for row in rows if row.fields[column.name] not in missing
+        )
+        common = {level for level, count in counts.items() if count >= at_least}
+        if column.name == label and len(common) < len(counts):
+            raise DataError(
+                "a class has too few patients to be named",
+                where=f"column {label}",
+                found=min(counts.values()),
+                expected=f"at least {at_least} of each class",
+                hint="Join classes in the project's table.classes",
+            )
+        if column.low is not None and column.name != label and len(counts) > 2:
+            kept.append(column)  # a range names no level
+            continue
+        levels = tuple(level for level in column.levels if level in common)
+        if len(levels) < len(column.levels):
+            rare[column.name] = len(column.levels) - len(levels)
+        kept.append(replace(column, levels=levels))
+    inferred = infer_table({"this site": kept}, label=label, missing=missing)
+    return Proposal(inferred.spec, inferred.unused, rare)
+
+
+def differences(proposals: Mapping[str, TableSpec]) -> list[Difference]:
+    """Everything in which proposals differ, by column in the order of the first.
+
+    Args:
+        proposals: rules by site, two or more.
+    """
+    found: list[Difference] = []
+    (first, spec), *others = proposals.items()
+    for name, other in others:
+        if other.target.name != spec.target.name:
+            found.append(
+                Difference(
+                    spec.target.name,
+                    f"{first} predicts it, {name} predicts {other.target.name}",
+                    "Predict one column of one name everywhere",
+                )
+            )
+        elif set(other.target.groups) != set(spec.target.groups):
+            found.append(
+                Difference(
+                    spec.target.name,
+                    f"classes of {first}: {_groups(spec)}; of {name}: {_groups(other)}",
+                    "Name in table.classes every code, with codes that mean the same in one class",
+                )
+            )
+    columns = {name: {one.name: one for one in each.columns} for name, each in proposals.items()}
+    for wanted in dict.fromkeys(one for each in columns.values() for one in each):
+        having = {name: each[wanted] for name, each in columns.items() if wanted in each}
+        lacking = [name for name in proposals if name not in having]
+        if lacking:
+            found.append(
+                Difference(
+                    wanted,
+                    f"no feature at {', '.join(lacking)}",
+                    "Name the column alike everywhere, add it with missing values, or leave it out",
+                )
+            )
+        found += _in_column(wanted, having)
+    return found
+
+
+def _in_column(name: str, columns: Mapping[str, Column]) -> list[Difference]:
+    kinds = {site: type(one).__name__.lower() for site, one in columns.items()}
+    if len(set(kinds.values())) > 1:
+        listed = ", ".join(f"{kind} at {site}" for site, kind in kinds.items())
+        return [Difference(name, listed, "Agree on one kind; a table may need other codes")]
+    found = []
+    said = {site: _said(one) for site, one in columns.items()}
+    if len(set(said.values())) > 1:
+        found.append(
+            Difference(
+                name,
+                "; ".join(f"{text} at {site}" for site, text in said.items()),
+                f"Agree on {_joined(list(columns.values()))}, and on what the codes mean",
+            )
+        )
+    return found
+
+
+def _said(column: Column) -> str:
+    match column:
+        case Numeric():
+            return f"{column.low:g} to {column.high:g}"
+        case Binary():
+            return f"{column.no} or {column.yes}"
+        case Categorical():
+            return ", ".join(column.levels)
+
+
+def _joined(columns: Sequence[Column]) -> str:
+    """What covers all of them."""
+    numeric = [one for one in columns if isinstance(one, Numeric)]
+    if numeric:
+        low, high = min(one.low for one in numeric), max(one.high for one in numeric)
+        return f"{low:g} to {high:g}"
+    levels = {
+        level
+        for one in columns
+        for level in ((one.no, one.yes) if isinstance(one, Binary) else getattr(one, "levels", ()))
+    }
+    return ", ".join(sorted(levels))
+
+
+def _groups(spec: TableSpec) -> str:
+    return " | ".join(", ".join(codes) for codes in spec.target.groups)

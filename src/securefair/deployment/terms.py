@@ -1,0 +1,145 @@
+"""The terms of a project: settings that every site agrees on, in the words of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from securefair.config import RunConfig, checked_settings
+from securefair.config.base import Ratio, Section
+from securefair.errors import ConfigError
+
+_SETTINGS = {
+    "table",
+    "model",
+    "training",
+    "distillation",
+    "fairness",
+    "gossip",
+    "encryption",
+    "disclosure",
+}
+"""Sections of a configuration that a project has too."""
+
+
+class ProjectSection(Section):
+    """[project]: who and what for, and how patient sites are with each other."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="Name of the project"
+    )
+    algorithm: str = Field(min_length=1, description="The kind of collaboration")
+    max_samples: int = Field(ge=2, description="Most training samples that a site may bring")
+    features: int | None = Field(
+        default=None, ge=1, description="Of a sample; only where no [table] says it"
+    )
+    classes: int | None = Field(
+        default=None, ge=2, description="Of a sample; only where no [table] says it"
+    )
+    test_fraction: Ratio = Field(
+        default=1 / 3, gt=0, lt=1, description="Share of its samples that a site tests on"
+    )
+    seed: int = Field(
+        default=0, ge=0, le=2**32 - 1, description="Public; draws the basis of projections"
+    )
+    round_seconds: float = Field(default=3600.0, gt=0, description="Deadline of a round")
+    setup_seconds: float = Field(
+        default=86_400.0, ge=0, description="Added to the first round's, for keys and features"
+    )
+    valid_from: int = Field(ge=0, description="Seconds since 1970")
+    valid_until: int = Field(ge=1, description="Seconds since 1970")
+    protocol: int = Field(ge=1, description="Version of the protocol")
+    agreement: str = Field(
+        default="", description="Digest of the plan and all public constants, as everyone finds it"
+    )
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The content of a project file but for its cards.
+
+    Attributes:
+        project: who and what for.
+        config: the settings, and the rules of the table, as a configuration has them. Its data and
+            participants stand for files that only their owners can read.
+    """
+
+    project: ProjectSection
+    config: RunConfig
+
+    @property
+    def valid_from(self) -> int:
+        """Seconds since 1970."""
+        return self.project.valid_from
+
+    @property
+    def valid_until(self) -> int:
+        """Seconds since 1970."""
+        return self.project.valid_until
+
+    def as_table(self) -> dict[str, Any]:
+        """All keys that are set, as plain values."""
+        settings = self.config.model_dump(mode="json", exclude_none=True, include=_SETTINGS)
+        return {"project": self.project.model_dump(mode="json", exclude_none=True), **settings}
+
+    def replaced(self, **changes: object) -> Terms:
+        """With other values of [project].
+
+        Raises:
+            ConfigError: a value cannot be used.
+        """
+        table = self.as_table()
+        table["project"] |= changes
+        return checked_terms(table, source="project")
+
+
+def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
+    """Check plain values, as TOML has them; `source` names them in errors.
+
+    Raises:
+        ConfigError: a key is unknown, missing or out of range, or two contradict each other.
+    """
+    unknown = sorted(set(table) - _SETTINGS - {"project"})
+    if unknown:
+        raise ConfigError(
+            "there is no such section in a project",
+            where=source,
+            found=unknown[0],
+            expected=", ".join(("project", *sorted(_SETTINGS))),
+        )
+    project = _project(table.get("project"), source)
+    settings = {key: value for key, value in table.items() if key != "project"}
+    file = "own.csv" if "table" in settings else "own.npz"
+    settings["run"] = {
+        "name": project.name,
+        "algorithms": ["standalone", project.algorithm],
+        "seeds": [project.seed],
+    }
+    settings["data"] = {"source": "files", "test_fraction": project.test_fraction}
+    settings["participants"] = [{"name": name, "file": file} for name in ("site", "peer")]
+    config = checked_settings(settings, source=source)
+    if (config.table is None) == (project.features is None or project.classes is None):
+        raise ConfigError(
+            "a project needs the rules of a table, or the numbers of features and classes",
+            where=f"{source}: project.features",
+            found="both" if config.table is not None else "neither",
+            expected="a [table] section, or features and classes",
+        )
+    return Terms(project, config)
+
+
+def _project(table: object, source: str) -> ProjectSection:
+    try:
+        return ProjectSection.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise ConfigError(
+            "a value of the project cannot be used",
+            where=f"{source}: project.{key}" if key else f"{source}: project",
+            found=None if first["type"] == "missing" else str(first["input"])[:60],
+            expected=first["msg"],
+        ) from None

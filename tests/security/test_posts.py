@@ -1,0 +1,353 @@
+"""Attacks on a site's post: each is refused, counted in the audit log, and changes nothing else.
+
+Mallory is the relay: she sees, keeps, repeats and alters every parcel. Eve has keys of her own.
+"""
+
+import shutil
+
+import pytest
+
+from securefair.deployment.envelope import seal
+from securefair.deployment.identity import Identity
+from securefair.deployment.post import Correspondence, Post
+from securefair.deployment.receipts import RECEIPT_BYTES
+from securefair.deployment.standing import PeerState, read_peer, refusals, write_peer
+from securefair.storage.store import Store
+
+NOW = 1_800_000_000
+PROJECT = bytes(range(32))
+WHO = {name: Identity.generate(name, now=NOW) for name in ("north", "south", "west")}
+NONCE = bytes(16)
+
+
+class End:
+    """A site's post over a store of its own, and its folder."""
+
+    def __init__(self, folder, name, peers, project=PROJECT):
+        self.folder, self.name = folder / name, name
+        self.about = Correspondence(
+            identity=WHO[name],
+            project=project,
+            cards={peer: WHO[peer].card for peer in peers},
+            expires=NOW + 1000,
+            largest_frame=1 << 16,
+        )
+        self.now = NOW
+        self.open()
+
+    def open(self):
+        self.store = Store.open(self.folder)
+        self.post = Post(self.about, self.store, lambda: self.now)
+
+    def say(self, peer, *frames):
+        with self.store.transaction() as tx:
+            for frame in frames:
+                self.post.send(tx, peer, frame, round=0)
+
+    def deliver(self, other):
+        """Carry one parcel to `other`; whether it was taken. Returns the parcel, too."""
+        parcel = self.post.pending(other.name, 0)
+        receipt = other.post.receive(parcel)
+        return self.post.settle(other.name, receipt), parcel
+
+    def heard(self):
+        with self.store.view() as tx:
+            return [item.payload for item in tx.inbox.pending()]
+
+    def refused(self):
+        with self.store.view() as tx:
+            return refusals(tx)
+
+    def audited(self):
+        with self.store.view() as tx:
+            tx.audit.verify()
+            return [(row.kind, row.facts) for row in tx.audit.rows()]
+
+    def content(self):
+        """Everything but counts of refusals and the audit log."""
+        with self.store.view() as tx:
+            names = [name for name in tx.memory.names() if name != "post refused"]
+            return (
+                {name: tx.memory.get(name) for name in names},
+                list(tx.inbox.pending()),
+                list(tx.outbox.pending()),
+                tx.inbox.streams(),
+                tx.outbox.streams(),
+            )
+
+    def recover(self, epoch):
+        with self.store.transaction() as tx:
+            for peer in self.about.cards:
+                write_peer(tx, peer, PeerState(epoch=epoch))
+
+
+@pytest.fixture
+def ends(tmp_path):
+    north = End(tmp_path, "north", ("south", "west"))
+    south = End(tmp_path, "south", ("north", "west"))
+    yield north, south
+    for end in (north, south):
+        end.store.close()
+
+
+def envelope_of(sender, recipient, *, project=PROJECT, epoch=0, sequence=0, frame=b"attack"):
+    return NONCE + seal(
+        sender,
+        recipient.card,
+        frame,
+        project=project,
+        epoch=epoch,
+        sequence=sequence,
+        round=0,
+        sent=NOW,
+        expires=NOW + 1000,
+        audit_count=0,
+        audit_head=bytes(32),
+    )
+
+
+def refused_unchanged(end, parcel, reason):
+    before, lines = end.content(), len(end.audited())
+    receipt = end.post.receive(parcel)
+    assert end.content() == before
+    new = end.audited()[lines:]
+    assert [(kind, facts["reason"]) for kind, facts in new] == [("refused", reason)]
+    return receipt
+
+
+def test_what_is_said_arrives_in_order_and_once(ends):
+    north, south = ends
+    north.say("south", b"one", b"two", b"three")
+    for _ in range(3):
+        assert north.deliver(south)[0]
+    assert north.post.pending("south", 0) is None
+    assert south.heard() == [b"one", b"two", b"three"]
+    with north.store.view() as tx:
+        assert north.post.unconfirmed(tx, "south") == 0
+
+
+def test_what_is_sent_again_is_the_same_bytes(ends):
+    north, _ = ends
+    north.say("south", b"one")
+    first, second = (north.post.pending("south", 0) for _ in range(2))
+    assert first[16:] == second[16:]
+    assert first[:16] != second[:16]
+
+
+def test_a_replay_changes_nothing(ends):
+    north, south = ends
+    north.say("south", b"one", b"two")
+    _, parcel = north.deliver(south)
+    north.deliver(south)
+    before = south.content()
+    for _ in range(5):
+        south.post.receive(parcel)
+    assert south.content() == before
+    assert south.heard() == [b"one", b"two"]
+    assert south.refused() == {"repeated, north": 5}
+
+
+def test_a_later_envelope_waits_for_the_earlier_one(ends):
+    north, south = ends
+    north.say("south", b"one", b"two")
+    with north.store.view() as tx:
+        _, second = (item.payload for item in tx.outbox.pending())
+    before = south.content()
+    south.post.receive(NONCE + second)
+    assert south.content() == before
+
+
+def test_a_forged_caller_is_refused(ends):
+    _, south = ends
+    eve = Identity.generate("north", now=NOW)
+    parcel = bytearray(envelope_of(eve, WHO["south"]))
+    at = parcel.index(eve.card.fingerprint)
+    parcel[at : at + 32] = WHO["north"].card.fingerprint
+    assert refused_unchanged(south, bytes(parcel), "forged") == b""
+
+
+def test_an_unknown_key_is_refused(ends):
+    _, south = ends
+    eve = Identity.generate("north", now=NOW)
+    assert refused_unchanged(south, envelope_of(eve, WHO["south"]), "unknown sender") == b""
+
+
+def test_a_reflection_is_refused(ends):
+    north, _ = ends
+    north.say("south", b"one")
+    parcel = north.post.pending("south", 0)
+    refused_unchanged(north, parcel, "reflected")
+
+
+def test_a_wrong_recipient_is_refused(ends):
+    _, south = ends
+    parcel = envelope_of(WHO["north"], WHO["west"])
+    refused_unchanged(south, parcel, "wrong recipient")
+
+
+def test_another_project_is_refused(ends):
+    _, south = ends
+    parcel = envelope_of(WHO["north"], WHO["south"], project=bytes(32))
+    refused_unchanged(south, parcel, "other project")
+
+
+def test_an_old_epoch_is_refused(ends):
+    _, south = ends
+    south.recover(7)
+    receipt = refused_unchanged(south, envelope_of(WHO["north"], WHO["south"]), "old epoch")
+    assert len(receipt) == RECEIPT_BYTES  # north learns of the new epoch
+
+
+def test_a_blocked_peer_is_refused(ends):
+    _, south = ends
+    with south.store.transaction() as tx:
+        write_peer(tx, "north", read_peer(tx, "north").plus(blocked=True))
+    refused_unchanged(south, envelope_of(WHO["north"], WHO["south"]), "blocked sender")
+
+
+def test_a_clock_a_year_off_is_refused(ends):
+    _, south = ends
+    south.now = NOW - 365 * 86_400
+    refused_unchanged(south, envelope_of(WHO["north"], WHO["south"]), "expired")
+
+
+def test_an_oversized_parcel_is_refused(ends):
+    _, south = ends
+    parcel = envelope_of(WHO["north"], WHO["south"], frame=bytes((1 << 16) + 1))
+    refused_unchanged(south, parcel, "too large")
+
+
+def test_a_flood_of_refusals_does_not_flood_the_audit_log(ends):
+    _, south = ends
+    parcel = envelope_of(WHO["north"], WHO["west"])
+    for _ in range(100):
+        south.post.receive(parcel)
+    assert south.refused() == {"wrong recipient": 100}
+    assert [facts["count"] for _, facts in south.audited()] == [1, 2, 4, 8, 16, 32, 64]
+
+
+def test_a_relay_cannot_say_that_something_was_taken(ends):
+    north, south = ends
+    north.say("south", b"one", b"two")
+    parcel = north.post.pending("south", 0)
+    good = south.post.receive(parcel)
+    assert north.post.settle("south", good)
+    north.post.pending("south", 0)
+    assert not north.post.settle("south", good)  # an old receipt
+    assert not north.post.settle("south", bytes(RECEIPT_BYTES))
+    assert not north.post.settle("south", b"")
+    forged = bytearray(good)
+    forged[-1] ^= 1
+    assert not north.post.settle("south", bytes(forged))
+    assert north.post.pending("south", 0) is not None
+
+
+# --- stores that were turned back, lost and recovered ---
+
+
+def talk(north, south, *frames):
+    north.say("south", *frames)
+    for _ in frames:
+        assert north.deliver(south)[0]
+
+
+def turned_back(tmp_path, north, south):
+    """North's store is copied, goes on, and is put back."""
+    talk(north, south, b"one")
+    north.store.close()
+    shutil.copytree(north.folder, tmp_path / "backup")
+    north.open()
+    talk(north, south, b"two", b"three")
+    north.store.close()
+    shutil.rmtree(north.folder)
+    shutil.copytree(tmp_path / "backup", north.folder)
+    north.open()
+
+
+def test_a_backup_that_was_put_back_is_noticed_on_both_sides(tmp_path, ends):
+    north, south = ends
+    turned_back(tmp_path, north, south)
+    north.say("south", b"another two")
+    assert not north.deliver(south)[0]
+    assert north.post.fault is not None
+    assert "turned back" in str(north.post.fault)
+    assert south.heard() == [b"one", b"two", b"three"]
+    with south.store.view() as tx:
+        assert read_peer(tx, "north").turned_back
+
+
+def test_a_store_that_was_turned_back_is_refused_until_it_is_recovered(tmp_path, ends):
+    north, south = ends
+    turned_back(tmp_path, north, south)
+    north.say("south", b"another two", b"another three", b"four")
+    for _ in range(3):
+        assert not north.deliver(south)[0]
+    parcel = envelope_of(WHO["north"], WHO["south"], sequence=3)
+    assert len(south.post.receive(parcel)) == RECEIPT_BYTES
+    assert south.heard() == [b"one", b"two", b"three"]
+    north.recover(NOW)
+    talk(north, south, b"new one")
+    assert south.heard() == [b"new one"]  # what was not handled of the old epoch is void
+    with south.store.view() as tx:
+        assert read_peer(tx, "north") == PeerState(
+            epoch=NOW, heard=NOW, seen_head=bytes(32), seen_count=0
+        )
+
+
+def test_a_lost_store_is_noticed_by_its_peers(ends):
+    north, south = ends
+    talk(north, south, b"one", b"two")
+    south.say("north", b"hello", b"again")
+    south.deliver(north)
+    south.deliver(north)
+    north.store.close()
+    shutil.rmtree(north.folder)
+    north.open()
+    south.say("north", b"more")
+    assert not south.deliver(north)[0]
+    assert south.post.fault is None
+    with south.store.view() as tx:
+        assert "its store was lost" in read_peer(tx, "north").fault
+    north.say("south", b"one, once more")
+    assert not north.deliver(south)[0]
+    assert north.post.fault is not None
+    north.recover(NOW)
+    north.post.fault = None
+    talk(north, south, b"recovered")
+    assert south.heard()[-1] == b"recovered"
+    south.say("north", b"welcome back")
+    assert south.deliver(north)[0]
+    assert north.heard() == [b"welcome back"]
+
+
+def test_an_audit_log_that_was_cut_is_found_by_its_peers(ends):
+    north, south = ends
+    with north.store.transaction() as tx:
+        for at in range(5):
+            tx.audit.append("event", {"at": at}, at="now")
+    talk(north, south, b"one")
+    with north.store.transaction() as tx:
+        tx.audit._connection.execute("DELETE FROM audit WHERE position = 4")
+    north.say("south", b"two")
+    north.deliver(south)
+    assert north.post.fault is not None
+    assert "audit log" in str(north.post.fault)
+    with south.store.view() as tx:
+        assert "audit log has 4 rows, and had 5" in read_peer(tx, "north").fault
+
+
+def test_an_audit_log_that_was_written_anew_is_found_by_its_peers(ends):
+    north, south = ends
+    with north.store.transaction() as tx:
+        tx.audit.append("answered", {"peer": "west"}, at="now")
+    talk(north, south, b"one")
+    with north.store.transaction() as tx:
+        tx.audit._connection.execute("DELETE FROM audit")
+        tx.audit.append("answered", {"peer": "south"}, at="now")
+        tx.audit.append("answered", {"peer": "south"}, at="now")
+        tx.audit.verify()  # by itself it is whole
+    north.say("south", b"two")
+    south.post.receive(north.post.pending("south", 0))  # whose receipt is lost
+    assert north.post.fault is None
+    north.deliver(south)
+    assert "audit log" in str(north.post.fault)

@@ -1,0 +1,76 @@
+import dataclasses
+
+import msgspec
+import pytest
+
+from securefair.data import Row
+from securefair.data.table import Binary, Categorical, Numeric, Target
+from securefair.deployment.schema import differences, propose
+from securefair.errors import DataError
+
+
+def rows(count=40, rare="asymptomatic"):
+    return [
+        Row(
+            source="own.csv",
+            line=at + 2,
+            fields={
+                "age": str(34 + at),
+                "sex": str(at % 2),
+                "pain": rare if at == 7 else ("typical", "atypical", "none")[at % 3],
+                "num": str(at % 2),
+            },
+        )
+        for at in range(count)
+    ]
+
+
+def test_a_level_of_few_patients_is_not_named():
+    proposal = propose(rows(), label="num", at_least=5)
+    pain = next(one for one in proposal.spec.columns if one.name == "pain")
+    assert isinstance(pain, Categorical)
+    assert "asymptomatic" not in pain.levels
+    assert proposal.rare == {"pain": 1}
+    everything = propose(rows(), label="num", at_least=1)
+    assert "asymptomatic" in next(o for o in everything.spec.columns if o.name == "pain").levels
+
+
+def test_a_range_is_rounded_outwards():
+    table = [
+        dataclasses.replace(row, fields=row.fields | {"age": f"{34.5 + at % 30}"})
+        for at, row in enumerate(rows())
+    ]
+    age = next(o for o in propose(table, label="num").spec.columns if o.name == "age")
+    assert (age.low, age.high) == (30.0, 70.0)
+
+
+def test_a_class_of_few_patients_is_not_named():
+    table = rows()
+    table[0] = dataclasses.replace(table[0], fields=table[0].fields | {"num": "4"})
+    with pytest.raises(DataError, match="too few patients"):
+        propose(table, label="num")
+
+
+def test_equal_proposals_do_not_differ():
+    spec = propose(rows(), label="num").spec
+    assert differences({"north": spec, "south": spec}) == []
+
+
+def test_every_difference_is_listed_with_a_remedy():
+    spec = propose(rows(), label="num").spec
+    other = msgspec.structs.replace(
+        spec,
+        columns=(
+            Binary(name="sex", no="0", yes="2"),
+            Numeric(name="pain", low=0, high=3),
+            Numeric(name="weight", low=0, high=200),
+        ),
+        target=Target(name="num", groups=(("0",), ("1", "2"))),
+    )
+    found = differences({"north": spec, "south": other})
+    assert {one.column for one in found} >= {"num", "sex", "pain", "weight"}
+    assert all(one.remedy for one in found)
+    text = "\n".join(map(str, found))
+    assert "no feature at north" in text
+    assert "categorical at north" in text
+    assert "0 or 1 at north; 0 or 2 at south" in text
