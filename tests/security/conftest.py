@@ -6,8 +6,11 @@ from scipy.stats import chi2
 
 from securefair import steps
 from securefair.circuit.planner import plan_exchange
+from securefair.circuit.wish import Wish
 from securefair.ckks.backends import get_backend, wire
 from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.data.dataset import Samples
+from securefair.exchange import Student, Teacher
 from securefair.model.heads import build_head
 
 FALSE_ALARM = 1e-9
@@ -112,3 +115,20 @@ def uniform():
         return bool(chi2.ppf(FALSE_ALARM, 63) < statistic < chi2.isf(FALSE_ALARM, 63))
 
     return check
+
+
+@pytest.fixture
+def student_of():
+    """A student, its teacher, samples and predictions, for one release on one backend."""
+
+    def make(release, backend):
+        wish = Wish(features=3, hidden=2, classes=2, samples=12, release=release, q=4)
+        rng = np.random.default_rng(0)
+        labels = np.arange(12) % 2
+        samples = Samples(rng.uniform(-1, 1, (12, 3)), labels, 2)
+        predictions = np.full((12, 2), 0.5) if wish.sends_predictions else None
+        student = Student(wish, backend=backend)
+        teacher = Teacher(build_head("quadratic", 3, 2, 2, 1), wish, backend=backend)
+        return student, teacher, samples, predictions
+
+    return make

@@ -9,6 +9,9 @@
       plaintext     parms id (32), <Qd coefficient count, scale, array
 
 Reading and writing are public; whoever holds a decrypted plaintext is at home.
+
+SEAL loads `Written` bytes and no others: what a peer sent is read here, its residues are compared
+with their primes, and what SEAL gets is written anew (docs/decisions/0018).
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 import os
 import struct
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -44,6 +47,10 @@ _WINDOW = 1 << 23
 """SEAL's own windows have 2 MiB; a frame of a few bytes could ask for 128."""
 MAX_BODY_BYTES = 1 << 29
 """No object that the security table allows is larger; what decompresses to more is an attack."""
+
+
+class Written(bytes):
+    """A SEAL object that this module wrote, from residues below their primes."""
 
 
 class Savable(Protocol):
@@ -79,8 +86,8 @@ class Pipe:
         obj.save(self.path)
         return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
-    def offer(self, data: bytes) -> str:
-        """A path from which `data` can be loaded, until the next call."""
+    def offer(self, data: Written) -> str:
+        """A path from which SEAL can load `data`, until the next call."""
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, data, 0)
         return self.path
@@ -129,6 +136,20 @@ def wrap(body: bytes) -> bytes:
     return _HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total) + body
 
 
+def check_residues(what: str, residues: Residues, primes: Sequence[int]) -> None:
+    """Refuse residues (..., limbs, N) that are not below their primes.
+
+    Raises:
+        EncryptionError: one is not, or there is not one limb a prime.
+    """
+    limbs = residues.shape[-2]
+    if limbs != len(primes) or (residues >= np.array(primes, dtype=np.uint64)[:, None]).any():
+        raise EncryptionError(
+            f"{what} holds a residue that is not below its prime",
+            hint="It was damaged on the way, or made under other parameters",
+        )
+
+
 @contextmanager
 def _parsing(what: str) -> Iterator[None]:
     try:
@@ -150,19 +171,28 @@ def _values(body: bytes, offset: int) -> tuple[Residues, int]:
 
 
 def write_ciphertext(
-    residues: Residues, parms_id: bytes, *, ntt: bool = True, seed: bytes = b""
-) -> bytes:
-    """Residues (polys, limbs, N) as a loadable ciphertext of scale 1.
+    residues: Residues,
+    parms_id: bytes,
+    primes: Sequence[int],
+    *,
+    ntt: bool = True,
+    seed: bytes = b"",
+) -> Written:
+    """Residues (polys, limbs, N) under their primes as a loadable ciphertext of scale 1.
 
     With a seed, the residues are the first polynomial (1, limbs, N) and SEAL expands the second.
+
+    Raises:
+        EncryptionError: a residue is not below its prime.
     """
+    check_residues("a ciphertext", residues, primes)
     polys, limbs, n = residues.shape
     body = _CIPHERTEXT.pack(parms_id, ntt, polys + bool(seed), n, limbs, 1.0, 1) + _array(residues)
     if seed:
         total = _HEADER.size + 1 + len(seed)
         body += _HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total)
         body += bytes([_BLAKE2XB]) + seed
-    return wrap(body)
+    return Written(wrap(body))
 
 
 def read_ciphertext(body: bytes) -> tuple[Residues, bytes]:
@@ -181,6 +211,30 @@ def read_plaintext(body: bytes, ring_degree: int) -> Residues:
         return values.reshape(-1, ring_degree)
 
 
+def write_plaintext(residues: Residues, parms_id: bytes, primes: Sequence[int]) -> Written:
+    """Residues (limbs, N) in NTT form as a loadable plaintext; a secret key is one.
+
+    Raises:
+        EncryptionError: a residue is not below its prime.
+    """
+    check_residues("a plaintext", residues, primes)
+    return Written(wrap(_PLAINTEXT.pack(parms_id, residues.size, 1.0) + _array(residues)))
+
+
+def write_seeded_key(
+    first: Residues, seeds: Seeds, parms_id: bytes, primes: Sequence[int]
+) -> Written:
+    """First polynomials (digits, limbs, N) and seeds (digits, 64) as a loadable key for s^2.
+
+    Raises:
+        EncryptionError: a residue is not below its prime.
+    """
+    body = struct.pack("<32sQQ", parms_id, 1, len(first))
+    for residues, seed in zip(first, seeds, strict=True):
+        body += write_ciphertext(residues[None], parms_id, primes, seed=seed.tobytes())
+    return Written(wrap(body))
+
+
 def seeded_key_bytes(shape: tuple[int, int, int]) -> int:
     """Length of the body of a seeded key for s^2, (digits, limbs, N), headers generously."""
     digits, limbs, n = shape
@@ -188,16 +242,19 @@ def seeded_key_bytes(shape: tuple[int, int, int]) -> int:
 
 
 def read_seeded_key(
-    body: bytes, parms_id: bytes, shape: tuple[int, int, int]
+    body: bytes, parms_id: bytes, primes: Sequence[int], shape: tuple[int, int, int]
 ) -> tuple[Residues, Seeds]:
     """First polynomials (digits, limbs, N) and seeds (digits, 64) of a key for s^2.
 
     Nothing else is accepted than what SEAL writes for these residues and seeds, byte for byte.
-    Residues are not compared with their primes.
+
+    Raises:
+        EncryptionError: it is not, or a residue is not below its prime.
     """
     digits, limbs, n = shape
     start = struct.pack("<32sQQ", parms_id, 1, digits)
-    blank = write_ciphertext(np.zeros((1, limbs, n), np.uint64), parms_id, seed=bytes(SEED_BYTES))
+    zeros = np.zeros((1, limbs, n), np.uint64)
+    blank = write_ciphertext(zeros, parms_id, primes, seed=bytes(SEED_BYTES))
     if len(body) != len(start) + digits * len(blank) or not body.startswith(start):
         raise EncryptionError(
             "a seeded relinearisation key for s^2 alone is expected", found=f"{len(body)} bytes"
@@ -206,7 +263,6 @@ def read_seeded_key(
     end = len(blank) - GENERATOR_BYTES
     first = each[:, end - 8 * limbs * n : end].copy().view("<u8").reshape(shape)
     seeds = each[:, -SEED_BYTES:].copy()
-    for digit, residues, seed in zip(each, first, seeds, strict=True):
-        if digit.tobytes() != write_ciphertext(residues[None], parms_id, seed=seed.tobytes()):
-            raise EncryptionError("a relinearisation key is not as SEAL writes it")
+    if body != unwrap(write_seeded_key(first, seeds, parms_id, primes)):
+        raise EncryptionError("a relinearisation key is not as SEAL writes it")
     return first, seeds

@@ -14,6 +14,7 @@ import tenseal.sealapi as seal
 from securefair.ckks.backends.seal_bytes import (
     Pipe,
     Residues,
+    Written,
     read_ciphertext,
     write_ciphertext,
 )
@@ -61,8 +62,32 @@ class SealContext:
         """SEAL's identifier of the data level with that many limbs, as four words."""
         return self._words[limbs]
 
+    def load(self, target: SealObject, written: Written) -> None:
+        """Have SEAL read an object: nowhere else does it read bytes.
+
+        Raises:
+            EncryptionError: SEAL refuses it.
+            TypeError: a bug, bytes that `seal_bytes` did not write.
+        """
+        if type(written) is not Written:
+            raise TypeError("SEAL must not load bytes that others wrote")
+        try:
+            target.load(self.seal, self.pipe.offer(written))
+        except SEAL_REFUSALS as error:
+            raise EncryptionError("SEAL refuses an object", found=str(error)) from error
+
+    @property
+    def key_level(self) -> bytes:
+        """SEAL's identifier of the level of keys, whose primes are all primes."""
+        return struct.pack("<4Q", *self.seal.key_parms_id())
+
+    @property
+    def key_primes(self) -> tuple[int, ...]:
+        """The primes of keys: those of the data and the special one."""
+        return (*self.params.primes, self.params.special_prime)
+
     def ciphertext(self, residues: Residues, *, ntt: bool = True, seed: bytes = b"") -> SealObject:
-        """A SEAL ciphertext of residues (polys, limbs, N); SEAL validates them.
+        """A SEAL ciphertext of residues (polys, limbs, N), which SEAL validates once more.
 
         Raises:
             EncryptionError: a residue is not below its prime, or the shape fits no level.
@@ -70,14 +95,9 @@ class SealContext:
         words = self._words.get(residues.shape[1])
         if words is None:
             raise EncryptionError("no level has that many limbs", found=residues.shape[1])
+        level, primes = struct.pack("<4Q", *words), self.params.primes[: residues.shape[1]]
         ciphertext = seal.Ciphertext()
-        data = write_ciphertext(residues, struct.pack("<4Q", *words), ntt=ntt, seed=seed)
-        try:
-            ciphertext.load(self.seal, self.pipe.offer(data))
-        except SEAL_REFUSALS as error:
-            raise EncryptionError(
-                "SEAL refuses a ciphertext", found=str(error), expected="residues below the primes"
-            ) from error
+        self.load(ciphertext, write_ciphertext(residues, level, primes, ntt=ntt, seed=seed))
         return ciphertext
 
     def residues(self, ciphertext: SealObject) -> Residues:

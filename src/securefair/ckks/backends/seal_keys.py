@@ -5,8 +5,6 @@ Only SEAL samples, and only SEAL multiplies with the secret key. `rns` and `seal
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
 import tenseal.sealapi as seal
 from numpy.typing import NDArray
@@ -21,6 +19,8 @@ from securefair.ckks.backends.seal_bytes import (
     seeded_key_bytes,
     unwrap,
     write_ciphertext,
+    write_plaintext,
+    write_seeded_key,
 )
 from securefair.ckks.backends.seal_context import (
     SEAL_REFUSALS,
@@ -170,15 +170,9 @@ def load_public_key(context: SealContext, data: bytes) -> SealObject:
     choose it (a = 0, say) would read the teacher's weights out of a sanitised answer.
     """
     first, seed = wire.read_public_key(data, context.params)
-    level = struct.pack("<4Q", *context.seal.key_parms_id())
+    residues = first[None].astype(np.uint64)
     key = seal.PublicKey()
-    try:
-        body = write_ciphertext(first[None].astype(np.uint64), level, seed=seed)
-        key.load(context.seal, context.pipe.offer(body))
-    except SEAL_REFUSALS as error:
-        raise EncryptionError(
-            "a public key does not fit the parameters", found=str(error)
-        ) from error
+    context.load(key, write_ciphertext(residues, context.key_level, context.key_primes, seed=seed))
     return seal.Encryptor(context.seal, key)
 
 
@@ -199,16 +193,33 @@ def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | 
 
     SEAL alone would take masks that come from no seed; no backend does.
     """
-    if seeded_relinearization_key(context, data) is None:
+    found = seeded_relinearization_key(context, data)
+    if found is None:
         return None
+    first, seeds = found
     key = seal.RelinKeys()
-    try:
-        key.load(context.seal, context.pipe.offer(data))
-    except SEAL_REFUSALS as error:
-        raise EncryptionError(
-            "a relinearisation key does not fit the parameters", found=str(error)
-        ) from error
+    level, primes = context.key_level, context.key_primes
+    context.load(key, write_seeded_key(first.astype(np.uint64), seeds, level, primes))
     return key
+
+
+def export_secret_key(context: SealContext, secret: SealObject) -> bytes:
+    """A secret key as its residues (limbs with the special prime, N), for whoever keeps it safe."""
+    return read_plaintext(context.pipe.body(secret), context.params.ring_degree).tobytes()
+
+
+def import_secret_key(context: SealContext, data: bytes) -> SealObject:
+    """The inverse of `export_secret_key`.
+
+    Raises:
+        EncryptionError: the bytes are of other parameters.
+    """
+    limbs, n = len(context.key_primes), context.params.ring_degree
+    wire.check_length("a secret key", data, 8 * limbs * n)
+    residues = np.frombuffer(data, dtype="<u8").reshape(limbs, n)
+    secret = seal.SecretKey()
+    context.load(secret, write_plaintext(residues, context.key_level, context.key_primes))
+    return secret
 
 
 def seeded_relinearization_key(
@@ -217,18 +228,16 @@ def seeded_relinearization_key(
     """First polynomials (digits, limbs with the special prime, N) and seeds (digits, 64) of a
     peer's relinearisation key; None where the plan lists none.
 
-    Residues are still to be compared with their primes, and seeds to be expanded. SEAL would do
-    both, but one seed block after the other, and hand the result out compressed.
+    Seeds are still to be expanded. SEAL would do that one seed block after the other, and hand the
+    result out compressed.
 
     Raises:
-        EncryptionError: not a seeded key of these parameters.
+        EncryptionError: not a seeded key of these parameters, or a residue is not below its prime.
     """
     if not data:
         return None
     params = context.params
-    level = struct.pack("<4Q", *context.seal.key_parms_id())
     shape = (params.limbs, params.limbs + 1, params.ring_degree)
-    first, seeds = read_seeded_key(unwrap(data, seeded_key_bytes(shape)), level, shape)
-    if (first >> np.uint64(8 * wire.WORD)).any():
-        raise EncryptionError("a relinearisation key holds a residue of more than 32 bits")
+    body = unwrap(data, seeded_key_bytes(shape))
+    first, seeds = read_seeded_key(body, context.key_level, context.key_primes, shape)
     return first.astype(np.uint32), seeds

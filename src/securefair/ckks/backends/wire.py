@@ -48,7 +48,7 @@ def write_public_key(first: Words, seed: bytes) -> bytes:
 
 
 def read_public_key(data: bytes, params: CkksParameters) -> tuple[Words, bytes]:
-    """The inverse of `write_public_key`; SEAL checks the residues when it loads them."""
+    """The inverse of `write_public_key`; residues are checked where they are used."""
     check_length("a public key", data, public_key_bytes(params))
     first = np.frombuffer(data[:-SEED_BYTES], dtype="<u4")
     return first.reshape(params.limbs + 1, params.ring_degree), data[-SEED_BYTES:]

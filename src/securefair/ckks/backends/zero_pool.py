@@ -22,7 +22,11 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import kernels
 from securefair.ckks.backends.seal_bytes import SEED_BYTES
 from securefair.ckks.backends.seal_context import SealContext, SealObject
-from securefair.ckks.backends.seal_keys import seeded_zero, symmetric_encryptor
+from securefair.ckks.backends.seal_keys import (
+    export_secret_key,
+    seeded_zero,
+    symmetric_encryptor,
+)
 from securefair.ckks.backends.zero_worker import HEADER
 
 CHUNK = 8
@@ -106,7 +110,7 @@ class _Chunks:
 
 def _start(context: SealContext, secret: SealObject) -> subprocess.Popen[bytes]:
     spec = msgspec.json.encode(context.params.spec)
-    key = context.pipe.serialized(secret)
+    key = export_secret_key(context, secret)
     paths = os.pathsep.join(path for path in sys.path if path)
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", "securefair.ckks.backends.zero_worker"],

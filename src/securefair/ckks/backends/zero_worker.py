@@ -4,7 +4,7 @@ SEAL's Python surface holds the interpreter lock, so a second core needs a secon
 started by `zero_pool`, gets parameters and the secret key over its standard input, never touches
 a file, and ends when that input closes.
 
-    in    <II lengths, parameters as JSON, secret key as SEAL writes it; then any number of
+    in    <II lengths, parameters as JSON, secret key as residues; then any number of
           requests <II limbs, count
     out   for each encryption: c0 (limbs, N) as u32, seed (64)
 """
@@ -17,10 +17,13 @@ from typing import BinaryIO
 
 import msgspec
 import numpy as np
-import tenseal.sealapi as seal
 
 from securefair.ckks.backends.seal_context import SealContext
-from securefair.ckks.backends.seal_keys import seeded_zero, symmetric_encryptor
+from securefair.ckks.backends.seal_keys import (
+    import_secret_key,
+    seeded_zero,
+    symmetric_encryptor,
+)
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
 HEADER = struct.Struct("<II")
@@ -32,9 +35,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     spec_size, key_size = HEADER.unpack(requests.read(HEADER.size))
     spec = msgspec.json.decode(requests.read(spec_size), type=CkksSpec)
     context = SealContext(CkksParameters(spec))
-    secret = seal.SecretKey()
-    secret.load(context.seal, context.pipe.offer(requests.read(key_size)))
-    encryptor = symmetric_encryptor(context, secret)
+    encryptor = symmetric_encryptor(context, import_secret_key(context, requests.read(key_size)))
     while len(request := requests.read(HEADER.size)) == HEADER.size:
         limbs, count = HEADER.unpack(request)
         for _ in range(count):

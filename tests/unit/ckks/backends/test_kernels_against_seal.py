@@ -15,7 +15,7 @@ import torch
 
 from securefair.ckks.backends import kernels, residues_torch
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.seal_bytes import read_ciphertext
+from securefair.ckks.backends.seal_bytes import Written, read_ciphertext
 from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
@@ -180,7 +180,7 @@ def test_slots(compute: ModuleType, degree: int) -> None:
     prefix, words = body[: len(body) - 8 * limbs * degree], ours.numpy().astype("<u8")
     total = 16 + len(body)
     header = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 0, 0, total)
-    plaintext.load(context.seal, context.pipe.offer(header + prefix + words.tobytes()))
+    plaintext.load(context.seal, context.pipe.offer(Written(header + prefix + words.tobytes())))
     error = np.array(encoder.decode_double(plaintext)) - slots[0]
     assert np.abs(error).max() < degree / scale
     # The same integers, but for a rare tie that another order of float additions decides.

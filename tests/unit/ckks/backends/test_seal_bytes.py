@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from securefair.ckks.backends import seal_bytes
 from securefair.ckks.backends.seal_bytes import (
+    Written,
     read_ciphertext,
     read_plaintext,
     unwrap,
@@ -37,7 +38,7 @@ def relinearization(generator):
 @pytest.fixture(scope="module")
 def bodies(relinearization):
     return {
-        "ciphertext": unwrap(write_ciphertext(residues(2), bytes(32))),
+        "ciphertext": unwrap(write_ciphertext(residues(2), bytes(32), PARAMS.primes)),
         "relinearisation key": unwrap(relinearization),
     }
 
@@ -76,7 +77,7 @@ def test_a_seeded_ciphertext_round_trips_through_seal(generator):
     assert first.shape == (1, 2, 4096)
     assert len(seed) == seal_bytes.SEED_BYTES
     level = struct.pack("<4Q", *CONTEXT.parms_words(2))
-    written = unwrap(write_ciphertext(first, level, seed=seed))
+    written = unwrap(write_ciphertext(first, level, PARAMS.primes, seed=seed))
     again, same_seed = read_ciphertext(written)
     assert (again == first).all()
     assert same_seed == seed
@@ -105,7 +106,7 @@ def test_the_same_bytes_expand_alike_and_seeds_tell_masks_apart():
 
 def test_a_relinearisation_key_has_digits(generator, relinearization, read_relinearization_key):
     key = seal.RelinKeys()
-    key.load(CONTEXT.seal, CONTEXT.pipe.offer(relinearization))
+    key.load(CONTEXT.seal, CONTEXT.pipe.offer(Written(relinearization)))
     digits = read_relinearization_key(CONTEXT.pipe.body(key))
     assert digits.shape == (2, 2, 3, 4096)
     primes = np.array((*PARAMS.primes, PARAMS.special_prime), dtype=np.uint64)[:, None]

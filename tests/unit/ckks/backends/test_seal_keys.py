@@ -97,7 +97,7 @@ def test_public_keys_with_residues_at_their_prime_are_refused(keys):
     for limb, prime in enumerate((*PARAMS.primes, PARAMS.special_prime)):
         tampered = words.copy()
         tampered[limb * 4096 + 7] = prime
-        with pytest.raises(EncryptionError, match="does not fit"):
+        with pytest.raises(EncryptionError, match="not below its prime"):
             seal_keys.load_public_key(CONTEXT, tampered.tobytes() + bytes(SEED_BYTES))
 
 
@@ -165,9 +165,8 @@ def test_no_backend_takes_a_key_whose_masks_are_chosen(keys):
     chosen = np.zeros((2, 3, PARAMS.ring_degree), dtype=np.uint64)
     chosen[0] = np.random.default_rng(0).integers(0, moduli, chosen[0].shape, dtype=np.uint64)
     body = level + struct.pack("<QQ", 1, PARAMS.limbs)
-    packed = zstandard.ZstdCompressor().compress(
-        body + PARAMS.limbs * write_ciphertext(chosen, level)
-    )
+    digit = write_ciphertext(chosen, level, CONTEXT.key_primes)
+    packed = zstandard.ZstdCompressor().compress(body + PARAMS.limbs * digit)
     data = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 2, 0, 16 + len(packed)) + packed
     assert len(data) <= len(keys[1].relinearization)
     for backend in ("rns", "seal"):
@@ -202,7 +201,7 @@ def test_a_key_that_inflates_beyond_its_parameters_is_refused_early(keys):
 def test_wide_residues_of_a_key_are_refused(keys):
     plain = bytearray(unwrap(keys[1].relinearization))
     plain[-GENERATOR_BYTES - 4] = 1  # bit 32 of the last residue
-    with pytest.raises(EncryptionError, match="32 bits"):
+    with pytest.raises(EncryptionError, match="not below its prime"):
         seal_keys.seeded_relinearization_key(CONTEXT, wrap(bytes(plain)))
 
 
@@ -228,3 +227,25 @@ def test_an_opened_answer_is_decryption_coefficient_by_coefficient(keys):
     opened = decryptor.open(Released(meta, chosen, data))
     expected = to_coefficients(slots, 4096)[:, chosen]
     np.testing.assert_allclose(opened, expected, atol=rules.coefficient_error(meta))
+
+
+def test_a_secret_key_comes_back_and_opens_what_it_opened(keys):
+    secret, _ = keys
+    data = seal_keys.export_secret_key(CONTEXT, secret)
+    again = seal_keys.import_secret_key(CONTEXT, data)
+    assert seal_keys.export_secret_key(CONTEXT, again) == data
+    meta = rules.fresh(PARAMS, count=1, limbs=2, log2_scale=40, bound=1.0)
+    slots = np.random.default_rng(0).uniform(-1, 1, (1, 2048))
+    upload = seal_keys.SealEncryptor(CONTEXT, secret).encrypt(slots, meta)
+    first, seeds = wire.read_upload(upload, meta)
+    whole = CONTEXT.residues(CONTEXT.ciphertext(first.astype(np.uint64), seed=seeds[0]))[None]
+    plain = seal_keys.decrypt_residues(CONTEXT, again, whole)
+    assert (plain == seal_keys.decrypt_residues(CONTEXT, secret, whole)).all()
+
+
+def test_secret_keys_of_other_parameters_are_refused(keys):
+    data = seal_keys.export_secret_key(CONTEXT, keys[0])
+    with pytest.raises(EncryptionError, match=r"wrong length|not below its prime"):
+        seal_keys.import_secret_key(seal_context(OTHER), data)
+    with pytest.raises(EncryptionError, match="not below its prime"):
+        seal_keys.import_secret_key(CONTEXT, b"\xff" * len(data))
