@@ -21,10 +21,10 @@ from securefair.ckks.backends import BACKENDS, get_backend, kernels
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import Backend, StudentKeys
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.ckks.threads import set_threads
 from securefair.errors import BackendUnavailableError
 from securefair.profiling.measure import peak_memory, reset_peak_memory
 from securefair.profiling.rehearsal import Material, invent
-from securefair.threads import set_threads
 
 FLOAT = 8
 ROUNDS = 5

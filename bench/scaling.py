@@ -22,14 +22,14 @@ import typer
 from page import replace_tables
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.security import MAX_LOG_QP
+from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
 from securefair.profiling.fit import LinearFit, linear_fit
 from securefair.profiling.head import Machine, describe_machine, profile_plan
 from securefair.profiling.measure import MachineLimits, measure_limits
 from securefair.report import write_json, write_text
-from securefair.threads import cores, set_threads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,11 +22,11 @@ from msgspec.structs import replace
 from page import replace_tables
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Release, Wish
+from securefair.circuit.spec import Release, Wish
 from securefair.ckks.backends import get_backend
+from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
 from securefair.profiling.head import HeadProfile, profile_head
-from securefair.threads import cores, set_threads
 
 HEAD = Wish(features=512, hidden=64, classes=10, samples=4096)
 RELEASES: tuple[Release, ...] = ("logits", "projection", "loss")

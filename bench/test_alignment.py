@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from securefair.gossip import AlignmentStudent, AlignmentTeacher, AlignmentWish, plan_alignment
+from securefair.collaboration.gossip import (
+    AlignmentStudent,
+    AlignmentTeacher,
+    AlignmentWish,
+    plan_alignment,
+)
 from securefair.profiling.alignment import profile_alignment
 
 pytestmark = pytest.mark.usefixtures("one_thread")

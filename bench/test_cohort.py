@@ -38,6 +38,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
+from securefair.ckks.threads import cores, set_threads
 from securefair.data.dataset import Samples
 from securefair.data.torchvision_import import import_torchvision
 from securefair.errors import BackendUnavailableError
@@ -47,7 +48,6 @@ from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import Distillation, Learners, all_logits, train
 from securefair.model.training import OptimizerConfig
-from securefair.threads import cores, set_threads
 
 ROUNDS = 7
 SAMPLES, CLASSES = 600, 10  # of each participant

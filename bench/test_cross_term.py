@@ -17,7 +17,7 @@ from securefair import Wish, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.evaluator import Released
 from securefair.ckks.rules import slot_error
-from securefair.threads import cores, set_threads
+from securefair.ckks.threads import cores, set_threads
 
 CLASSES = 10
 

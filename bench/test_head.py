@@ -17,10 +17,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from securefair import Student, Teacher, Wish, plan_exchange
 from securefair.ckks.backends import kernels
+from securefair.ckks.threads import cores, set_threads
 from securefair.profiling.head import describe_machine, profile_plan
 from securefair.profiling.measure import MachineLimits, measure_limits
 from securefair.profiling.rehearsal import Material, invent
-from securefair.threads import cores, set_threads
 
 RELEASES = ("logits", "projection", "loss", "class_sums")
 LARGE = {"features": 512, "hidden": 64, "classes": 10, "samples": 4096}

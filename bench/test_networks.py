@@ -20,12 +20,12 @@ from securefair.circuit.planner import plan_exchange
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.tensor import CipherTensor
-from securefair.compilation import compiled_network
+from securefair.ckks.threads import cores, set_threads
+from securefair.exchange.compile import compiled_network
 from securefair.model.networks import balanced_network, fold, reference, reference_network
 from securefair.model.networks.reference import ReferenceName
 from securefair.profiling.cnn import profile_cnn
 from securefair.profiling.cnn_task import CnnTask, network_wish
-from securefair.threads import cores, set_threads
 
 IMAGES = 64
 

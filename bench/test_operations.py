@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from securefair import steps
 from securefair.circuit.head import head_logits
 from securefair.ckks import rules
 from securefair.ckks.evaluator import AffineLayer
+from securefair.exchange import steps
 
 FLOODING_BITS = 30
 

@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from securefair import Wish
-from securefair.agreements import load_participants
+from securefair.collaboration.agreements import load_participants
 from securefair.profiling.exchange_cost import PreparedExchange
 from securefair.profiling.sharing import profile_sharing
 from securefair.profiling.tasks import reshaped, task_config

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from securefair import steps
 from securefair.ckks import rules
 from securefair.ckks.backends import kernels
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.encoding import to_coefficients
 from securefair.ckks.evaluator import Released
+from securefair.exchange import steps
 
 Timed = Callable[..., Any]
 Describe = Callable[..., None]

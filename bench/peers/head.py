@@ -36,12 +36,12 @@ from rich.table import Table
 from securefair import Wish, plan_exchange
 from securefair.ckks.backends import kernels
 from securefair.ckks.backends.openfhe_process import find_interpreter
+from securefair.ckks.threads import cores, set_threads
 from securefair.errors import BackendUnavailableError
 from securefair.profiling.exchange_cost import PreparedExchange
 from securefair.profiling.head import describe_machine
 from securefair.profiling.rehearsal import invent
 from securefair.report import write_json
-from securefair.threads import cores, set_threads
 
 Array = NDArray[np.float64]
 

@@ -30,19 +30,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from securefair.callbacks import Callback, MlflowLogger, TensorBoardLogger
     from securefair.circuit.planner import ExchangePlan, plan_exchange
-    from securefair.circuit.wish import HeadBounds, Wish
-    from securefair.collaboration import Collaboration, DisclosureLimits
+    from securefair.circuit.spec import HeadBounds, Wish
+    from securefair.collaboration.disclosure import DisclosureLimits
+    from securefair.collaboration.distillation.participant import ModelConfig, Participant
+    from securefair.collaboration.distillation.setup import Collaboration
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.errors import SecureFairError
-    from securefair.exchange import Opened, Student, Teacher
+    from securefair.exchange.student import Opened, Student
+    from securefair.exchange.teacher import Teacher
     from securefair.fairness.reputation import ReputationRule
     from securefair.library import Result, collaborate
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
     from securefair.model.modules import Quadratic
     from securefair.model.training import OptimizerConfig
-    from securefair.participant import ModelConfig, Participant
+    from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
 
 __version__ = "0.1.0"
 
@@ -75,17 +77,17 @@ __all__ = [
 ]
 
 _HOME = {
-    "Callback": "callbacks",
-    "Collaboration": "collaboration",
-    "DisclosureLimits": "collaboration",
+    "Callback": "run.callbacks",
+    "Collaboration": "collaboration.distillation.setup",
+    "DisclosureLimits": "collaboration.disclosure",
     "ExchangePlan": "circuit.planner",
-    "HeadBounds": "circuit.wish",
+    "HeadBounds": "circuit.spec",
     "LinearHead": "model.heads",
-    "MlflowLogger": "callbacks",
-    "ModelConfig": "participant",
-    "Opened": "exchange",
+    "MlflowLogger": "run.callbacks",
+    "ModelConfig": "collaboration.distillation.participant",
+    "Opened": "exchange.student",
     "OptimizerConfig": "model.training",
-    "Participant": "participant",
+    "Participant": "collaboration.distillation.participant",
     "ParticipantData": "data.dataset",
     "Quadratic": "model.modules",
     "QuadraticHead": "model.heads",
@@ -93,10 +95,10 @@ _HOME = {
     "Result": "library.result",
     "Samples": "data.dataset",
     "SecureFairError": "errors",
-    "Student": "exchange",
-    "Teacher": "exchange",
-    "TensorBoardLogger": "callbacks",
-    "Wish": "circuit.wish",
+    "Student": "exchange.student",
+    "Teacher": "exchange.teacher",
+    "TensorBoardLogger": "run.callbacks",
+    "Wish": "circuit.spec",
     "build_head": "model.heads",
     "collaborate": "library.call",
     "plan_exchange": "circuit.planner",

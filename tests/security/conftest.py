@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from securefair import steps
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.wish import Wish
 from securefair.ckks.backends import get_backend, wire
 from securefair.ckks.evaluator import AffineLayer, Released
 from securefair.data.dataset import Samples
-from securefair.exchange import Student, Teacher
+from securefair.exchange import steps
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 
 FALSE_ALARM = 1e-9

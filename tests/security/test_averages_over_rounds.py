@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.gossip.participant import vector_of
+from securefair.collaboration.gossip.run import start_gossip
+from securefair.collaboration.gossip.weighing import Row
 from securefair.data import load_heart
-from securefair.gossip.agreement import GossipAgreement
-from securefair.gossip.participant import vector_of
-from securefair.gossip.weighing import Row
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
-from securefair.simulation.gossip import start_gossip
 
 OPTIMIZER = OptimizerConfig(learning_rate=0.05, momentum=0.9, weight_decay=0.01, clip_norm=5.0)
 ROUNDS = 40

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import torch
 
-from securefair import steps
 from securefair.circuit.head import head_logits
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks import rules
 from securefair.ckks.backends import entropy
 from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.exchange import steps
 from securefair.model.heads import build_head
 
 SAMPLES, FEATURES = 60, 4

@@ -14,12 +14,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_bytes import read_plaintext, unwrap
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.data.dataset import Samples
-from securefair.exchange import Request, Student, Teacher
+from securefair.exchange.request import Request
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 
 SAMPLES, FEATURES = 60, 4

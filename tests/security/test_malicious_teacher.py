@@ -9,11 +9,12 @@ model has are refused, and the rest is rounded to the planned precision.
 import numpy as np
 import pytest
 
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.backends import wire
 from securefair.data.dataset import Samples
 from securefair.errors import EncryptionError
-from securefair.exchange import Student, Teacher
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 
 SAMPLES, Q = 128, 64

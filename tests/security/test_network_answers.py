@@ -5,14 +5,15 @@ import pytest
 import torch
 from torch import nn
 
-from securefair import steps
-from securefair.circuit.wish import HeadBounds, Wish
+from securefair.circuit.spec import HeadBounds, Wish
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
-from securefair.compilation import bounded_logits, promises_by_shape
 from securefair.data import Samples
-from securefair.exchange import Student, Teacher
+from securefair.exchange import steps
+from securefair.exchange.compile import bounded_logits, promises_by_shape
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
 
 COUNT = 50

@@ -17,7 +17,7 @@ import torch
 
 from securefair.circuit.head import head_logits
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks import masking
 from securefair.ckks.backends import get_backend, kernels, wire
 from securefair.ckks.backends.basis import Basis

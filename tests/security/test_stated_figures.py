@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks import masking
 
 ROOT = Path(__file__).parents[2]

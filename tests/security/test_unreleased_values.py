@@ -10,9 +10,9 @@ and whatever follows from them and the student's own data.
 import numpy as np
 import pytest
 
-from securefair import steps
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.encoding import to_slots
+from securefair.exchange import steps
 from securefair.model.heads import build_head
 from securefair.model.projection import public_rows
 

@@ -10,12 +10,12 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from securefair import steps
 from securefair.circuit.head import head_logits
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import AffineLayer
+from securefair.exchange import steps
 from securefair.model.heads import build_head
 
 FEATURES, CLASSES, SAMPLES = 4, 2, 64

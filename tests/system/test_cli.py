@@ -173,7 +173,7 @@ def test_a_run_whose_data_changed_is_not_gone_on_with(workplace, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("securefair.run_folder.write_json_lines", full)
+    monkeypatch.setattr("securefair.run.folder.write_json_lines", full)
     stopped = invoke("run", CONFIG, *QUICK, "--out", "out")
     assert stopped.exit_code == 2
     assert stopped.stderr.endswith("securefair resume out\n")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from securefair.cli import app
 from securefair.records import RoundRecord
-from securefair.run_folder import read_result
+from securefair.run.folder import read_result
 
 PARTICIPANT_KEYS = {"name", "samples", "standalone_accuracy", "accuracy", "gain", "quantization"}
 ALGORITHM_KEYS = {"mva", "mcg", "cgs"}

@@ -53,7 +53,7 @@ def test_every_command_is_described(site):
 def test_docstrings_are_there(site):
     text = (site / "reference" / "exchange.html").read_text(encoding="utf-8")
     assert "Owns data and the secret key" in text
-    assert 'id="securefair.exchange.Student"' in text
+    assert 'id="securefair.exchange.student.Student"' in text
 
 
 def test_state_tables_replace_diagrams(site):

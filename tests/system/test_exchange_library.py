@@ -15,7 +15,7 @@ from securefair.errors import (
     PlanError,
     SecureFairError,
 )
-from securefair.exchange import Request
+from securefair.exchange.request import Request
 
 SAMPLES, FEATURES, CLASSES, TEMPERATURE = 30, 5, 3, 4.0
 MIXES = [("rns", "rns"), ("seal", "seal"), ("rns", "seal"), ("seal", "rns")]

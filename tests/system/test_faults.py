@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.wish import Wish
-from securefair.collaboration import Collaboration, DisclosureLimits
+from securefair.circuit.spec import Wish
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.participant import ModelConfig, Participant
+from securefair.collaboration.distillation.run import EncryptedRun, start_run
+from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import ModelError, SecureFairError
 from securefair.model.training import OptimizerConfig
-from securefair.participant import ModelConfig, Participant
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import Answered, AnswerQuery, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import Features
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Faults, Link, Network
-from securefair.simulation.run import EncryptedRun, start_run
 
 ROUND_SECONDS, SETUP_SECONDS = 60.0, 30.0
 ROUNDS = 5

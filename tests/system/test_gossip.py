@@ -18,11 +18,11 @@ import pytest
 from securefair.algorithms.cycle_gossip import CycleGossip
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.averaging import get_averaging
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.errors import BackendUnavailableError, DataError, SecureFairError
-from securefair.gossip.agreement import GossipAgreement
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
-from securefair.simulation.gossip import GossipRun, start_gossip
 from securefair.simulation.network import Faults, Link
 
 SEED = 4

@@ -30,12 +30,13 @@ from securefair.algorithms import (
 )
 from securefair.algorithms import run as run_reference
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
-from securefair.collaboration import Collaboration, DisclosureLimits
+from securefair.circuit.spec import Wish
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.run import start_run
+from securefair.collaboration.distillation.setup import Collaboration
 from securefair.fairness.sharing import coin
 from securefair.model.reconstruction import Reconstructor
-from securefair.participant import ModelConfig
-from securefair.simulation.run import start_run
 
 SEED = 3
 EPOCHS, STEPS, FORCED_EVERY = 20, 3, 2

@@ -9,13 +9,13 @@ import pytest
 from rich.console import Console
 
 from securefair import compilation
-from securefair.agreements import check_plans, collaboration_of, load_participants
 from securefair.circuit.planner import plan_exchange
+from securefair.collaboration.agreements import check_plans, collaboration_of, load_participants
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
-from securefair.experiment import run_experiment
 from securefair.model.networks import TrainingRecipe
 from securefair.report.progress import PlainProgress
+from securefair.run.execute import run_experiment
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
 

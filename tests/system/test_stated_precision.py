@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from securefair import steps
 from securefair.circuit.answer import Inputs
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import HeadBounds, Wish
+from securefair.circuit.spec import HeadBounds, Wish
 from securefair.ckks import rules
 from securefair.ckks.backends import get_backend
 from securefair.errors import DataError, EncryptionError, ModelError
+from securefair.exchange import steps
 from securefair.model.folded import AffineMap, FoldedHead
 from securefair.model.heads import Head
 from securefair.model.projection import public_rows

@@ -5,24 +5,13 @@ take the same sharing decisions and to reach the same numbers within its planned
 """
 
 from securefair.algorithms.algorithm import Algorithm, run
-from securefair.algorithms.apfl import Apfl
 from securefair.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.cycle_gossip import CycleGossip
-from securefair.algorithms.ditto import Ditto
-from securefair.algorithms.dpfl import Dpfl
 from securefair.algorithms.early_stopping import EarlyStopping
-from securefair.algorithms.fedavg import FedAvg
-from securefair.algorithms.fedprox import FedProx
-from securefair.algorithms.fedrep import FedRep
-from securefair.algorithms.fine_tuned import FineTuned
 from securefair.algorithms.gossip_sgd import GossipSgd
-from securefair.algorithms.knn_per import KnnPer
 from securefair.algorithms.network_population import NetworkPopulation
-from securefair.algorithms.pacfl import Pacfl
-from securefair.algorithms.per_fedavg import PerFedAvg
-from securefair.algorithms.pfedgraph import PFedGraph
 from securefair.algorithms.population import Population
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.schedule import StepDecay
@@ -31,24 +20,13 @@ from securefair.algorithms.vpdl import Vpdl
 
 __all__ = [
     "Algorithm",
-    "Apfl",
     "Cohort",
     "Cycle",
     "CycleGossip",
-    "Ditto",
-    "Dpfl",
     "EarlyStopping",
-    "FedAvg",
-    "FedProx",
-    "FedRep",
-    "FineTuned",
     "GossipSgd",
-    "KnnPer",
     "LogitsRelease",
     "NetworkPopulation",
-    "PFedGraph",
-    "Pacfl",
-    "PerFedAvg",
     "Population",
     "ProjectionRelease",
     "Release",

@@ -21,7 +21,7 @@ from securefair.averaging.interface import (
     get_averaging,
     plan_sum,
 )
-from securefair.averaging.wish import SumPlan, SumWish
+from securefair.averaging.spec import SumPlan, SumWish
 
 __all__ = [
     "AVERAGING",

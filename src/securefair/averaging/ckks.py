@@ -29,13 +29,13 @@ from securefair.averaging.gathering import Gathering, check_weights
 from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import check_contributions, check_request, check_total
 from securefair.averaging.pairwise import PairMask, pair_masks
-from securefair.averaging.streams import largest_multiple, uniform_words
-from securefair.averaging.wish import (
+from securefair.averaging.spec import (
     MIN_FLOODING_BITS,
     SumWish,
     check_vector,
     largest_magnitude,
 )
+from securefair.averaging.streams import largest_multiple, uniform_words
 from securefair.ckks import rules
 from securefair.ckks.backends import get_backend, wire
 from securefair.ckks.encoding import to_integers

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from securefair.averaging import pairwise
-from securefair.averaging.wish import SumPlan, SumWish, check_wish
+from securefair.averaging.spec import SumPlan, SumWish, check_wish
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.parameters import CkksParameters, CkksSpec

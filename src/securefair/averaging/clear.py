@@ -24,9 +24,7 @@ from securefair.averaging.messages import (
     check_total,
     read_weights,
 )
-from securefair.averaging.streams import in_chunks
-from securefair.averaging.unkeyed import UnkeyedSums
-from securefair.averaging.wish import (
+from securefair.averaging.spec import (
     SumPlan,
     SumWish,
     check_precision,
@@ -34,6 +32,8 @@ from securefair.averaging.wish import (
     check_wish,
     largest_magnitude,
 )
+from securefair.averaging.streams import in_chunks
+from securefair.averaging.unkeyed import UnkeyedSums
 
 ROUNDING = {4: 2.0**-24, 8: 2.0**-50}
 """Relative error of w_j x_j as it travels, by the bytes of a float; float64 products included."""

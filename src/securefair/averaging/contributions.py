@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import SumKeys, WeightedSums
+from securefair.averaging.spec import SumPlan
 from securefair.averaging.streams import crypt
-from securefair.averaging.wish import SumPlan
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
 KEY_BYTES = 32

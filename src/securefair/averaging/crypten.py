@@ -33,9 +33,7 @@ from securefair.averaging.messages import (
     check_total,
     read_weights,
 )
-from securefair.averaging.streams import in_chunks
-from securefair.averaging.unkeyed import UnkeyedSums
-from securefair.averaging.wish import (
+from securefair.averaging.spec import (
     SumPlan,
     SumWish,
     check_precision,
@@ -43,6 +41,8 @@ from securefair.averaging.wish import (
     check_wish,
     largest_magnitude,
 )
+from securefair.averaging.streams import in_chunks
+from securefair.averaging.unkeyed import UnkeyedSums
 from securefair.errors import BackendUnavailableError, PlanError
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import WEIGHT_TOLERANCE
-from securefair.averaging.wish import SumWish
+from securefair.averaging.spec import SumWish
 
 FLOAT_ERROR = 2.0**-50
 """Relative error of w_j x_j in float64, and of reading the sum as one."""

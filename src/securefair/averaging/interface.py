@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
-from securefair.averaging.wish import SumPlan, SumWish, check_wish
+from securefair.averaging.spec import SumPlan, SumWish, check_wish
 from securefair.errors import BackendUnavailableError, RemoteProtocolError
 
 AVERAGING = {

@@ -36,8 +36,7 @@ from securefair.averaging.messages import (
     write_weights,
 )
 from securefair.averaging.pairwise import PairMask, pair_masks
-from securefair.averaging.streams import in_chunks, key_stream
-from securefair.averaging.wish import (
+from securefair.averaging.spec import (
     SumPlan,
     SumWish,
     check_precision,
@@ -45,6 +44,7 @@ from securefair.averaging.wish import (
     check_wish,
     largest_magnitude,
 )
+from securefair.averaging.streams import in_chunks, key_stream
 from securefair.errors import RemoteProtocolError
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from securefair.averaging.gathering import WEIGHT_TOLERANCE, Gathering
-from securefair.averaging.wish import SumPlan
+from securefair.averaging.spec import SumPlan
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
 WEIGHT_BYTES = 8

@@ -20,7 +20,7 @@ from securefair.circuit.bands import BandedMap
 from securefair.circuit.head import head_logits
 from securefair.circuit.network import Chunk, network_logits
 from securefair.circuit.schedule import Schedule
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherTensor

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeVar
 
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherTensor

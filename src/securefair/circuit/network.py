@@ -17,7 +17,7 @@ import numpy as np
 
 from securefair.circuit.bands import Band, BandedMap
 from securefair.circuit.schedule import Settling, Stage
-from securefair.circuit.wish import MapPromise, Wish
+from securefair.circuit.spec import MapPromise, Wish
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import Evaluator

@@ -18,7 +18,7 @@ from securefair.circuit.answer import Inputs, release_of
 from securefair.circuit.network import network_specs, settled
 from securefair.circuit.plan import ExchangePlan, errors, evaluate, is_masked, parameters
 from securefair.circuit.schedule import Schedule, Settling, Stage, factors_meta
-from securefair.circuit.wish import MapPromise, Wish
+from securefair.circuit.spec import MapPromise, Wish
 from securefair.circuit.work import (
     map_seconds,
     relinearization_seconds,

@@ -18,7 +18,7 @@ from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.head import head_specs
 from securefair.circuit.network import network_specs
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator

@@ -14,7 +14,7 @@ from functools import lru_cache
 from securefair.circuit.network_planner import plan_network
 from securefair.circuit.plan import ExchangePlan, evaluate, is_masked
 from securefair.circuit.schedule import Schedule
-from securefair.circuit.wish import Wish, check_wish
+from securefair.circuit.spec import Wish, check_wish
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits

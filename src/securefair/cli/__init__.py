@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import Commands
+from securefair.cli.extensions import extensions
 from securefair.cli.health import doctor
 from securefair.cli.reading import compare, report
 from securefair.cli.running import demo, resume, run
 from securefair.cli.starting import check, config, new
 from securefair.profiling.commands import app as profile_app
 from securefair.profiling.plan_command import plan
-from securefair.reproduction.command import reproduce
 
 __all__ = ["app", "main"]
 
@@ -56,7 +56,7 @@ for _panel, _commands in (
     (STARTING, (new, check, config, doctor)),
     (RUNNING, (demo, run, resume)),
     (READING, (report, compare)),
-    (MEASURING, (plan, reproduce)),
+    (MEASURING, (plan, *extensions())),
 ):
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from securefair.checking import Checked, CheckedAlgorithm, CheckedSums
 from securefair.profiling.estimate import HOUR, Estimate
+from securefair.profiling.forecast import Checked, CheckedAlgorithm, CheckedSums
 from securefair.profiling.planned import PlanReport
 from securefair.profiling.tables import rows_table
 from securefair.report.fitting import Column, FittingTable

@@ -25,7 +25,7 @@ def report(
     from rich.console import Console
 
     from securefair.report import check_writable, summary
-    from securefair.run_folder import read_run, write_page
+    from securefair.run.folder import read_run, write_page
 
     run = read_run(folder)
     if out is not None:
@@ -57,8 +57,8 @@ def compare(
     from rich.console import Console
     from rich.text import Text
 
-    from securefair.comparison import compare_runs, comparison_rows, write_comparison
     from securefair.report.fitting import Column, FittingTable
+    from securefair.run.compare import compare_runs, comparison_rows, write_comparison
 
     comparison = compare_runs(folders)
     if html is not None:

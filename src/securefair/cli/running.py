@@ -69,8 +69,8 @@ def resume(
 
     Example: securefair resume runs/demo
     """
-    from securefair.journal import unfinished_config
     from securefair.report import check_writable
+    from securefair.run.checkpoint import unfinished_config
 
     config = unfinished_config(folder)
     check_writable(folder)
@@ -87,8 +87,8 @@ def _start(
     json: bool,
 ) -> None:
     from securefair.config import override
-    from securefair.journal import is_unfinished
     from securefair.report import check_writable
+    from securefair.run.checkpoint import is_unfinished
 
     changes: dict[str, object] = {}
     if seeds is not None:
@@ -113,10 +113,10 @@ def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
     import msgspec
     from rich.console import Console
 
-    from securefair.experiment import run_experiment, write_outcome
-    from securefair.own_data import resolve
+    from securefair.ckks.threads import set_threads
     from securefair.report import show_progress, summary
-    from securefair.threads import set_threads
+    from securefair.run.execute import run_experiment, write_outcome
+    from securefair.user.tables import resolve
 
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
@@ -143,7 +143,7 @@ def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
 
 
 def _how_to_go_on(why: str, folder: Path) -> str:
-    from securefair.journal import is_unfinished
+    from securefair.run.checkpoint import is_unfinished
 
     if not is_unfinished(folder):
         return f"{why}. Nothing was computed yet."

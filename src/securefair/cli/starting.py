@@ -33,7 +33,7 @@ def new(
     """
     import msgspec
 
-    from securefair.template import new_project
+    from securefair.user.template import new_project
 
     project = new_project(name, tables=data or (), label=label)
     if json:
@@ -62,9 +62,9 @@ def check(
     import msgspec
     from rich.console import Console
 
-    from securefair.checking import check_config
     from securefair.cli.check_tables import check_report
     from securefair.config import load_config
+    from securefair.profiling.forecast import check_config
 
     checked = check_config(load_config(config), cost_model=model)
     if json:
@@ -83,7 +83,7 @@ def config(json: JsonOption = False) -> None:
     """
     import msgspec
 
-    from securefair.template import demo_text
+    from securefair.user.template import demo_text
 
     if json:
         from securefair.config import demo_config

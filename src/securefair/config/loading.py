@@ -58,7 +58,7 @@ def load_config(path: Path | str) -> RunConfig:
 
 def demo_config() -> RunConfig:
     """The packaged demonstration: four heart hospitals, standalone, VPDL and CYCle."""
-    text = resources.files("securefair").joinpath("demo.toml").read_text(encoding="utf-8")
+    text = resources.files("securefair.config").joinpath("demo.toml").read_text(encoding="utf-8")
     return parse_config(text, source="demo.toml")
 
 

@@ -8,11 +8,13 @@ from typing import Literal
 
 from torch import nn
 
-from securefair.agreements import check_plans, collaboration_of
-from securefair.callbacks import Callback
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Basis
-from securefair.collaboration import DisclosureLimits
+from securefair.circuit.spec import Basis
+from securefair.ckks.threads import threads_set
+from securefair.collaboration.agreements import check_plans, collaboration_of
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.run import EncryptedRun, start_run
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -24,11 +26,9 @@ from securefair.library.result import Result
 from securefair.library.settings import settings
 from securefair.model.heads import Head
 from securefair.model.training import Learner, OptimizerConfig
-from securefair.outcome import Repetition, conclude, facts_of
-from securefair.own_data import alike
-from securefair.participant import ModelConfig
-from securefair.simulation.run import EncryptedRun, start_run
-from securefair.threads import threads_set
+from securefair.run.callbacks import Callback
+from securefair.run.results import Repetition, conclude, facts_of
+from securefair.user.tables import alike
 
 
 def collaborate(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from securefair.algorithms.early_stopping import EarlyStopping
 from securefair.algorithms.population import Population
 from securefair.algorithms.standalone import Standalone
-from securefair.course import ReferenceCourse
 from securefair.errors import ModelError
 from securefair.model.heads import Head
 from securefair.model.training import Learner, train_epochs
 from securefair.records import RoundRecord
+from securefair.run.resumable import ReferenceCourse
 
 
 @dataclass(frozen=True, kw_only=True)

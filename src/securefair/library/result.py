@@ -11,8 +11,6 @@ from torch import nn
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import RunConfig, override
-from securefair.experiment import versions
-from securefair.outcome import Outcome
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -20,7 +18,9 @@ from securefair.records import (
     RoundRecord,
     TrafficRow,
 )
-from securefair.run_folder import write_run
+from securefair.run.execute import versions
+from securefair.run.folder import write_run
+from securefair.run.results import Outcome
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TypeVar
 
-from securefair.collaboration import DisclosureLimits
+from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.config import RunConfig
 from securefair.config.loading import checked_settings
 from securefair.errors import ConfigError

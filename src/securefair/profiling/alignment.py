@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from securefair.fairness.alignment import cosine
-from securefair.gossip import (
+from securefair.collaboration.gossip import (
     AlignmentStudent,
     AlignmentTeacher,
     AlignmentWish,
     plan_alignment,
 )
+from securefair.fairness.alignment import cosine
 from securefair.profiling.measure import Stopwatch, medians
 
 ROTATION = 0.5

@@ -19,7 +19,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair import steps
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.network import Chunk, planned_peak
 from securefair.circuit.planner import ExchangePlan
@@ -27,12 +26,13 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import StudentKeys
 from securefair.ckks.tensor import CipherTensor
-from securefair.compilation import CompiledNetwork, bounded_logits, compiled_network
+from securefair.ckks.threads import cores, set_threads
+from securefair.exchange import steps
+from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
 from securefair.metrics import accuracy
 from securefair.profiling.cnn_task import CnnTask
 from securefair.profiling.head import Machine, describe_machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
-from securefair.threads import cores, set_threads
 
 KEYS, ENCRYPT, COMPILE, ANSWER, OPEN = "keys", "encrypt", "compile", "answer", "open"
 

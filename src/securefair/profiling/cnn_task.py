@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import HeadBounds, Wish
-from securefair.compilation import promises_for
+from securefair.circuit.spec import HeadBounds, Wish
 from securefair.data.folder import data_folder
 from securefair.data.images import ImageSet, load_cifar10, load_ham10000, load_mnist
 from securefair.errors import ConfigError
+from securefair.exchange.compile import promises_for
 from securefair.model.folded_network import FoldedNetwork
 from securefair.model.networks import balanced_network, fold, reference, trained_network
 from securefair.model.networks.reference import ReferenceName

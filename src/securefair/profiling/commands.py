@@ -134,14 +134,14 @@ def sharing(
     from rich.console import Console
     from rich.progress import Progress
 
-    from securefair.agreements import load_participants
+    from securefair.ckks.threads import set_threads
+    from securefair.collaboration.agreements import load_participants
     from securefair.config import load_config, override
     from securefair.profiling.sharing import enough_rounds, profile_sharing
     from securefair.profiling.sharing_files import write_sharing
     from securefair.profiling.sharing_table import sharing_table
     from securefair.profiling.tasks import reshaped, task_config, with_possible_q
     from securefair.report import check_writable
-    from securefair.threads import set_threads
 
     if out is not None:
         check_writable(out)
@@ -278,10 +278,10 @@ def alignment(
     import msgspec
     from rich.console import Console
 
-    from securefair.gossip import AlignmentWish
+    from securefair.ckks.threads import cores, set_threads
+    from securefair.collaboration.gossip import AlignmentWish
     from securefair.profiling.alignment import profile_alignment
     from securefair.profiling.alignment_table import alignment_table
-    from securefair.threads import cores, set_threads
 
     set_threads(threads or cores())
     wish = AlignmentWish(
@@ -321,9 +321,9 @@ def averaging(
     from rich.console import Console
 
     from securefair.averaging import SumWish
+    from securefair.ckks.threads import cores, set_threads
     from securefair.profiling.averaging import profile_averaging
     from securefair.profiling.averaging_table import averaging_table
-    from securefair.threads import cores, set_threads
 
     set_threads(threads or cores())
     wish = SumWish(
@@ -366,11 +366,11 @@ def cnn(
     import msgspec
     from rich.console import Console
 
+    from securefair.ckks.threads import cores, set_threads
     from securefair.model.networks import ReferenceName
     from securefair.profiling.cnn import profile_cnn
     from securefair.profiling.cnn_table import cnn_table
     from securefair.profiling.cnn_task import cnn_task
-    from securefair.threads import cores, set_threads
 
     set_threads(threads or cores())
     task = cnn_task(

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from securefair.circuit.planner import ExchangePlan
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.errors import ConfigError, DataError
 from securefair.model.kernel import EXACT_SAMPLES, LANDMARKS
 from securefair.profiling.cost import WORD, Cost, cost, total

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import Release, Wish
+from securefair.circuit.spec import Release, Wish
 from securefair.ckks.backends import kernels
 from securefair.errors import ModelError
-from securefair.exchange import Student, Teacher, Upload
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher, Upload
 from securefair.model.folded import FoldedHead
 from securefair.model.heads import Head
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.keys import Backend, StudentKeys
+from securefair.ckks.threads import cores, set_threads
 from securefair.profiling.cost import Cost, cost, total
 from securefair.profiling.measure import (
     Clock,
@@ -41,7 +42,6 @@ from securefair.profiling.rehearsal import (
     rounding_error,
 )
 from securefair.profiling.trace import trace
-from securefair.threads import cores, set_threads
 
 BEFORE = ("keys", "pack", "encode", "encrypt_zeros", "encrypt", "prepare", "encrypt_query")
 """Stages of the student up to its upload."""

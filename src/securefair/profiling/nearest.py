@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.errors import PlanError
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")

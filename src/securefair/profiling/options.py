@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 if TYPE_CHECKING:
-    from securefair.circuit.wish import Wish
+    from securefair.circuit.spec import Wish
 
 FeaturesOption = Annotated[int, typer.Option(help="Width of a sample's feature vector.")]
 HiddenOption = Annotated[int, typer.Option(help="Units of the quadratic layer; 0: linear head.")]
@@ -53,7 +53,7 @@ def wish_of(
     weight_bits: int = WEIGHT_BITS,
 ) -> Wish:
     """The wish that options spell out; the planner judges it."""
-    from securefair.circuit.wish import Basis, HeadBounds, Release, Wish
+    from securefair.circuit.spec import Basis, HeadBounds, Release, Wish
 
     return Wish(
         features=features,

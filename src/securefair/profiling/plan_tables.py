@@ -7,7 +7,7 @@ import math
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.profiling.cost import Cost
 from securefair.profiling.planned import PlannedStep, PlanReport
 from securefair.profiling.tables import STAGES, plain_table, rows_table

@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from securefair.circuit.planner import ExchangePlan
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta

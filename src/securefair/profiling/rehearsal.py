@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair import steps
 from securefair.circuit.answer import Inputs
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends import kernels
 from securefair.ckks.keys import Backend, StudentKeys
 from securefair.data.dataset import Samples
 from securefair.errors import DataError
+from securefair.exchange import steps
 from securefair.model.heads import Head, HeadKind, build_head
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor

@@ -18,18 +18,18 @@ import msgspec
 import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.backends import get_backend
-from securefair.collaboration import Collaboration
+from securefair.ckks.threads import set_threads
+from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData
-from securefair.participant import ModelConfig
 from securefair.profiling.cost_model import CostModel, fit_model
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.head import describe_machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 from securefair.profiling.rehearsal import ANSWER, IMPORT, RECEIVE, invent, rehearse
 from securefair.profiling.watched import start_watched
-from securefair.threads import set_threads
 
 SAMPLES = (500, 2000, 5000, 9000)
 FEATURES = (16, 64, 160)

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.profiling.cost_model import CostModel
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.scale import TEACHER, ScaleProfile

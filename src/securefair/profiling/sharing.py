@@ -17,15 +17,16 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from securefair.agreements import collaboration_of
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
-from securefair.collaboration import Collaboration
+from securefair.collaboration.agreements import collaboration_of
+from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.run import EncryptedRun
+from securefair.collaboration.distillation.setup import Collaboration
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.training import OptimizerConfig
-from securefair.participant import ModelConfig
 from securefair.profiling.fit import linear_fit
 from securefair.profiling.measure import Stopwatch
 from securefair.profiling.rehearsal import invent, rehearse
@@ -39,7 +40,6 @@ from securefair.profiling.sharing_records import (
 )
 from securefair.profiling.watched import WatchedParticipant, start_watched
 from securefair.records import RoundRecord
-from securefair.simulation.run import EncryptedRun
 
 ALWAYS, CYCLE = "always", "cycle"
 FROM_STUDENT = ("hello", "keys", "features", "query")

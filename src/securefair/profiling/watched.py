@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from securefair.collaboration import Collaboration, DisclosureLimits
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.participant import ModelConfig, Participant
+from securefair.collaboration.distillation.run import EncryptedRun
+from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData
-from securefair.participant import ModelConfig, Participant
 from securefair.profiling.measure import Clock
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import (
@@ -22,7 +24,6 @@ from securefair.protocol.jobs import (
 )
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Network
-from securefair.simulation.run import EncryptedRun
 
 AS_TEACHER = (ImportPeer, AnswerQuery)
 AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)

@@ -78,8 +78,8 @@ from securefair.protocol.messages import (
     Withhold,
     name_of,
 )
+from securefair.protocol.saved_state import Standing
 from securefair.protocol.settings import MachineSettings
-from securefair.protocol.standing import Standing
 from securefair.protocol.states import (
     ROUND,
     AdmissionState,

@@ -9,32 +9,24 @@ import pytest
 import torch
 from torch import nn
 
-from securefair.algorithms import (
-    Apfl,
-    Ditto,
-    FedRep,
-    KnnPer,
-    Pacfl,
-    PerFedAvg,
-    PFedGraph,
-)
-from securefair.algorithms.cffl import Cffl
-from securefair.algorithms.cgsv import Cgsv
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.cycle_gossip import CycleGossip
-from securefair.algorithms.dpfl import Dpfl
-from securefair.algorithms.dssgd import Dssgd
 from securefair.algorithms.early_stopping import EarlyStopping
-from securefair.algorithms.fairsl import FairSl
-from securefair.algorithms.fedavg import FedAvg
-from securefair.algorithms.fedprox import FedProx
-from securefair.algorithms.fine_tuned import FineTuned
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.gossip_sgd import GossipSgd
-from securefair.algorithms.rffl import Rffl
 from securefair.algorithms.standalone import Standalone
 from securefair.algorithms.vpdl import Vpdl
 from securefair.model.architectures import ARCHITECTURES
+from securefair.papers.algorithms import Apfl, Ditto, FedRep, KnnPer, Pacfl, PerFedAvg, PFedGraph
+from securefair.papers.algorithms.cffl import Cffl
+from securefair.papers.algorithms.cgsv import Cgsv
+from securefair.papers.algorithms.dpfl import Dpfl
+from securefair.papers.algorithms.dssgd import Dssgd
+from securefair.papers.algorithms.fairsl import FairSl
+from securefair.papers.algorithms.fedavg import FedAvg
+from securefair.papers.algorithms.fedprox import FedProx
+from securefair.papers.algorithms.fine_tuned import FineTuned
+from securefair.papers.algorithms.rffl import Rffl
 
 
 def normed(shape: tuple[int, ...], classes: int) -> nn.Module:

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from securefair.algorithms import run
-from securefair.algorithms.fedavg import FedAvg
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.gossip_sgd import GossipSgd
 from securefair.errors import ConfigError
+from securefair.papers.algorithms.fedavg import FedAvg
 
 FIVE = (20, 20, 20, 20, 20)
 

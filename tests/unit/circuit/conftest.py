@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from securefair.circuit.bands import BandedMap, Window, convolution, dense
-from securefair.circuit.wish import HeadBounds, MapPromise, Wish
+from securefair.circuit.spec import HeadBounds, MapPromise, Wish
 
 BITS = 6
 

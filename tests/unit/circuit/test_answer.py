@@ -7,7 +7,7 @@ import pytest
 
 from securefair.circuit.answer import Inputs, answer, signed_sum
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.encoding import to_coefficients

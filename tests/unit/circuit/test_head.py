@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.circuit.head import head_logits, head_specs
-from securefair.circuit.wish import HeadBounds, Wish
+from securefair.circuit.spec import HeadBounds, Wish
 from securefair.ckks import rules
 from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.evaluator import AffineLayer, check_layer

@@ -4,7 +4,7 @@ import pytest
 
 from securefair.circuit import network_planner
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import HeadBounds, MapPromise, Wish
+from securefair.circuit.spec import HeadBounds, MapPromise, Wish
 from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from securefair.circuit import planner
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import HeadBounds, Wish
+from securefair.circuit.spec import HeadBounds, Wish
 from securefair.ckks import masking, rules
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import MAX_LOG_QP
@@ -283,7 +283,7 @@ def test_both_sides_compute_the_same_plan():
     code = (
         "import sys, msgspec;"
         "from securefair.circuit.planner import plan_exchange;"
-        "from securefair.circuit.wish import Wish;"
+        "from securefair.circuit.spec import Wish;"
         "wish = msgspec.msgpack.decode(bytes.fromhex(sys.argv[1]), type=Wish);"
         "print(plan_exchange(wish).digest.hex())"
     )

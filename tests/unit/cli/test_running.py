@@ -12,7 +12,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ModelError
 from securefair.records import RunResult
 from securefair.report import write_bytes
-from securefair.run_folder import read_result
+from securefair.run.folder import read_result
 
 SMALL = """
 [run]
@@ -39,7 +39,7 @@ def captured(monkeypatch):
         configs.append(config)
         raise ModelError("enough")
 
-    monkeypatch.setattr("securefair.experiment.run_experiment", stop)
+    monkeypatch.setattr("securefair.run.execute.run_experiment", stop)
     return configs
 
 
@@ -125,7 +125,7 @@ class TestResults:
         assert "CYCle: round 1 of 1" in result.stderr  # progress does not disturb a pipe
 
     def test_problems_of_peers_are_shown(self, invoke, tmp_path, monkeypatch):
-        from securefair import experiment
+        from securefair.run import execute as experiment
 
         (tmp_path / "c.toml").write_text(SMALL)
         run = experiment.run_experiment
@@ -204,7 +204,7 @@ class TestRefusals:
             samples = Samples(features, labels, 2)
             return [ParticipantData("ann", samples, samples)]
 
-        monkeypatch.setattr("securefair.agreements.load_population", load)
+        monkeypatch.setattr("securefair.collaboration.agreements.load_population", load)
         assert_refused(invoke("demo", "--out", "out"), tmp_path / "out", *words)
 
     def test_a_file_in_the_way_of_the_folder(self, invoke, captured, tmp_path):
@@ -227,7 +227,7 @@ class TestRefusals:
             raise OSError(28, "No space left on device", str(path))
 
         (tmp_path / "c.toml").write_text(ALONE)
-        monkeypatch.setattr("securefair.run_folder.write_json_lines", full)
+        monkeypatch.setattr("securefair.run.folder.write_json_lines", full)
         result = invoke("run", "c.toml", "--out", "out")
         assert result.exit_code == 2
         assert result.stderr == (
@@ -253,7 +253,7 @@ class TestRefusals:
                 raise OSError(28, "No space left on device")
             return write_bytes(path, data, **options)
 
-        monkeypatch.setattr("securefair.journal.write_bytes", full)
+        monkeypatch.setattr("securefair.run.checkpoint.write_bytes", full)
         result = invoke("run", "c.toml", "--out", "out")
         assert result.exit_code == 2
         assert result.stderr == (
@@ -276,7 +276,7 @@ class TestRefusals:
         def greedy(config, progress, **_):
             raise MemoryError
 
-        monkeypatch.setattr("securefair.experiment.run_experiment", greedy)
+        monkeypatch.setattr("securefair.run.execute.run_experiment", greedy)
         result = invoke("demo")
         assert result.exit_code == 2
         assert result.stderr.startswith("securefair: there is not enough memory")
@@ -288,7 +288,7 @@ class TestRefusals:
             raise KeyboardInterrupt
 
         (tmp_path / "c.toml").write_text(ALONE)
-        monkeypatch.setattr("securefair.run_folder.write_json_lines", interrupted)
+        monkeypatch.setattr("securefair.run.folder.write_json_lines", interrupted)
         result = invoke("run", "c.toml", "--out", "out")
         assert result.exit_code == 130
         assert result.stderr.endswith("securefair resume out\n")
@@ -297,7 +297,7 @@ class TestRefusals:
         def interrupted(config, progress, **_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("securefair.experiment.run_experiment", interrupted)
+        monkeypatch.setattr("securefair.run.execute.run_experiment", interrupted)
         result = invoke("demo", "--out", "out")
         assert result.exit_code == 130
         assert "Interrupted" in result.stderr
@@ -308,5 +308,5 @@ class TestRefusals:
         def broken(config, progress, **_):
             raise ZeroDivisionError("bug")
 
-        monkeypatch.setattr("securefair.experiment.run_experiment", broken)
+        monkeypatch.setattr("securefair.run.execute.run_experiment", broken)
         assert isinstance(invoke("demo").exception, ZeroDivisionError)

@@ -34,7 +34,7 @@ class TestNew:
         assert (tmp_path / "runs" / "mine" / "report.html").exists()
 
     def test_the_example_is_the_heart_data(self, invoke, tmp_path):
-        from securefair.agreements import load_participants
+        from securefair.collaboration.agreements import load_participants
         from securefair.data import load_heart
 
         invoke("new", "mine")
@@ -110,7 +110,7 @@ class TestNew:
 
 class TestCheck:
     def test_it_says_what_will_happen_and_runs_nothing(self, invoke, tmp_path, monkeypatch):
-        monkeypatch.setattr("securefair.experiment.run_experiment", None)
+        monkeypatch.setattr("securefair.run.execute.run_experiment", None)
         invoke("new", "mine")
         result = invoke("check", "mine/config.toml")
         assert result.exit_code == 0, result.output
@@ -194,7 +194,7 @@ def test_the_version_is_told(invoke):
 def test_the_rules_that_were_inferred_are_kept_though_a_table_changes(
     invoke, tmp_path, tables, monkeypatch
 ):
-    from securefair import experiment
+    from securefair.run import execute as experiment
 
     real = experiment.run_experiment
 

@@ -10,14 +10,14 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import securefair as sf
-from securefair.agreements import load_participants
-from securefair.collaboration import DisclosureLimits
+from securefair.collaboration.agreements import load_participants
+from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.errors import ConfigError, DataError, ModelError, PlanError
-from securefair.experiment import run_experiment
 from securefair.fairness import ReputationRule
 from securefair.library.settings import ENTRY, settings
 from securefair.model.training import OptimizerConfig
 from securefair.report.progress import PlainProgress
+from securefair.run.execute import run_experiment
 
 QUICK = {"rounds": 6, "local_epochs": 10, "backend": "clear"}
 

@@ -4,7 +4,7 @@ import pytest
 
 import securefair as sf
 from securefair.errors import ConfigError
-from securefair.run_folder import read_run
+from securefair.run.folder import read_run
 
 
 @pytest.fixture

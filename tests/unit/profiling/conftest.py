@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.backends import kernels
+from securefair.ckks.threads import set_threads
 from securefair.profiling.measure import MachineLimits
-from securefair.threads import set_threads
 
 
 @pytest.fixture

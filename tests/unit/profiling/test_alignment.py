@@ -3,7 +3,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.gossip import AlignmentWish, plan_alignment
+from securefair.collaboration.gossip import AlignmentWish, plan_alignment
 from securefair.profiling.alignment import profile_alignment
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.errors import ConfigError, DataError
 from securefair.profiling.cost_model import (
     QUANTITIES,

@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.profiling.cost import cost, total
 from securefair.profiling.trace import trace

@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
+from securefair.ckks.threads import cores
 from securefair.errors import ConfigError
 from securefair.profiling.head import AFTER, BEFORE, profile_head, profile_plan
 from securefair.profiling.tables import profile_table
-from securefair.threads import cores
 
 pytestmark = pytest.mark.usefixtures("threads_restored")
 

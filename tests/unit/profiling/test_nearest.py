@@ -3,7 +3,7 @@
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import HeadBounds
+from securefair.circuit.spec import HeadBounds
 from securefair.errors import PlanError
 from securefair.profiling.nearest import nearest_plan
 

@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import HeadBounds, Wish
+from securefair.circuit.spec import HeadBounds, Wish
 from securefair.ckks.security import MAX_LOG_QP
-from securefair.compilation import promises_by_shape
+from securefair.exchange.compile import promises_by_shape
 from securefair.model.heads import build_head
 from securefair.model.networks import fold, small_network
 from securefair.profiling.plan_tables import plan_table, shape

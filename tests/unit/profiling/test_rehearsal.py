@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import HeadBounds
+from securefair.circuit.spec import HeadBounds
 from securefair.ckks.backends import get_backend
-from securefair.exchange import Student, Teacher
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
 from securefair.profiling.measure import Stopwatch
 from securefair.profiling.rehearsal import ANSWER, EPOCH, QUERY, RECEIVE, invent, rehearse
 from securefair.profiling.tables import STAGES

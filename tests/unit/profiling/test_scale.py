@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.cli import app
 from securefair.profiling.cost_model import QUANTITIES
 from securefair.profiling.scale import ScaleProfile, profile_scale

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from securefair.agreements import collaboration_of, load_participants
 from securefair.circuit.planner import plan_exchange
+from securefair.collaboration.agreements import collaboration_of, load_participants
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.wish import Wish
-from securefair.collaboration import Collaboration
+from securefair.circuit.spec import Wish
+from securefair.collaboration.distillation.participant import ModelConfig, Participant
+from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import EncryptionError, LocalProtocolError
 from securefair.fairness.sharing import coin
-from securefair.participant import ModelConfig, Participant
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import SetDeadline
 from securefair.protocol.jobs import AnswerQuery, OpenAnswer

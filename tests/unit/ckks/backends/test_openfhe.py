@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import securefair as sf
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import Wish
 from securefair.ckks import rules
 from securefair.ckks.backends import get_backend, openfhe_process
 from securefair.ckks.backends.clear import ClearBackend

@@ -1,0 +1,23 @@
+"""Commands that live outside the core, found by their entry point.
+
+`securefair.papers` brings `reproduce` so: it imports the core, and nothing imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+
+GROUP = "securefair.commands"
+
+
+def extensions() -> Iterator[Callable[..., None]]:
+    """The commands of installed extensions, by name; one whose code was removed is left out."""
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            command: Callable[..., None] = point.load()
+        except ModuleNotFoundError as error:
+            if not point.module.startswith(f"{error.name}.") and error.name != point.module:
+                raise
+            continue
+        yield command

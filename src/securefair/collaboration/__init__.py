@@ -1,0 +1,1 @@
+"""Kinds of collaboration, a folder each."""

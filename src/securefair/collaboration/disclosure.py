@@ -1,0 +1,22 @@
+"""How much a participant is willing to let out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosureLimits:
+    """How much one participant is willing to let out as teacher; each decides for itself.
+
+    Attributes:
+        fraction: most numbers to one student of one version of the model, as a part of the
+            smaller yardstick (`protocol.ledger`).
+        student_total, teacher_total: most numbers over all versions, to one student and to all.
+
+    None stands for no limit.
+    """
+
+    fraction: float | None = 1.0
+    student_total: int | None = None
+    teacher_total: int | None = None

@@ -1,0 +1,1 @@
+"""Encrypted distillation: VPDL and CYCle."""

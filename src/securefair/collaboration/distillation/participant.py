@@ -1,0 +1,276 @@
+"""One hospital: owns its data, its model and its keys, and carries out its machine's jobs.
+
+Heavy state lives here, decisions in the machine. Every job is a call into `exchange` or `steps`;
+only bytes come in from peers and only bytes go out to them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.ckks.keys import PublicKeys
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.data.dataset import ParticipantData
+from securefair.errors import LocalProtocolError
+from securefair.exchange import steps
+from securefair.exchange.student import Opened, Student
+from securefair.exchange.teacher import Teacher, Upload
+from securefair.model.building import ModelKind, build_model
+from securefair.model.heads import Head
+from securefair.model.networks.quadratic import RANGE_PENALTY
+from securefair.model.seeds import derived_seed
+from securefair.model.training import Learner, OptimizerConfig, train_epochs
+from securefair.protocol.jobs import (
+    Answered,
+    AnswerQuery,
+    Imported,
+    ImportPeer,
+    Job,
+    OpenAnswer,
+    Predictions,
+    Prepared,
+    PrepareKeysAndFeatures,
+    PrepareQuery,
+    Result,
+    Step,
+    Stepped,
+)
+from securefair.protocol.jobs import Opened as OpenedResult
+from securefair.protocol.machine import ParticipantMachine
+from securefair.protocol.messages import Features, Keys
+from securefair.protocol.saved_state import Standing
+
+Array = NDArray[np.float64]
+J = TypeVar("J")
+R = TypeVar("R")
+
+KEPT_ROUNDS = 2
+"""A teacher may still owe answers of the round before the one it has begun."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """A participant's own model and how it trains; models may differ between participants.
+
+    Attributes:
+        kind: of the model.
+        hidden: units of a quadratic head.
+        network: which, where the kind is "network".
+        range_penalty: weight of the excess of a network's activations; heads have none.
+        optimizer: of every step.
+        local_epochs: of training alone, before the first round.
+        batch_size: of these epochs; None for full batches.
+    """
+
+    kind: ModelKind = "quadratic"
+    hidden: int = 16
+    network: str | None = None
+    range_penalty: float = RANGE_PENALTY
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    local_epochs: int = 40
+    batch_size: int | None = None
+
+
+@dataclass(eq=False)
+class RoundNotes:
+    """What a participant saw of one round; stays at home but for the simulation's records."""
+
+    snapshot: Head  # the model as it was when the round began
+    opened: dict[str, Opened] = field(default_factory=dict)
+    alignment: dict[str, float] = field(default_factory=dict)
+    distillation_loss: dict[str, float] = field(default_factory=dict)
+    teacher_seconds: dict[str, float] = field(default_factory=dict)
+    student_seconds: dict[str, float] = field(default_factory=dict)
+
+
+class Participant:
+    """One hospital.
+
+    Args:
+        data: its samples; `test` is never used here but by whoever evaluates.
+        collaboration: what was agreed.
+        model: its own model.
+        seed: of initialisation and mini-batches.
+        backend: encryption engine.
+        disclosure: how much it lets out as teacher; one answer a version by default.
+
+    Its keys are new with every object, and leave it in no form but encrypted or public.
+
+    Raises:
+        PlanError, DataError, ModelError: data or model do not fit what was agreed.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        collaboration: Collaboration,
+        model: ModelConfig,
+        *,
+        seed: int,
+        backend: str,
+        disclosure: DisclosureLimits | None = None,
+    ) -> None:
+        self.name = data.name
+        self.data = data
+        self.collaboration = collaboration
+        head = build_model(
+            model.kind,
+            data.train,
+            hidden=model.hidden,
+            network=model.network,
+            range_penalty=model.range_penalty,
+            seed=derived_seed(seed, "head", data.name),
+        )
+        self.learner = Learner.start(head, model.optimizer)
+        self._settings = collaboration.machine_settings(
+            head.parameter_count, disclosure or DisclosureLimits()
+        )
+        self.machine = self._machine(None)
+        self.rounds: dict[int, RoundNotes] = {}
+        self._model = model
+        self._seed = seed
+        self._backend = backend
+        self._student = Student(
+            collaboration.wish_for(len(data.train)),
+            backend=backend,
+            seed=collaboration.basis_seed,
+        )
+        self._uploads: dict[str, Upload] = {}
+
+    def recall(self, learner: Learner, standing: Standing) -> None:
+        """Go on where an earlier process of this participant stood after a round."""
+        self.learner = learner
+        self.machine = self._machine(standing)
+
+    def train_alone(self) -> None:
+        """CYCle, Alg. 2, line 1."""
+        train_epochs(
+            self.learner,
+            self.data.train,
+            self._model.local_epochs,
+            batch_size=self._model.batch_size,
+            seed=derived_seed(self._seed, "batches", self.name),
+        )
+
+    def _machine(self, standing: Standing | None) -> ParticipantMachine:
+        peers = [name for name in self.collaboration.participants if name != self.name]
+        return ParticipantMachine(self.name, peers, self._settings, standing=standing)
+
+    def begin(self, round: int) -> None:
+        """Keep the model as it is now: all answers of the round come from it."""
+        self.rounds[round] = RoundNotes(self.learner.copy().model)
+        for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
+            del self.rounds[old]
+
+    def run(self, job: Job) -> Result:
+        """Carry out one job of this participant's machine.
+
+        Raises:
+            SecureFairError: the job failed; the machine decides what that means.
+        """
+        match job:
+            case PrepareKeysAndFeatures():
+                return self._prepare()
+            case ImportPeer():
+                return self._import(job)
+            case PrepareQuery():
+                return Predictions(self._predictions(job.round))
+            case AnswerQuery():
+                notes = self._notes(job.round)
+                return Answered(_timed(notes.teacher_seconds, job.peer, self._answer, job))
+            case OpenAnswer():
+                notes = self._notes(job.round)
+                return OpenedResult(_timed(notes.student_seconds, job.peer, self._open, job))
+            case Step():
+                return self._step(job)
+            case _:
+                raise LocalProtocolError(
+                    "this participant distils, it does not average", found=type(job).__name__
+                )
+
+    def _prepare(self) -> Prepared:
+        features, basis = self._student.encrypt_features(self.data.train)
+        public = self._student.public_keys
+        return Prepared(
+            Keys(0, public.encryption, public.relinearization),
+            Features(0, len(self.data.train), features, basis),
+        )
+
+    def _import(self, job: ImportPeer) -> Imported:
+        if job.features is None:
+            raise LocalProtocolError("a student of distillation uploads features", found="none")
+        teacher = Teacher(self.learner.model, backend=self._backend)
+        self._uploads[job.peer] = teacher.receive(
+            self.collaboration.wish_for(job.features.samples),
+            self.collaboration.basis_seed,
+            PublicKeys(job.keys.public_key, job.keys.evaluation_keys),
+            job.features.payload,
+            job.features.basis,
+        )
+        return Imported()
+
+    def _predictions(self, round: int) -> bytes:
+        return self._student.encrypt_predictions(
+            steps.predictions(
+                self._notes(round).snapshot, self.data.train, self.collaboration.temperature
+            )
+        )
+
+    def _answer(self, job: AnswerQuery) -> bytes:
+        teacher = Teacher(self._notes(job.round).snapshot, backend=self._backend)
+        return teacher.evaluate(self._uploads[job.peer], job.predictions)
+
+    def _open(self, job: OpenAnswer) -> float | None:
+        """Decrypt, reconstruct, and in a forced round form an opinion of the teacher."""
+        notes, temperature = self._notes(job.round), self.collaboration.temperature
+        opened = self._student.open(job.payload, temperature=temperature)
+        notes.opened[job.peer] = opened
+        if opened.logits is None:
+            return None
+        notes.distillation_loss[job.peer] = steps.distillation_loss(
+            notes.snapshot, self.data.train, opened.logits, temperature
+        )
+        if not job.score:
+            return None
+        aligned = steps.align(notes.snapshot, self.data.train, opened.logits, temperature)
+        notes.alignment[job.peer] = aligned
+        return steps.judge(self.collaboration.rule, job.reputation, aligned)
+
+    def _step(self, job: Step) -> Stepped:
+        opened = self._notes(job.round).opened
+        logits, reputations = {}, {}
+        for peer, reputation in zip(job.peers, job.reputations, strict=True):
+            answer = opened[peer].logits
+            if answer is not None and reputation is not None:
+                logits[peer], reputations[peer] = answer, reputation
+        steps.learn(
+            self.learner,
+            self.data.train,
+            logits,
+            reputations,
+            participants=len(self.collaboration.participants),
+            lambda_0=self.collaboration.lambda_0,
+            steps=self.collaboration.local_steps,
+            temperature=self.collaboration.temperature,
+        )
+        return Stepped()
+
+    def _notes(self, round: int) -> RoundNotes:
+        if round not in self.rounds:
+            raise LocalProtocolError("that round's model is no longer kept", found=round)
+        return self.rounds[round]
+
+
+def _timed(seconds: dict[str, float], peer: str, call: Callable[[J], R], job: J) -> R:
+    """Run a job and note how long it took; timings are records and decide nothing."""
+    start = time.perf_counter()
+    result = call(job)
+    seconds[peer] = time.perf_counter() - start
+    return result

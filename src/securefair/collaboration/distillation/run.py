@@ -1,0 +1,262 @@
+"""A whole encrypted run: pre-training, rounds, and the records that it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from msgspec import convert, to_builtins
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.audit import ReleaseAudit
+from securefair.collaboration.distillation.participant import ModelConfig, Participant
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import SecureFairError
+from securefair.exchange import steps
+from securefair.model.heads import Head
+from securefair.model.quantize import QuantizationReport, rounding_report
+from securefair.model.training import Learner, evaluate
+from securefair.protocol.codec import kind_of
+from securefair.protocol.jobs import PrepareKeysAndFeatures
+from securefair.protocol.saved_state import Standing
+from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
+from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
+from securefair.simulation.network import Link, Network
+from securefair.simulation.traffic import joined, repeated_bytes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunStanding:
+    """What a run has come to after a finished round: numbers only, and no secret key."""
+
+    finished: int
+    learners: Mapping[str, Learner]
+    machines: Mapping[str, dict[str, object]]  # `Standing` of each, as plain values
+    traffic: list[dict[str, object]]
+    audit: tuple[float, float, float] | None
+    problems: list[str]
+    repeated_bytes: int
+
+
+@dataclass(eq=False)
+class EncryptedRun:
+    """One algorithm on one seed, between participants that exchange bytes only.
+
+    Iterate `rounds` to run it; the other attributes grow with every round.
+    """
+
+    algorithm: str
+    collaboration: Collaboration
+    engine: Engine[Participant]
+    network: Network
+    audit: ReleaseAudit | None
+    exchanges: list[ExchangeRecord] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    finished: int = 0  # rounds
+    earlier: list[TrafficRow] = field(default_factory=list)  # of the processes before this one
+    repeated_before: int = 0  # bytes, by the processes before this one
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run up to so many rounds; one record each, as soon as it is over.
+
+        Raises:
+            SecureFairError: a participant's own step failed (its training diverged, say), or it
+                could not prepare what it uploads.
+        """
+        for number in range(self.finished, count):
+            log = self.engine.round(number)
+            _check_own_work(number, log)
+            self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
+            self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+            if self.audit:
+                self._check(number)
+            self.exchanges += self._exchanges(number, log)
+            self.finished = number + 1
+            yield self._record(number, log)
+
+    def standing(self) -> RunStanding:
+        """What a later process needs to go on after the last finished round; no key is in it."""
+        participants = self.engine.participants
+        audit = self.audit
+        return RunStanding(
+            finished=self.finished,
+            learners={name: own.learner for name, own in participants.items()},
+            machines={
+                name: to_builtins(own.machine.standing) for name, own in participants.items()
+            },
+            traffic=to_builtins(self.traffic),
+            audit=None if audit is None else audit.extremes,
+            problems=list(self.problems),
+            repeated_bytes=self.repeated_bytes,
+        )
+
+    def recall(self, standing: RunStanding, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on where an earlier process stood, with new keys, before the first round of this one.
+
+        Args:
+            standing: of the earlier process.
+            exchanges: that it had recorded.
+        """
+        for name, own in self.engine.participants.items():
+            machine = convert(standing.machines[name], Standing)
+            own.recall(standing.learners[name], machine)
+        self.finished = standing.finished
+        self.earlier = convert(standing.traffic, list[TrafficRow])
+        self.problems = list(standing.problems)
+        self.repeated_before = standing.repeated_bytes
+        self.exchanges = list(exchanges)
+        if self.audit is not None and standing.audit is not None:
+            self.audit.extremes = standing.audit
+
+    def quantization(self) -> list[QuantizationReport]:
+        """What rounding the weights, as they are now, does to each participant's test logits."""
+        plan = plan_exchange(self.collaboration.wish)
+        return [
+            _rounded(plan, own.learner.model, own.data.test)
+            for own in self.engine.participants.values()
+        ]
+
+    @property
+    def ledger(self) -> list[LedgerRow]:
+        """What every teacher has disclosed so far."""
+        return [
+            row
+            for name, participant in self.engine.participants.items()
+            for row in participant.machine.ledger.rows(algorithm=self.algorithm, teacher=name)
+        ]
+
+    @property
+    def traffic(self) -> list[TrafficRow]:
+        """Bytes by sender, receiver and message type so far.
+
+        What a later process sends once more because its keys are new is left out
+        (`repeated_bytes`), so that the figures are those of a run without interruption.
+        """
+        return joined(self.earlier, self.network.traffic_rows(self.algorithm))
+
+    @property
+    def repeated_bytes(self) -> int:
+        """Introductions that were sent although an earlier process had sent its own."""
+        now = self.network.traffic_rows(self.algorithm)
+        return self.repeated_before + repeated_bytes(self.earlier, now)
+
+    def _check(self, number: int) -> None:
+        participants = self.engine.participants
+        teachers = {name: p.rounds[number].snapshot for name, p in participants.items()}
+        for participant in participants.values():
+            if self.audit:
+                self.audit.check(participant, number, teachers)
+
+    def _exchanges(self, number: int, log: RoundLog) -> Iterator[ExchangeRecord]:
+        participants = self.engine.participants
+        for student, summary in log.summaries.items():
+            for teacher in summary.asked:
+                size = log.sizes.get((student, teacher), ExchangeBytes())
+                answered = participants[teacher].rounds[number].teacher_seconds
+                opened = participants[student].rounds[number].student_seconds
+                yield ExchangeRecord(
+                    algorithm=self.algorithm,
+                    round=number,
+                    student=student,
+                    teacher=teacher,
+                    answered=teacher in summary.opened,
+                    bytes_up=size.up,
+                    bytes_down=size.down,
+                    teacher_seconds=answered.get(student, 0.0),
+                    student_seconds=opened.get(teacher, 0.0),
+                )
+
+    def _record(self, number: int, log: RoundLog) -> RoundRecord:
+        participants = list(self.engine.participants.values())
+        names = [p.name for p in participants]
+        trained = [evaluate(p.learner.model, p.data.train) for p in participants]
+        tested = [evaluate(p.learner.model, p.data.test) for p in participants]
+
+        def matrix(attribute: str) -> Matrix:
+            rows = [getattr(p.rounds[number], attribute) for p in participants]
+            return [[row.get(name) for name in names] for row in rows]
+
+        summaries = [log.summaries[name] for name in names]
+        return RoundRecord(
+            algorithm=self.algorithm,
+            round=number,
+            forced=summaries[0].forced and not self.collaboration.always_share,
+            accuracy=[e.accuracy for e in tested],
+            cross_entropy=[e.cross_entropy for e in trained],
+            reputation=[[s.reputations.get(name) for name in names] for s in summaries],
+            alignment=matrix("alignment"),
+            distillation_loss=matrix("distillation_loss"),
+            asked=[[name in s.asked for name in names] for s in summaries],
+            answered=[[name in s.opened for name in names] for s in summaries],
+        )
+
+
+def _rounded(plan: ExchangePlan, model: Head, test: Samples) -> QuantizationReport:
+    compiled = steps.compile_model(plan, model)
+    before, after = model.logits(test.features), compiled.logits(test.features)
+    return rounding_report(before, after, test.labels, compiled.largest)
+
+
+def _check_own_work(number: int, log: RoundLog) -> None:
+    """Stop where a participant failed by its own fault; peers' faults are only recorded."""
+    for name, failed in log.failures:
+        if isinstance(failed.job, PrepareKeysAndFeatures):
+            raise SecureFairError(failed.error, where=f"{name}, round {number}")
+    for name, summary in log.summaries.items():
+        if summary.step_error:
+            raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
+
+
+def start_run(
+    algorithm: str,
+    data: Sequence[ParticipantData],
+    collaboration: Collaboration,
+    models: Sequence[ModelConfig],
+    *,
+    seed: int,
+    backend: str,
+    disclosure: DisclosureLimits | None = None,
+    link: Link | None = None,
+    links: Mapping[tuple[str, str], Link] | None = None,
+    audit: bool = True,
+    trained: bool = True,
+) -> EncryptedRun:
+    """Participants with keys and locally trained models, ready for round 0.
+
+    Args:
+        algorithm: the name that records carry.
+        data: one entry a participant, in the collaboration's order.
+        collaboration: what was agreed; `always_share` makes it VPDL.
+        models: one entry a participant.
+        seed: of initialisation, batches, sharing coins and the network's faults.
+        backend: encryption engine.
+        disclosure: the same limits for everyone.
+        link: of the network between all pairs; instantaneous by default.
+        links: particular directions, by (sender, receiver).
+        audit: compare every released value with the clear backend.
+        trained: False leaves local training out, for a run that is to `recall` an earlier one.
+    """
+    participants = [
+        Participant(own, collaboration, model, seed=seed, backend=backend, disclosure=disclosure)
+        for own, model in zip(data, models, strict=True)
+    ]
+    if trained:
+        for participant in participants:
+            participant.train_alone()
+    network = Network(
+        [p.name for p in participants],
+        classify=kind_of,
+        link=link,
+        links=links,
+        rng=np.random.default_rng(seed),
+    )
+    return EncryptedRun(
+        algorithm=algorithm,
+        collaboration=collaboration,
+        engine=Engine(participants, collaboration, network, seed=seed),
+        network=network,
+        audit=ReleaseAudit(collaboration) if audit else None,
+    )

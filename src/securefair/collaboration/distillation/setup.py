@@ -1,0 +1,154 @@
+"""What all participants of a collaboration agree on before they exchange a byte."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field
+
+import msgspec
+
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.spec import Wish
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.errors import ConfigError, PlanError
+from securefair.fairness.reputation import ReputationRule
+from securefair.protocol.codec import Limits
+from securefair.protocol.ledger import DisclosurePolicy, Release
+from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.settings import MachineSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collaboration:
+    """Public constants; their digest is compared in the first message.
+
+    Attributes:
+        participants: names, in the order of every record.
+        wish: the exchange, for the largest number of samples anyone may bring.
+        rule: how alignment becomes reputation.
+        always_share: VPDL: reputation 1 for all, everyone answers always.
+        forced_every: R, rounds between scorings.
+        temperature: T.
+        lambda_0: weight of the distillation loss.
+        local_steps: optimiser steps a round.
+        round_seconds: deadline of a round.
+        setup_seconds: time for keys and features, on top of the first round's.
+        seed: public; draws the basis of projections. One data epoch keeps one seed.
+
+    Raises:
+        ConfigError: fewer than two participants, or two of one name; opinions are to be formed of
+            a release that does not tell enough for it.
+        PlanError: the wish is impossible.
+    """
+
+    participants: tuple[str, ...]
+    wish: Wish
+    rule: ReputationRule = field(default_factory=ReputationRule)
+    always_share: bool = False
+    forced_every: int = 5
+    temperature: float = 5.0
+    lambda_0: float = 50.0
+    local_steps: int = 5
+    round_seconds: float = 600.0
+    setup_seconds: float = 3600.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if len(set(self.participants)) != len(self.participants) or len(self.participants) < 2:
+            raise ConfigError(
+                "a collaboration needs at least two participants of different names",
+                where="participants",
+                found=self.participants,
+            )
+        if self.wish.sends_predictions and not self.always_share:
+            raise ConfigError(
+                "this release only monitors: no opinion can be formed of it",
+                where="wish.release",
+                found=self.wish.release,
+                expected='"projection" or "logits", or always_share',
+            )
+        plan_exchange(self.wish)  # raises if impossible
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes over every constant and the version of the protocol."""
+        facts = {name: value for name, value in vars(self).items() if name != "rule"}
+        encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, asdict(self.rule)))
+        return hashlib.sha256(b"securefair collaboration\0" + encoded).digest()
+
+    def wish_for(self, samples: int) -> Wish:
+        """The exchange with a student of that many samples.
+
+        Raises:
+            ConfigError: more than the collaboration provides for.
+        """
+        if samples > self.wish.samples:
+            raise ConfigError(
+                "a participant has more samples than agreed",
+                where="samples",
+                found=samples,
+                expected=f"at most {self.wish.samples}",
+            )
+        return msgspec.structs.replace(self.wish, samples=samples)
+
+    @property
+    def basis_seed(self) -> bytes:
+        """Public seed of every student's projections.
+
+        One for all: students who bring the same samples get the same numbers, so together they
+        learn nothing of a teacher that each does not learn alone.
+        """
+        facts = msgspec.json.encode(self.seed)
+        return hashlib.sha256(b"securefair basis\0" + facts).digest()
+
+    @property
+    def limits(self) -> Limits:
+        """Most bytes of every field of every message, over all numbers of samples admitted.
+
+        Means over few used slots need more precision, so fewer samples may need larger parameters.
+        """
+        plans = [plan_exchange(self.wish_for(samples)) for samples in self._sizes()]
+        return Limits(
+            public_key=max(plan.public_key_bytes for plan in plans),
+            evaluation_keys=max(plan.evaluation_key_bytes for plan in plans),
+            features=max(plan.feature_bytes for plan in plans),
+            basis=max(plan.basis_bytes for plan in plans),
+            predictions=max(plan.query_bytes for plan in plans),
+            answer=max(plan.answer_bytes for plan in plans),
+        )
+
+    def _sizes(self) -> list[int]:
+        """The largest number of samples, halved until the release refuses or one is left."""
+        sizes, size = [self.wish.samples], self.wish.samples // 2
+        while size >= 2:
+            try:
+                plan_exchange(self.wish_for(size))
+            except PlanError:
+                break
+            sizes.append(size)
+            size //= 2
+        return sizes
+
+    def machine_settings(
+        self, teacher_parameters: int, disclosure: DisclosureLimits
+    ) -> MachineSettings:
+        """Settings of the machine of a participant whose model has that many parameters."""
+        wish = self.wish
+        return MachineSettings(
+            collaboration=self.digest,
+            forced_every=self.forced_every,
+            always_share=self.always_share,
+            disclosure=DisclosurePolicy(
+                release=Release(wish.release),
+                classes=wish.classes,
+                rows=wish.q,
+                teacher_parameters=teacher_parameters,
+                # Whoever agrees on `logits` lets out all of them; totals can still limit it.
+                fraction_per_version=None if wish.release == "logits" else disclosure.fraction,
+                block=plan_exchange(wish).params.slots,
+                student_total=disclosure.student_total,
+                teacher_total=disclosure.teacher_total,
+            ),
+            round_seconds=self.round_seconds,
+            setup_seconds=self.setup_seconds,
+        )

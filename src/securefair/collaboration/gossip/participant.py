@@ -1,0 +1,335 @@
+"""One participant that averages models: owns data, model and keys, and carries out its jobs.
+
+Decisions are the machine's; every job here is a call into `alignment`, `weighing`, `averaging` or
+the training of networks. Only bytes come in from peers and only bytes go out to them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.averaging import Contributions, Gathering, SumKeys, contribute, open_sum, release
+from securefair.averaging.spec import check_vector
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
+from securefair.collaboration.gossip.weighing import Row
+from securefair.data.dataset import ParticipantData
+from securefair.errors import DataError, LocalProtocolError
+from securefair.model.batches import StackedSamples, draw_batches
+from securefair.model.seeds import derived_seed
+from securefair.model.stacked_training import Learners, gradients, train
+from securefair.model.training import OptimizerConfig
+from securefair.protocol.jobs import (
+    Adapt,
+    Adapted,
+    Answered,
+    AnswerQuery,
+    AskSum,
+    Combine,
+    Combined,
+    Contribute,
+    Contributed,
+    Imported,
+    ImportPeer,
+    Job,
+    KeyReleased,
+    OpenAnswer,
+    Opened,
+    Predictions,
+    Prepared,
+    PrepareKeysAndFeatures,
+    PrepareQuery,
+    ReleaseKey,
+    Result,
+    SumAsked,
+)
+from securefair.protocol.machine import ParticipantMachine
+from securefair.protocol.messages import Keys
+from securefair.protocol.saved_state import Standing
+
+Array = NDArray[np.float64]
+
+KEPT_ROUNDS = 2
+"""A sender may still owe its part of the round before the one it has begun."""
+
+
+@dataclass(eq=False)
+class GossipNotes:
+    """What a participant saw of one round; stays at home but for the simulation's records."""
+
+    start: Learners  # as it was when the round began
+    direction: Array | None = None
+    adapted: Learners | None = None
+    mixed: Array | None = None  # the row of W~ of the last attempt
+    alignment: dict[str, float] = field(default_factory=dict)
+    asked_seconds: dict[str, float] = field(default_factory=dict)  # spent on what it asked a peer
+    answered_seconds: dict[str, float] = field(default_factory=dict)  # spent on a peer's questions
+
+
+class GossipParticipant:
+    """One participant.
+
+    Args:
+        data: its samples; `test` is never used here but by whoever evaluates.
+        agreement: what was agreed.
+        optimizer: of its local steps.
+        pretraining_epochs: alone, before round 0 (`train_alone`).
+        seed: of mini-batches.
+        backend: encryption engine of alignments.
+        disclosure: how much it lets out by alignments.
+
+    Its keys are new with every object, and leave it in no form but encrypted or public.
+
+    Raises:
+        DataError, ModelError, PlanError: data or network do not fit what was agreed.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        agreement: GossipAgreement,
+        optimizer: OptimizerConfig,
+        *,
+        pretraining_epochs: int = 0,
+        seed: int,
+        backend: str = "rns",
+        disclosure: DisclosureLimits | None = None,
+    ) -> None:
+        check_data(agreement, data)
+        self.name, self.data, self.agreement = data.name, data, agreement
+        self._disclosure = disclosure or DisclosureLimits()
+        self.machine = self._machine(None)
+        # One initialisation for all: averages of models that started elsewhere are rarely of use.
+        start = derived_seed(agreement.seed, "network", "")
+        self.learners = Learners.start(agreement.stacked, [start])
+        self.row = Row.start(agreement, data.name)
+        self.rounds: dict[int, GossipNotes] = {}
+        self._optimizer, self._pretraining, self._seed = optimizer, pretraining_epochs, seed
+        self._backend = backend
+        self._samples = StackedSamples.of([data.train], agreement.stacked)
+        self._student = AlignmentStudent(agreement.alignment, backend=backend)
+        self._teachers: dict[str, AlignmentTeacher] = {}
+        self._keys: SumKeys = agreement.sums.generate_keys(agreement.sum_plan)
+        self._publics: dict[str, bytes] = {}
+        self._contributions = Contributions()
+
+    @property
+    def vector(self) -> Array:
+        """The model as it is now, float64 (V,)."""
+        return vector_of(self.learners)
+
+    def recall(self, learners: Learners, row: Row, standing: Standing) -> None:
+        """Go on where an earlier process of this participant stood after a round.
+
+        Its keys are new, so that no mask of the earlier process comes again.
+        """
+        self.learners, self.row = learners, row
+        self.machine = self._machine(standing)
+
+    def train_alone(self) -> None:
+        """Local epochs before round 0."""
+        self.learners = self._trained(self.learners, self._pretraining, clock=-1)
+
+    def begin(self, round: int) -> None:
+        """Keep the model as it is now: gradients of the round are taken there."""
+        self.rounds[round] = GossipNotes(self.learners)
+        for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
+            del self.rounds[old]
+        self._contributions = self._contributions.forget(round - KEPT_ROUNDS + 1)
+
+    def run(self, job: Job) -> Result:
+        """Carry out one job of this participant's machine.
+
+        Raises:
+            SecureFairError: the job failed; the machine decides what that means.
+        """
+        match job:
+            case PrepareKeysAndFeatures():
+                return Prepared(Keys(0, self._student.public_key, self._keys.public), None)
+            case ImportPeer():
+                return self._import(job)
+            case PrepareQuery():
+                return Predictions(self._student.query(self._direction(job.round)))
+            case AnswerQuery():
+                with _timed(self._notes(job.round).answered_seconds, job.peer):
+                    direction = self._direction(job.round)
+                    return Answered(self._teachers[job.peer].answer(job.predictions, direction))
+            case OpenAnswer():
+                return self._open(job)
+            case Adapt():
+                return self._adapt(job)
+            case AskSum():
+                return self._ask(job)
+            case Contribute():
+                with _timed(self._notes(job.round).answered_seconds, job.peer):
+                    return self._contribute(job)
+            case ReleaseKey():
+                self._contributions, key = release(self._contributions, self._gathering(job))
+                return KeyReleased(key)
+            case Combine():
+                return self._combine(job)
+            case _:
+                raise LocalProtocolError(
+                    "this participant averages, it does not distil", found=type(job).__name__
+                )
+
+    def _machine(self, standing: Standing | None) -> ParticipantMachine:
+        return ParticipantMachine(
+            self.name,
+            [name for name in self.agreement.participants if name != self.name],
+            self.agreement.machine_settings(self.name, self._disclosure),
+            standing=standing,
+        )
+
+    def _import(self, job: ImportPeer) -> Imported:
+        agreement, backend = self.agreement, self._backend
+        self._teachers[job.peer] = AlignmentTeacher(
+            agreement.alignment, job.keys.public_key, backend=backend
+        )
+        public = job.keys.evaluation_keys
+        agreement.sums.check_public(agreement.sum_plan, self._keys, job.peer, public)
+        self._publics[job.peer] = public
+        return Imported()
+
+    def _direction(self, round: int) -> Array:
+        """The direction of the gradient at the beginning of a round, computed once."""
+        notes = self._notes(round)
+        if notes.direction is None:
+            stacked = self.agreement.stacked
+            gradient = gradients(stacked, notes.start.vectors, self._samples)[0]
+            seed = self.agreement.sketch_seed(round)
+            notes.direction = self.agreement.alignment.direction(
+                gradient.double().cpu().numpy(), seed
+            )
+        return notes.direction
+
+    def _open(self, job: OpenAnswer) -> Opened:
+        notes = self._notes(job.round)
+        with _timed(notes.asked_seconds, job.peer):
+            cosine = self._student.open(job.payload)
+        notes.alignment[job.peer] = cosine
+        return Opened(self.row.similarity(cosine))
+
+    def _adapt(self, job: Adapt) -> Adapted:
+        """x - eta g, and in rounds with alignments the own row of W."""
+        notes = self._notes(job.round)
+        opinions = {
+            peer: opinion
+            for peer, opinion in zip(job.peers, job.opinions, strict=True)
+            if opinion is not None
+        }
+        row = self.row
+        if self.machine.settings.forced(job.round):
+            row = row.weighed(opinions)
+        adapted = self._trained(notes.start, self.agreement.local_epochs, clock=job.round)
+        check_vector(self.agreement.sum_plan, vector_of(adapted))
+        self.row, self.learners, notes.adapted = row, adapted, adapted
+        return Adapted(row.link_probabilities())
+
+    def _ask(self, job: AskSum) -> SumAsked:
+        notes = self._notes(job.round)
+        notes.mixed = self.row.mixed(job.senders)
+        weights = self.row.of(notes.mixed, job.senders)
+        if not any(weights.values()):
+            return SumAsked({})
+        gathering = self._own_gathering(job.round, job.attempt, job.senders)
+        plan = self.agreement.sum_plan
+        return SumAsked(self.agreement.sums.ask(plan, self._keys, gathering, weights))
+
+    def _contribute(self, job: Contribute) -> Contributed:
+        notes = self._notes(job.round)
+        if notes.adapted is None:
+            raise LocalProtocolError("there is no model of that round yet", found=job.round)
+        agreement = self.agreement
+        self._contributions, sealed = contribute(
+            self._contributions,
+            agreement.sums,
+            agreement.sum_plan,
+            self._keys,
+            self._publics,
+            self._gathering(job),
+            self.name,
+            job.request,
+            vector_of(notes.adapted),
+        )
+        return Contributed(sealed)
+
+    def _combine(self, job: Combine) -> Combined:
+        """x_i <- W~_ii x_i + sum_j W~_ij x_j (Alg. 3, line 14)."""
+        notes = self._notes(job.round)
+        if notes.adapted is None or notes.mixed is None:
+            raise LocalProtocolError("nothing was asked in that round", found=job.round)
+        agreement = self.agreement
+        gathering = self._own_gathering(job.round, job.attempt, job.senders)
+        total = open_sum(
+            agreement.sums, agreement.sum_plan, self._keys, gathering, job.sealed, job.keys
+        )
+        mean = self.row.own_of(notes.mixed) * vector_of(notes.adapted) + total
+        vectors = torch.from_numpy(mean)[None].to(agreement.stacked.dtype)
+        self.learners = notes.adapted.moved(vectors)
+        return Combined()
+
+    def _own_gathering(self, round: int, attempt: int, senders: tuple[str, ...]) -> Gathering:
+        return Gathering(
+            session=self.agreement.digest,
+            round=round,
+            attempt=attempt,
+            receiver=self.name,
+            senders=senders,
+        )
+
+    def _gathering(self, job: Contribute | ReleaseKey) -> Gathering:
+        return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
+
+    def _trained(self, learners: Learners, epochs: int, *, clock: int) -> Learners:
+        if epochs == 0:
+            return learners
+        batches = draw_batches(
+            self._samples,
+            [derived_seed(self._seed, f"batches {clock}", self.name)],
+            epochs=epochs,
+            size=self.agreement.batch_size,
+        )
+        return train(self.agreement.stacked, learners, self._samples, batches, self._optimizer)
+
+    def _notes(self, round: int) -> GossipNotes:
+        if round not in self.rounds:
+            raise LocalProtocolError("that round's model is no longer kept", found=round)
+        return self.rounds[round]
+
+
+def vector_of(learners: Learners) -> Array:
+    """The model of one learner, float64 (V,)."""
+    return np.asarray(learners.vectors[0].double().cpu().numpy(), dtype=np.float64)
+
+
+def check_data(agreement: GossipAgreement, data: ParticipantData) -> None:
+    """Refuse samples that the agreed network was not made for.
+
+    Raises:
+        DataError: another shape or number of classes; names the participant.
+    """
+    found = (*data.train.features.shape[1:], data.train.classes)
+    if found != (*agreement.shape, agreement.classes):
+        raise DataError(
+            "its samples differ from those that the network was agreed for",
+            where=data.name,
+            found=f"{found[:-1]}, {found[-1]} classes",
+            expected=f"{agreement.shape}, {agreement.classes} classes",
+        )
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], peer: str) -> Iterator[None]:
+    """Add the time inside to a peer's; timings are records and decide nothing."""
+    start = time.perf_counter()
+    yield
+    seconds[peer] = seconds.get(peer, 0.0) + time.perf_counter() - start

@@ -1,0 +1,293 @@
+"""A whole run of participants that average models: rounds, and the records they leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from msgspec import convert, to_builtins
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy
+
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.gossip.participant import GossipParticipant, vector_of
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import SecureFairError
+from securefair.model.stacked import Stacked
+from securefair.model.stacked_training import Learners
+from securefair.model.training import Evaluation, OptimizerConfig
+from securefair.protocol.codec import kind_of
+from securefair.protocol.effects import RoundSummary
+from securefair.protocol.jobs import PrepareKeysAndFeatures
+from securefair.protocol.saved_state import Standing
+from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
+from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
+from securefair.simulation.network import Link, Network
+from securefair.simulation.traffic import joined, repeated_bytes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GossipStanding:
+    """What a run has come to after a finished round: numbers only, and no secret key."""
+
+    finished: int
+    learners: Mapping[str, Learners]
+    weights: Mapping[str, NDArray[np.float64]]  # rows of W
+    similarities: Mapping[str, NDArray[np.float64]]
+    machines: Mapping[str, dict[str, object]]  # `Standing` of each, as plain values
+    traffic: list[dict[str, object]]
+    problems: list[str]
+    kept_own: int
+    lost: int
+    max_sum_error: float
+    repeated_bytes: int
+
+
+@dataclass(eq=False)
+class GossipRun:
+    """One seed, between participants that exchange bytes only.
+
+    Iterate `rounds` to run it; the other attributes grow with every round.
+
+    Attributes:
+        kept_own: how often a participant kept its own model, having fewer than two senders.
+        lost: how often a sender that shared did not contribute in time.
+        max_sum_error: largest |coordinate of an average - the same in float64 from all models|,
+            which only a simulation can know.
+    """
+
+    algorithm: str
+    agreement: GossipAgreement
+    engine: Engine[GossipParticipant]
+    network: Network
+    exchanges: list[ExchangeRecord] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    finished: int = 0
+    kept_own: int = 0
+    lost: int = 0
+    max_sum_error: float = 0.0
+    earlier: list[TrafficRow] = field(default_factory=list)  # of the processes before this one
+    repeated_before: int = 0  # bytes, by the processes before this one
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run up to so many rounds; one record each, as soon as it is over.
+
+        Raises:
+            SecureFairError: a participant's own step failed: its training diverged, or left the
+                range that sums are planned for.
+        """
+        for number in range(self.finished, count):
+            log = self.engine.round(number)
+            _check_own_work(number, log)
+            self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
+            self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+            self.kept_own += sum(not s.combined for s in log.summaries.values())
+            self.lost += sum(len(s.lost) for s in log.summaries.values())
+            self.exchanges += self._exchanges(number, log)
+            for name, summary in log.summaries.items():
+                if summary.combined:
+                    self.max_sum_error = max(self.max_sum_error, self._error(number, name))
+            self.finished = number + 1
+            yield self._record(number, log)
+
+    def standing(self) -> GossipStanding:
+        """What a later process needs to go on after the last finished round; no key is in it."""
+        participants = self.engine.participants
+        return GossipStanding(
+            finished=self.finished,
+            learners={name: own.learners for name, own in participants.items()},
+            weights={name: own.row.weights for name, own in participants.items()},
+            similarities={name: own.row.similarities for name, own in participants.items()},
+            machines={
+                name: to_builtins(own.machine.standing) for name, own in participants.items()
+            },
+            traffic=to_builtins(self.traffic),
+            problems=list(self.problems),
+            kept_own=self.kept_own,
+            lost=self.lost,
+            max_sum_error=self.max_sum_error,
+            repeated_bytes=self.repeated_bytes,
+        )
+
+    def recall(self, standing: GossipStanding, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on where an earlier process stood, with new keys, before the first round of this one.
+
+        Args:
+            standing: of the earlier process.
+            exchanges: that it had recorded.
+        """
+        for name, own in self.engine.participants.items():
+            own.recall(
+                standing.learners[name],
+                replace(
+                    own.row,
+                    weights=standing.weights[name],
+                    similarities=standing.similarities[name],
+                ),
+                convert(standing.machines[name], Standing),
+            )
+        self.finished, self.exchanges = standing.finished, list(exchanges)
+        self.earlier = convert(standing.traffic, list[TrafficRow])
+        self.problems, self.kept_own = list(standing.problems), standing.kept_own
+        self.lost, self.max_sum_error = standing.lost, standing.max_sum_error
+        self.repeated_before = standing.repeated_bytes
+
+    @property
+    def ledger(self) -> list[LedgerRow]:
+        """What every participant has disclosed so far."""
+        return [
+            row
+            for name, participant in self.engine.participants.items()
+            for row in participant.machine.ledger.rows(algorithm=self.algorithm, teacher=name)
+        ]
+
+    @property
+    def traffic(self) -> list[TrafficRow]:
+        """Bytes by sender, receiver and message type so far, as if there had been one process."""
+        return joined(self.earlier, self.network.traffic_rows(self.algorithm))
+
+    @property
+    def repeated_bytes(self) -> int:
+        """Introductions that were sent although an earlier process had sent its own."""
+        now = self.network.traffic_rows(self.algorithm)
+        return self.repeated_before + repeated_bytes(self.earlier, now)
+
+    def _exchanges(self, number: int, log: RoundLog) -> Iterator[ExchangeRecord]:
+        participants = self.engine.participants
+        for receiver, summary in log.summaries.items():
+            for sender in dict.fromkeys((*summary.asked, *summary.offered)):
+                size = log.sizes.get((receiver, sender), ExchangeBytes())
+                notes, peers = (participants[one].rounds[number] for one in (receiver, sender))
+                yield ExchangeRecord(
+                    algorithm=self.algorithm,
+                    round=number,
+                    student=receiver,
+                    teacher=sender,
+                    answered=sender in summary.opened or sender in summary.combined,
+                    bytes_up=size.up,
+                    bytes_down=size.down,
+                    teacher_seconds=peers.answered_seconds.get(receiver, 0.0),
+                    student_seconds=notes.asked_seconds.get(sender, 0.0),
+                )
+
+    def _error(self, number: int, name: str) -> float:
+        """Of the average that a participant got in a round."""
+        people = self.engine.participants
+        mixed = people[name].rounds[number].mixed
+        if mixed is None:
+            raise LookupError("a sum that was combined was asked for")
+        difference = people[name].vector
+        for weight, peer in zip(mixed.tolist(), people.values(), strict=True):
+            adapted = peer.rounds[number].adapted
+            if weight and adapted is not None:
+                difference = difference - weight * vector_of(adapted)
+        return float(np.abs(difference).max())
+
+    def _record(self, number: int, log: RoundLog) -> RoundRecord:
+        participants = list(self.engine.participants.values())
+        names, stacked = [p.name for p in participants], self.agreement.stacked
+        trained = [_evaluated(stacked, p.learners.vectors, p.data.train) for p in participants]
+        tested = [_evaluated(stacked, p.learners.vectors, p.data.test) for p in participants]
+        summaries = [log.summaries[name] for name in names]
+        beside = self.agreement.graph
+        weights: Matrix = [
+            [float(w) if beside[i, j] and i != j else None for j, w in enumerate(p.row.weights)]
+            for i, p in enumerate(participants)
+        ]
+        alignment: Matrix = [
+            [p.rounds[number].alignment.get(name) for name in names] for p in participants
+        ]
+        return RoundRecord(
+            algorithm=self.algorithm,
+            round=number,
+            forced=summaries[0].forced,
+            accuracy=[e.accuracy for e in tested],
+            cross_entropy=[e.cross_entropy for e in trained],
+            reputation=weights,
+            alignment=alignment,
+            distillation_loss=[[None] * len(names) for _ in names],
+            asked=[[name in s.offered for name in names] for s in summaries],
+            answered=[[name in s.combined for name in names] for s in summaries],
+            numbers_sent=self._sent(names, summaries),
+        )
+
+    def _sent(self, names: Sequence[str], summaries: Sequence[RoundSummary]) -> list[int]:
+        """By each participant: a model for every sum it is in, a number for every alignment."""
+        length = self.agreement.stacked.length
+        return [
+            sum(length * (name in s.combined) + (name in s.opened) for s in summaries)
+            for name in names
+        ]
+
+
+def start_gossip(
+    algorithm: str,
+    data: Sequence[ParticipantData],
+    agreement: GossipAgreement,
+    optimizer: OptimizerConfig,
+    *,
+    pretraining_epochs: int = 0,
+    seed: int,
+    backend: str,
+    disclosure: DisclosureLimits | None = None,
+    link: Link | None = None,
+    links: Mapping[tuple[str, str], Link] | None = None,
+) -> GossipRun:
+    """Participants with keys and one initial network, ready for round 0.
+
+    Args:
+        algorithm: the name that records carry.
+        data: one entry a participant, in the agreement's order.
+        agreement: what was agreed.
+        optimizer: of everyone's local steps.
+        pretraining_epochs: everyone alone, before round 0.
+        seed: of batches, coins and the network's faults.
+        backend: encryption engine of alignments.
+        disclosure: the same limits for everyone.
+        link: of the network between all pairs; instantaneous by default.
+        links: particular directions, by (sender, receiver).
+    """
+    participants = [
+        GossipParticipant(
+            own,
+            agreement,
+            optimizer,
+            pretraining_epochs=pretraining_epochs,
+            seed=seed,
+            backend=backend,
+            disclosure=disclosure,
+        )
+        for own in data
+    ]
+    for participant in participants:
+        participant.train_alone()
+    network = Network(
+        [p.name for p in participants],
+        classify=kind_of,
+        link=link,
+        links=links,
+        rng=np.random.default_rng(seed),
+    )
+    engine = Engine(participants, agreement, network, seed=seed)
+    return GossipRun(algorithm=algorithm, agreement=agreement, engine=engine, network=network)
+
+
+def _check_own_work(number: int, log: RoundLog) -> None:
+    """Stop where a participant failed by its own fault; peers' faults are only recorded."""
+    for name, failed in log.failures:
+        if isinstance(failed.job, PrepareKeysAndFeatures):
+            raise SecureFairError(failed.error, where=f"{name}, round {number}")
+    for name, summary in log.summaries.items():
+        if summary.step_error:
+            raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
+
+
+def _evaluated(stacked: Stacked, vectors: torch.Tensor, samples: Samples) -> Evaluation:
+    features = torch.from_numpy(samples.features).to(stacked.dtype)
+    labels = torch.tensor(samples.labels)
+    logits = stacked.logits(vectors, features, shared=True)[0]
+    hits = (logits.argmax(dim=1) == labels).double().mean()
+    return Evaluation(accuracy=float(hits), cross_entropy=float(cross_entropy(logits, labels)))

@@ -1,0 +1,88 @@
+"""One participant's row of the mixing matrix, by names: `fairness.mixing` and `own_row` on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.fairness import mixing, own_row
+
+Array = NDArray[np.float64]
+
+UNKNOWN = 0.5
+"""Similarity to a neighbour whose gradient was never compared: that of orthogonal ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """W_i and what it was made of; immutable.
+
+    Attributes:
+        agreement: what was agreed.
+        own: position of the participant.
+        weights: W_i (N,), summing to 1.
+        similarities: s_i (N,), the last that were found; 1 for itself.
+    """
+
+    agreement: GossipAgreement
+    own: int
+    weights: Array
+    similarities: Array
+
+    @classmethod
+    def start(cls, agreement: GossipAgreement, name: str) -> Row:
+        """The row before the first alignment."""
+        own = agreement.participants.index(name)
+        similarities = np.full(len(agreement.participants), UNKNOWN)
+        similarities[own] = 1.0
+        return cls(agreement, own, agreement.weights[own], similarities)
+
+    @staticmethod
+    def similarity(cosine: float) -> float:
+        """s = (1 + cos) / 2."""
+        return float(mixing.similarity(np.array([cosine]))[0])
+
+    def weighed(self, similarities: Mapping[str, float]) -> Row:
+        """The row after an alignment; neighbours that did not answer keep their similarity."""
+        names, found = self.agreement.participants, self.similarities.copy()
+        for name, value in similarities.items():
+            found[names.index(name)] = value
+        neighbours = self.agreement.graph[self.own]
+        preferred = mixing.preferences(found, neighbours, beta=self.agreement.beta)
+        weights = mixing.smooth(self.weights, preferred, alpha=self.agreement.alpha)
+        return replace(self, weights=weights, similarities=found)
+
+    def link_probabilities(self) -> dict[str, float]:
+        """How likely each neighbour gets the own model."""
+        agreement = self.agreement
+        probabilities = own_row.link_probabilities(
+            self.weights, self.own, relative=agreement.relative
+        )
+        return {
+            name: float(probabilities[at])
+            for at, name in enumerate(agreement.participants)
+            if agreement.graph[self.own, at] and at != self.own
+        }
+
+    def mixed(self, senders: Collection[str]) -> Array:
+        """The row of W~ if these arrive; the own unit vector if they are too few."""
+        agreement = self.agreement
+        return own_row.mix_row(
+            self.weights,
+            np.array([name in senders for name in agreement.participants]),
+            self.own,
+            min_senders=agreement.min_senders,
+            max_share=agreement.max_share,
+        )
+
+    def of(self, row: Array, names: Collection[str]) -> dict[str, float]:
+        """Some entries of a row, by name."""
+        return {name: float(row[self.agreement.participants.index(name)]) for name in names}
+
+    def own_of(self, row: Array) -> float:
+        """The own entry of a row."""
+        return float(row[self.own])

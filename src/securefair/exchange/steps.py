@@ -1,0 +1,376 @@
+"""The flow of one exchange, one function an arrow.
+
+    samples -> slots -> ciphertexts -> the teacher's encrypted inference -> released numbers
+            -> teacher logits -> alignment -> reputation -> sharing decision -> optimiser step
+
+Everything else in the package is either called from here or hosts these calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy, softmax
+
+from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.bands import BandedMap
+from securefair.circuit.network import Chunk
+from securefair.circuit.planner import ExchangePlan
+from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.keys import Decryptor, Encryptor
+from securefair.ckks.rules import coefficient_error, with_count
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.data.dataset import Samples
+from securefair.errors import DataError, EncryptionError, ModelError
+from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
+from securefair.fairness.alignment import cosine
+from securefair.fairness.reputation import ReputationRule
+from securefair.fairness.sharing import distillation_weights
+from securefair.model.balance import balanced
+from securefair.model.folded import FoldedHead
+from securefair.model.folded_network import FoldedNetwork
+from securefair.model.gradients import flat_gradient
+from securefair.model.heads import Head
+from securefair.model.losses import approximate_kl
+from securefair.model.projection import block_signs, public_indices
+from securefair.model.quantize import QuantizedHead, quantize_at
+from securefair.model.training import Learner, TeacherAnswer, distil_steps
+
+Array = NDArray[np.float64]
+P = TypeVar("P")
+B = TypeVar("B", bytes, memoryview)
+
+ENCRYPTED_AT_ONCE = 128
+"""Ciphertexts: enough work to share between processes, some hundred MB at most."""
+
+LOADED_AT_ONCE = 4
+"""Features of a network that are expanded together: neighbours in a row of an image."""
+
+
+@dataclass(frozen=True)
+class PublicBasis:
+    """Which coefficients of a public projection leave, and the signs of the blocks.
+
+    Drawn from a seed that both sides know and that stays the same for a data epoch, so that an
+    unchanged teacher tells nothing more in later rounds.
+    """
+
+    coefficients: NDArray[np.int64]
+    signs: NDArray[np.int64]
+
+
+def public_basis(plan: ExchangePlan, seed: bytes) -> PublicBasis:
+    """The basis of this plan's projection under a public seed."""
+    signs = block_signs(plan.blocks, seed).astype(np.int64)
+    indices = public_indices(plan.params.ring_degree, plan.coefficients or 1, seed)
+    return PublicBasis(indices, signs)
+
+
+def pack(plan: ExchangePlan, features: Array) -> Array:
+    """Features (B, d) -> slots (blocks, d, N/2); positions beyond B repeat the samples.
+
+    Raises:
+        DataError: shape, NaN, or features beyond the public bounds of the plan.
+    """
+    wish, bounds = plan.wish, plan.wish.bounds
+    if features.shape != (wish.samples, wish.features):
+        raise DataError(
+            "the features do not fit the plan",
+            found=features.shape,
+            expected=(wish.samples, wish.features),
+        )
+    if not np.isfinite(features).all():
+        raise DataError("a feature is NaN or infinite", hint="Fill missing values first")
+    for name, size, bound in (
+        ("feature", np.abs(features), bounds.feature),
+        ("feature_norm", np.linalg.norm(features, axis=1), wish.feature_norm),
+    ):
+        if size.max() > bound * (1 + 1e-9):
+            raise DataError(
+                "features exceed the agreed bound",
+                where=name,
+                found=round(float(size.max()), 4),
+                expected=f"at most {bound}",
+                hint="Scale the features, or agree on larger bounds",
+            )
+    positions = np.arange(plan.blocks * plan.params.slots) % wish.samples
+    return _blocks(plan, features[positions])
+
+
+def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
+    """Predictions (B, M) or basis rows (B, q) -> slots (blocks, count, N/2), zero beyond B."""
+    padded = np.zeros((plan.blocks * plan.params.slots, rows.shape[1]))
+    padded[: len(rows)] = rows
+    return _blocks(plan, padded)
+
+
+def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
+    """Slots (blocks, count, N/2) -> upload."""
+    return b"".join(part for block in slots for part in encrypted_parts(encryptor, meta, block))
+
+
+def encrypted_parts(encryptor: Encryptor, meta: CipherMeta, block: Array) -> Iterator[bytes]:
+    """Slots (count, N/2) of one block -> its upload, some ciphertexts at a time.
+
+    Uploads are joined and split at will, so only the part in hand need be in memory.
+    """
+    for start in range(0, len(block), ENCRYPTED_AT_ONCE):
+        part = block[start : start + ENCRYPTED_AT_ONCE]
+        yield encryptor.encrypt(part, with_count(meta, len(part)))
+
+
+def receive(
+    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
+) -> list[CipherTensor[P]]:
+    """Upload -> one tensor a block, validated against the plan."""
+    return [evaluator.load(block, meta) for block in _split(upload, blocks)]
+
+
+def receive_in_chunks(
+    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
+) -> list[list[Chunk[P]]]:
+    """Upload -> for each block its features in chunks, all of them validated against the plan.
+
+    A network reads them one after the other, so they are never expanded all at once; what is
+    expanded here to be checked is dropped again. So an upload that cannot be used is refused when
+    it arrives, not late in every answer.
+
+    Raises:
+        DataError, EncryptionError: the upload does not fit the plan.
+    """
+
+    def read(block: memoryview) -> Callable[[int, int], bytes]:
+        return lambda start, stop: bytes(block[start:stop])
+
+    found = [
+        feature_chunks(evaluator, meta, len(block), read(block))
+        for block in _split(memoryview(upload), blocks)
+    ]
+    for chunks in found:
+        for chunk in chunks:
+            chunk.load()
+    return found
+
+
+def feature_chunks(
+    evaluator: Evaluator[P], meta: CipherMeta, size: int, read: Callable[[int, int], bytes]
+) -> list[Chunk[P]]:
+    """One block's features in chunks.
+
+    Args:
+        evaluator: expands them.
+        meta: public facts of the block.
+        size: its bytes.
+        read: gives the bytes from start to stop, from wherever the block is kept.
+
+    Raises:
+        DataError: the block does not divide into its ciphertexts.
+    """
+    each, rest = divmod(size, meta.count)
+    if rest:
+        raise DataError("an upload does not divide into ciphertexts", found=size)
+
+    def chunk(start: int, stop: int) -> Chunk[P]:
+        facts = with_count(meta, stop - start)
+        return Chunk(
+            np.arange(start, stop), lambda: evaluator.load(read(start * each, stop * each), facts)
+        )
+
+    starts = range(0, meta.count, LOADED_AT_ONCE)
+    return [chunk(start, min(start + LOADED_AT_ONCE, meta.count)) for start in starts]
+
+
+Compiled = QuantizedHead | CompiledNetwork
+"""A model with integer weights at public scales: `logits` is what an encrypted run computes."""
+
+
+def compile_model(plan: ExchangePlan, model: Head) -> Compiled:
+    """A trained head or network -> integer weights at the plan's public scales.
+
+    Raises:
+        ModelError: the model's shape is not the plan's, or a weight does not fit.
+    """
+    if not plan.wish.network:
+        return compile_head(plan, model)
+    folded = model.folded()
+    if not isinstance(folded, FoldedNetwork):
+        raise ModelError(
+            "a network was planned", found=type(model).__name__, expected="a NetworkHead"
+        )
+    return compiled_network(folded, plan.wish.network)
+
+
+def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
+    """Refuse to answer with a network that goes beyond the agreed bounds on its owner's samples.
+
+    Its weights may keep all promises: biases, and logits, do not show in them.
+
+    Args:
+        plan: of the exchange.
+        model: what is to answer; heads are bounded by their weights.
+        own: (B, d) samples of the owner.
+
+    Raises:
+        ModelError: says for how many samples.
+    """
+    if not isinstance(model, CompiledNetwork):
+        return
+    images = own.reshape(-1, *model.quantized.input_shape)
+    _, beyond = bounded_logits(model.quantized.network, plan.wish.network, images)
+    if beyond.any():
+        raise ModelError(
+            "a network's values exceed the agreed bounds on its owner's own samples",
+            found=f"{int(beyond.sum())} of {len(own)} samples",
+            expected="none",
+            hint="Agree on larger bounds, or train with more weight decay or range_penalty",
+        )
+
+
+def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:
+    """A trained head -> integer weights at the plan's public scales.
+
+    Raises:
+        ModelError: the head's shape is not the plan's, or a weight does not fit.
+    """
+    found = model.folded()
+    if not isinstance(found, FoldedHead):
+        raise ModelError("a head was planned", found=type(model).__name__)
+    folded = balanced(found, plan.wish.bounds.row_norm)
+    if len(folded.layers) != len(plan.specs):
+        raise ModelError(
+            "another kind of head was planned",
+            found=f"{len(folded.layers)} layers",
+            expected=f"{len(plan.specs)} layers",
+        )
+    return quantize_at(folded, [spec.log2_scale for spec in plan.specs])
+
+
+def infer(
+    evaluator: Evaluator[P],
+    plan: ExchangePlan,
+    model: Compiled,
+    inputs: Inputs[P],
+) -> bytes:
+    """The teacher's whole answer: encrypted inference, distillation terms, release, sanitising."""
+    layers: Sequence[AffineLayer | BandedMap] = (
+        model.maps
+        if isinstance(model, CompiledNetwork)
+        else [AffineLayer(layer.weights, layer.bias) for layer in model.layers]
+    )
+    released = answer(evaluator, plan.wish, plan.schedule, plan.specs, layers, inputs)
+    return b"".join(part.data for part in released)
+
+
+def open_answer(decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Array:
+    """Answer -> released values in their natural unit, rounded to the plan's grid.
+
+    Returns:
+        `logits` (B, M); `projection` (q, M) with public rows in coefficient units or the
+        student's Phi Z; `class_sums` (M,) and `loss` () as sums over samples of p.z / T
+        without the division by T.
+    """
+    values = _natural_unit(decryptor, plan, basis, data)
+    return values if decryptor.exact else plan.grid * np.rint(values / plan.grid)
+
+
+def _natural_unit(
+    decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes
+) -> Array:
+    wish = plan.wish
+    opened = [_plausible(decryptor.open(part), part) for part in _parts(plan, basis, data)]
+    if wish.release == "logits":
+        slots = np.concatenate(opened, axis=1)
+        return slots[:, : wish.samples].T
+    values = opened[0]
+    if not wish.multiplies:
+        return values.T
+    sums = values[:, 0] * plan.params.slots  # a mean over the slots of a block
+    if wish.student_basis:
+        return sums.reshape(wish.q, wish.classes)
+    return sums if wish.release == "class_sums" else np.asarray(sums[0])
+
+
+def predictions(model: Head, samples: Samples, temperature: float) -> Array:
+    """p = softmax(u / T) of the student, (B, M)."""
+    with torch.no_grad():
+        logits = model(torch.from_numpy(samples.features))
+        return np.asarray(softmax(logits / temperature, dim=1))
+
+
+def align(model: Head, samples: Samples, teacher_logits: Array, temperature: float) -> float:
+    """Cosine of the cross-entropy and distillation gradients over all parameters."""
+    logits = model(torch.from_numpy(samples.features))
+    hard = cross_entropy(logits, torch.from_numpy(samples.labels))
+    soft = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature).mean()
+    return cosine(flat_gradient(hard, model), flat_gradient(soft, model))
+
+
+def distillation_loss(
+    model: Head, samples: Samples, teacher_logits: Array, temperature: float
+) -> float:
+    """Approximate KL a sample between the student's model and a teacher's logits."""
+    with torch.no_grad():
+        logits = model(torch.from_numpy(samples.features))
+        loss = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature)
+    return float(loss.mean())
+
+
+def judge(rule: ReputationRule, previous: float | None, alignment: float) -> float:
+    """Alignment -> this participant's new opinion of the teacher."""
+    return rule.update(previous, alignment)
+
+
+def learn(
+    learner: Learner,
+    samples: Samples,
+    teacher_logits: Mapping[str, Array],
+    reputations: Mapping[str, float],
+    *,
+    participants: int,
+    lambda_0: float,
+    steps: int,
+    temperature: float,
+) -> None:
+    """Local steps on cross-entropy and the reputation-weighted distillation losses."""
+    weights = distillation_weights(reputations, participants)
+    answers = [
+        TeacherAnswer(logits, lambda_0 * weights[peer]) for peer, logits in teacher_logits.items()
+    ]
+    distil_steps(learner, samples, answers, steps, temperature=temperature)
+
+
+def _plausible(values: Array, part: Released) -> Array:
+    """Refuse coefficients that no honest teacher's model has: each is a mean over slots."""
+    limit = part.meta.bound + coefficient_error(part.meta)
+    if part.coefficients is not None and np.abs(values).max() > limit:
+        raise EncryptionError(
+            "a released value exceeds the agreed bound on logits", expected=f"at most {limit:.4g}"
+        )
+    return values
+
+
+def _split(upload: B, blocks: int) -> list[B]:
+    size, rest = divmod(len(upload), blocks)
+    if rest:
+        raise DataError("an upload does not divide into blocks", found=len(upload))
+    return [upload[i * size : (i + 1) * size] for i in range(blocks)]
+
+
+def _blocks(plan: ExchangePlan, rows: Array) -> Array:
+    split = rows.reshape(plan.blocks, plan.params.slots, -1)
+    return np.ascontiguousarray(split.swapaxes(1, 2))
+
+
+def _parts(plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Iterable[Released]:
+    """The answer's bytes, one released tensor at a time."""
+    size = -(-len(data) // len(plan.released))  # a remainder shows as a wrong length later
+    chosen = None
+    if plan.coefficients is not None:
+        chosen = np.zeros(1, np.int64) if plan.wish.multiplies else basis.coefficients
+    for index, meta in enumerate(plan.released):
+        yield Released(meta, chosen, data[index * size : (index + 1) * size])

@@ -1,0 +1,65 @@
+"""Every experiment by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from securefair.errors import ConfigError
+from securefair.papers.cffl_tables import CFFL_TABLES
+from securefair.papers.cycle_figures import CYCLE_FIGURES
+from securefair.papers.cycle_hospitals import CYCLE_HOSPITALS
+from securefair.papers.cycle_misbehaviour import CYCLE_MISBEHAVIOUR
+from securefair.papers.cycle_tables import CYCLE_TABLES
+from securefair.papers.dpfl_figures import DPFL_FIGURES
+from securefair.papers.dpfl_tables import DPFL_TABLES
+from securefair.papers.experiment import Experiment
+from securefair.papers.fairsl_tables import FAIRSL_TABLES
+from securefair.papers.mean_estimation import MEAN_ESTIMATION
+
+PAPERS = ("cycle", "dpfl", "cffl", "fairsl")
+
+
+def _place(experiment: Experiment) -> tuple[int, str, int]:
+    """Papers in our order; of each the tables, then the figures, by their numbers."""
+    kind, _, number = experiment.item.partition(" ")
+    place = int(number) if number.isdecimal() else 0
+    return PAPERS.index(experiment.paper), {"Table": "", "Figure": "f"}.get(kind, "z"), place
+
+
+EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
+    {
+        experiment.name: experiment
+        for experiment in sorted(
+            (
+                *CYCLE_TABLES,
+                *CYCLE_FIGURES,
+                *CYCLE_MISBEHAVIOUR,
+                *CYCLE_HOSPITALS,
+                *MEAN_ESTIMATION,
+                *DPFL_TABLES,
+                *DPFL_FIGURES,
+                *CFFL_TABLES,
+                *FAIRSL_TABLES,
+            ),
+            key=_place,
+        )
+    }
+)
+
+
+def experiment_named(name: str) -> Experiment:
+    """One of `EXPERIMENTS`.
+
+    Raises:
+        ConfigError: there is none of this name; suggests one.
+    """
+    if name not in EXPERIMENTS:
+        close = difflib.get_close_matches(name, EXPERIMENTS, n=1)
+        raise ConfigError(
+            "there is no such experiment",
+            found=name,
+            hint=f"Did you mean {close[0]}?" if close else "securefair reproduce --list names all",
+        )
+    return EXPERIMENTS[name]

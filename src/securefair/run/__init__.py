@@ -1,0 +1,1 @@
+"""Runs that can be left and taken up again, and what they leave behind."""

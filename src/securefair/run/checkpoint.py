@@ -1,0 +1,270 @@
+"""What a run has finished so far, on disk, so that a later process can go on with it.
+
+A run writes into `OUT/unfinished/`, and removes that folder when its results are written:
+
+    config.toml                      the resolved configuration
+    journal.json                     what the run depends on besides: its data and software
+    seed-S.ALGORITHM.rounds.jsonl    one record a line
+    seed-S.ALGORITHM.exchanges.jsonl
+    seed-S.ALGORITHM.state           after how many of these lines, and everything the next round
+                                     depends on; replaced as a whole after every round
+
+Lines are written before the state that counts them, and lines that no state counts are dropped, so
+the end of the process between the two repeats a round and loses or doubles none. Nothing waits for
+the disk, which would take longer than many a round: a power cut can damage a journal, which is
+noticed. No secret key is ever written: a
+run that goes on makes new keys. The states hold the models of all participants, which only a
+simulation has in one place; they are readable by their owner only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from securefair.config import RunConfig, load_config, to_toml
+from securefair.data import ParticipantData
+from securefair.errors import ConfigError, DataError
+from securefair.records import ExchangeRecord, RoundRecord
+from securefair.report import read_json, write_bytes, write_json, write_text
+from securefair.run.results import RunFacts
+
+FOLDER = "unfinished"
+FORMAT = 1
+
+R = TypeVar("R", RoundRecord, ExchangeRecord)
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run depends on besides its configuration.
+
+    Attributes:
+        format: of the journal.
+        data: digest of every participant's samples, by seed.
+        versions: of the software.
+    """
+
+    format: int
+    data: dict[str, str]
+    versions: dict[str, str]
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """How far one algorithm of one seed has come.
+
+    Attributes:
+        rounds, exchanges: lines that count.
+        seconds: that it took, over all processes.
+        snapshot: what the next round depends on (`snapshot.encode_state`); None once finished.
+        finished: no round is left.
+        facts: of a finished encrypted run.
+        interrupted: how often another process went on with it.
+    """
+
+    rounds: int
+    exchanges: int
+    seconds: float
+    snapshot: bytes | None = None
+    finished: bool = False
+    facts: RunFacts | None = None
+    interrupted: int = 0
+
+
+@dataclass(eq=False)
+class Entry:
+    """One algorithm of one seed: what is known of it, and how to write more.
+
+    Attributes:
+        path: of its files, without a suffix; None keeps everything in memory.
+    """
+
+    path: Path | None
+    state: State | None = None
+    rounds: list[RoundRecord] = field(default_factory=list)
+    exchanges: list[ExchangeRecord] = field(default_factory=list)
+
+    def append(self, rounds: Sequence[RoundRecord], exchanges: Sequence[ExchangeRecord]) -> None:
+        """Add records; they count when `save` says so."""
+        if self.path is not None:
+            _append(_file(self.path, "rounds.jsonl"), rounds)
+            _append(_file(self.path, "exchanges.jsonl"), exchanges)
+        self.rounds += rounds
+        self.exchanges += exchanges
+
+    def save(self, state: State) -> None:
+        """Replace the state, atomically."""
+        if self.path is not None:
+            write_bytes(
+                _file(self.path, "state"),
+                msgspec.msgpack.encode(state),
+                private=True,
+                durable=False,
+            )
+        self.state = state
+
+    def load(self) -> None:
+        """Read the state and the lines that it counts; drop the others.
+
+        Raises:
+            DataError: a file is damaged.
+        """
+        if self.path is None:
+            return
+        path = _file(self.path, "state")
+        if not path.exists():
+            self.restart()
+            return
+        try:
+            self.state = msgspec.msgpack.decode(path.read_bytes(), type=State)
+        except msgspec.DecodeError as error:
+            raise DataError("a state is damaged", where=str(path), found=str(error)) from error
+        self.rounds = _lines(_file(self.path, "rounds.jsonl"), self.state.rounds, RoundRecord)
+        self.exchanges = _lines(
+            _file(self.path, "exchanges.jsonl"), self.state.exchanges, ExchangeRecord
+        )
+
+    def restart(self) -> None:
+        """Forget everything: the algorithm begins anew."""
+        if self.path is not None:
+            for name in ("state", "rounds.jsonl", "exchanges.jsonl"):
+                _file(self.path, name).unlink(missing_ok=True)
+        self.state, self.rounds, self.exchanges = None, [], []
+
+
+@dataclass(eq=False)
+class Journal:
+    """The unfinished part of one folder of results."""
+
+    folder: Path
+    resumed: bool
+
+    @classmethod
+    def begin(
+        cls,
+        out: Path,
+        config: RunConfig,
+        data: Mapping[int, Sequence[ParticipantData]],
+        versions: Mapping[str, str],
+    ) -> Journal:
+        """Start a journal in a folder of results, dropping an older one.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        folder = out / FOLDER
+        shutil.rmtree(folder, ignore_errors=True)
+        circumstances = Circumstances(format=FORMAT, data=_digests(data), versions=dict(versions))
+        write_json(folder / "journal.json", circumstances)
+        write_text(folder / "config.toml", to_toml(config))  # last: whoever sees it sees all
+        return cls(folder, resumed=False)
+
+    @classmethod
+    def resume(cls, out: Path, data: Mapping[int, Sequence[ParticipantData]]) -> Journal:
+        """Take up the journal of an interrupted run.
+
+        Raises:
+            DataError: the journal is damaged, or the participants' data are not what they were.
+        """
+        folder = out / FOLDER
+        known = read_json(folder / "journal.json", Circumstances)
+        if known.format != FORMAT:
+            raise DataError(
+                "the journal is of another version",
+                where=str(folder),
+                found=known.format,
+                expected=FORMAT,
+            )
+        if known.data != _digests(data):
+            raise DataError(
+                "the data changed since the run was interrupted: going on would mix two runs",
+                where=str(folder),
+                hint="Run again from the start: securefair run with --restart",
+            )
+        return cls(folder, resumed=True)
+
+    def entry(self, seed: int, algorithm: str) -> Entry:
+        """What is known of one algorithm of one seed.
+
+        Raises:
+            DataError: a file is damaged.
+        """
+        entry = Entry(self.folder / f"seed-{seed}.{algorithm}")
+        entry.load()
+        return entry
+
+    def remove(self) -> None:
+        """The results are written, or there will be none: nothing is left to go on with."""
+        shutil.rmtree(self.folder)
+        out = self.folder.parent
+        if not any(out.iterdir()):
+            out.rmdir()
+
+
+def unfinished_config(out: Path) -> RunConfig:
+    """The configuration of the interrupted run in a folder of results.
+
+    Raises:
+        ConfigError: there is no interrupted run.
+    """
+    path = out / FOLDER / "config.toml"
+    if not path.exists():
+        finished = (out / "metrics.json").exists()
+        raise ConfigError(
+            "there is no interrupted run in this folder",
+            where=str(out),
+            found="a finished run" if finished else "nothing to go on with",
+            hint=f"Its report: securefair report {out}" if finished else "Name the folder of a run",
+        )
+    return load_config(path)
+
+
+def is_unfinished(out: Path) -> bool:
+    """Whether a folder of results holds an interrupted run."""
+    return (out / FOLDER / "config.toml").exists()
+
+
+def _file(path: Path, name: str) -> Path:
+    return path.with_name(f"{path.name}.{name}")
+
+
+def _digests(data: Mapping[int, Sequence[ParticipantData]]) -> dict[str, str]:
+    return {str(seed): _digest(everyone) for seed, everyone in data.items()}
+
+
+def _digest(everyone: Sequence[ParticipantData]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for own in everyone:
+        digest.update(repr((own.name, own.train.classes)).encode())
+        for part in (own.train, own.test):
+            for array in (part.features, part.labels):
+                digest.update(repr((array.shape, array.dtype.str)).encode())
+                digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _append(path: Path, rows: Sequence[RoundRecord] | Sequence[ExchangeRecord]) -> None:
+    if not rows:
+        return
+    with path.open("ab") as file:
+        file.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
+
+
+def _lines(path: Path, count: int, kind: type[R]) -> list[R]:
+    """The first lines as records; whatever follows is cut off."""
+    if not count:
+        path.unlink(missing_ok=True)
+        return []
+    try:
+        lines = path.read_bytes().split(b"\n")
+        rows = [msgspec.json.decode(line, type=kind) for line in lines[:count]]
+    except (OSError, msgspec.DecodeError) as error:
+        raise DataError("records are damaged", where=str(path), found=str(error)) from error
+    if len(lines) > count + 1:  # the last part is empty: every record ends with a line break
+        write_bytes(path, b"\n".join(lines[:count]) + b"\n")
+    return rows

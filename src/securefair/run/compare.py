@@ -1,0 +1,221 @@
+"""Several finished runs side by side, and whether they can be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from pathlib import Path
+
+import msgspec
+
+from securefair.config import RunConfig
+from securefair.errors import ConfigError
+from securefair.report import write_text
+from securefair.report.facts import teacher_disclosures
+from securefair.report.html import environment
+from securefair.report.wording import (
+    algorithm_name,
+    count,
+    data_size,
+    duration,
+    percent,
+    points,
+    with_spread,
+)
+from securefair.run.folder import StoredRun, read_run
+
+
+class ComparedAlgorithm(msgspec.Struct, frozen=True, kw_only=True):
+    """One algorithm of one run; spreads over seeds as in `AlgorithmResult`."""
+
+    name: str
+    mva: float
+    mva_spread: float
+    mcg: float
+    mcg_spread: float
+    cgs: float
+    mcg_over_early_stopping: float | None
+    accuracy: list[float]  # per participant
+
+
+class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run.
+
+    Attributes:
+        folder, name: where it is and what it was called.
+        source, participants, test_samples, seeds, rounds: what was run on what.
+        backend, release: None where nobody collaborated.
+        algorithm: the one that bytes, answers, seconds and numbers are about.
+        algorithms: all of them.
+        bytes, answers, seconds: over all seeds; None where nobody collaborated.
+        most_disclosed: numbers that the most talkative teacher let out on the first seed.
+        versions: of the software.
+    """
+
+    folder: str
+    name: str
+    source: str
+    participants: list[str]
+    test_samples: list[int]
+    seeds: list[int]
+    rounds: int
+    backend: str | None
+    release: str | None
+    algorithm: str
+    algorithms: list[ComparedAlgorithm]
+    bytes: int | None
+    answers: int | None
+    seconds: float | None
+    most_disclosed: int | None
+    versions: dict[str, str]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs in the order given, and why differences between them may mean something else."""
+
+    runs: list[ComparedRun]
+    cautions: list[str]
+
+
+def compare_runs(folders: Sequence[Path]) -> Comparison:
+    """Read runs and put them side by side.
+
+    Raises:
+        ConfigError: fewer than two folders, or one twice.
+        DataError: a folder holds no finished run.
+    """
+    if len(folders) < 2 or len({folder.resolve() for folder in folders}) < len(folders):
+        raise ConfigError(
+            "a comparison needs two different runs or more",
+            where="folders",
+            found=", ".join(map(str, folders)),
+        )
+    stored = [read_run(folder) for folder in folders]
+    runs = [_compared(folder, run) for folder, run in zip(folders, stored, strict=True)]
+    return Comparison(runs=runs, cautions=_cautions(runs, {_task(run.config) for run in stored}))
+
+
+def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Headings, and one row for each algorithm of each run, as people read them."""
+    headings = [
+        "Run",
+        "Algorithm",
+        "Mean accuracy",
+        "Mean gain",
+        "Spread of gains",
+        "Gain over stopped early",
+        "Sent",
+        "Answers",
+        "Time",
+        "Most disclosed",
+    ]
+    rows = []
+    for run in comparison.runs:
+        for one in run.algorithms:
+            gains = one.name != "standalone"
+            over_early = one.mcg_over_early_stopping
+            learns = one.name not in ("standalone", "early_stopping")
+            cost = one.name == run.algorithm and run.bytes is not None
+            rows.append(
+                [
+                    run.folder if one is run.algorithms[0] else "",
+                    algorithm_name(one.name),
+                    with_spread(percent(one.mva), one.mva_spread),
+                    with_spread(points(one.mcg), one.mcg_spread) if gains else "",
+                    f"{one.cgs * 100:.1f}" if gains else "",
+                    points(over_early) if learns and over_early is not None else "",
+                    data_size(run.bytes or 0) if cost else "",
+                    count(run.answers or 0) if cost else "",
+                    duration(run.seconds or 0.0) if cost else "",
+                    count(run.most_disclosed or 0) if cost else "",
+                ]
+            )
+    return headings, rows
+
+
+def write_comparison(comparison: Comparison, path: Path) -> Path:
+    """One self-contained HTML page, written atomically.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    headings, rows = comparison_rows(comparison)
+    page = (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            runs=comparison.runs,
+            cautions=comparison.cautions,
+            headings=headings,
+            rows=rows,
+            names=comparison.runs[0].participants,
+            alike=len({tuple(run.participants) for run in comparison.runs}) == 1,
+            algorithm_name=algorithm_name,
+        )
+    )
+    return write_text(path, page)
+
+
+def _compared(folder: Path, run: StoredRun) -> ComparedRun:
+    result, config = run.outcome.result, run.config
+    encryption = result.encryption
+    disclosed = teacher_disclosures(run.outcome.ledger, result.algorithm)
+    return ComparedRun(
+        folder=str(folder),
+        name=result.name,
+        source=config.data.source,
+        participants=[one.name for one in result.participants],
+        test_samples=[one.test_samples for one in result.participants],
+        seeds=result.seeds,
+        rounds=config.training.rounds,
+        backend=None if encryption is None else encryption.backend,
+        release=None if encryption is None else encryption.release,
+        algorithm=result.algorithm,
+        algorithms=[
+            ComparedAlgorithm(
+                name=name,
+                mva=one.mva,
+                mva_spread=one.mva_spread,
+                mcg=one.mcg,
+                mcg_spread=one.mcg_spread,
+                cgs=one.cgs,
+                mcg_over_early_stopping=one.mcg_over_early_stopping,
+                accuracy=one.accuracy,
+            )
+            for name, one in result.algorithms.items()
+        ],
+        bytes=None if encryption is None else encryption.bytes_up + encryption.bytes_down,
+        answers=None if encryption is None else encryption.answers,
+        seconds=None if encryption is None else encryption.seconds,
+        most_disclosed=disclosed[0].numbers if disclosed else None,
+        versions=dict(run.versions),
+    )
+
+
+def _task(config: RunConfig) -> str:
+    """What was to be predicted from what, as far as a configuration says it; paths may differ."""
+    data, table = config.data, config.table
+    settings = (data.source, data.partition, data.test_fraction, data.entry, data.feature_range)
+    return repr((settings, table and (table.label, table.classes, table.columns)))
+
+
+def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:
+    found = []
+    for what, values in (
+        ("data sets", tasks),
+        ("participants", {tuple(run.participants) for run in runs}),
+        ("test sets", {tuple(run.test_samples) for run in runs}),
+        ("seeds", {tuple(run.seeds) for run in runs}),
+    ):
+        if len(values) > 1:
+            found.append(
+                f"The runs have different {what}: their accuracies are of different tasks."
+            )
+    if len({run.rounds for run in runs}) > 1:
+        found.append("The runs have different numbers of rounds.")
+    if any(run.backend == "clear" for run in runs):
+        found.append("A run with backend clear encrypted nothing: its bytes and times say little.")
+    if len({tuple(sorted(run.versions.items())) for run in runs}) > 1:
+        found.append("The runs were made by different versions of the software.")
+    if min(len(run.seeds) for run in runs) == 1:
+        found.append("A single seed says little: small differences may be chance.")
+    return found

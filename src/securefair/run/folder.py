@@ -1,0 +1,169 @@
+"""The files of a finished run: written whole, and read back for reports and comparisons.
+
+`metrics.json` holds what equal seeds repeat in the clear, and with encryption as far as its error
+allows. What depends on the machine and the moment is in `measured.json`: seconds, and how far
+encryption was off with the keys that were drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from securefair.config import RunConfig, load_config, to_toml
+from securefair.errors import DataError
+from securefair.records import (
+    ExchangeRecord,
+    LedgerRow,
+    RoundRecord,
+    RunResult,
+    TrafficRow,
+)
+from securefair.report import (
+    read_json,
+    read_json_lines,
+    write_json,
+    write_json_lines,
+    write_report,
+    write_text,
+)
+from securefair.run.results import Outcome
+
+MEASURED = ("max_abs_error", "error_over_range", "seconds")
+"""Fields of `EncryptionResult` that equal seeds do not repeat."""
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """measured.json: what another run of the same seeds would not repeat.
+
+    Attributes:
+        encryption: the `MEASURED` fields of the result's encryption; empty without encryption.
+        interrupted: how often the run was taken up again.
+        repeated_bytes: keys and features sent once more because of that.
+        versions: of the software.
+    """
+
+    encryption: dict[str, float]
+    interrupted: int
+    repeated_bytes: int
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRun:
+    """A finished run as it stands on disk."""
+
+    config: RunConfig
+    outcome: Outcome
+    versions: Mapping[str, str]
+
+
+def write_run(
+    outcome: Outcome, config: RunConfig, out: Path, *, versions: Mapping[str, str]
+) -> None:
+    """Write every file of a run, each atomically; the report comes last.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    metrics, measured = _divided(outcome.result)
+    write_text(out / "config.toml", to_toml(config))
+    write_json_lines(out / "rounds.jsonl", outcome.rounds)
+    write_json_lines(out / "exchanges.jsonl", outcome.exchanges)
+    write_json(out / "ledger.json", outcome.ledger)
+    write_json(out / "traffic.json", outcome.traffic)
+    write_json(
+        out / "measured.json",
+        Measured(
+            encryption=measured,
+            interrupted=outcome.interrupted,
+            repeated_bytes=outcome.repeated_bytes,
+            versions=dict(versions),
+        ),
+    )
+    write_json(out / "metrics.json", metrics)
+    if config.report.html:
+        write_page(StoredRun(config, outcome, versions), out)
+
+
+def write_page(run: StoredRun, out: Path) -> Path:
+    """The report of a run, from its records alone; returns its path.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    outcome = run.outcome
+    return write_report(
+        out,
+        result=outcome.result,
+        rounds=outcome.rounds,
+        exchanges=outcome.exchanges,
+        ledger=outcome.ledger,
+        traffic=outcome.traffic,
+        config=run.config,
+        versions=run.versions,
+    )
+
+
+def read_run(folder: Path) -> StoredRun:
+    """A finished run.
+
+    Raises:
+        DataError: the folder holds none, or a file is damaged; names the file.
+        ConfigError: its configuration cannot be read by this version.
+    """
+    if not (folder / "metrics.json").exists():
+        raise DataError(
+            "this is no folder of a finished run",
+            where=str(folder),
+            expected="a folder with metrics.json",
+            hint=f"A run that was interrupted is finished by: securefair resume {folder}",
+        )
+    result, measured = read_result(folder)
+    return StoredRun(
+        config=load_config(folder / "config.toml"),
+        outcome=Outcome(
+            result=result,
+            rounds=read_json_lines(folder / "rounds.jsonl", RoundRecord),
+            exchanges=read_json_lines(folder / "exchanges.jsonl", ExchangeRecord),
+            ledger=read_json(folder / "ledger.json", list[LedgerRow]),
+            traffic=read_json(folder / "traffic.json", list[TrafficRow]),
+            problems=[],
+            interrupted=measured.interrupted,
+            repeated_bytes=measured.repeated_bytes,
+        ),
+        versions=measured.versions,
+    )
+
+
+def read_result(folder: Path) -> tuple[RunResult, Measured]:
+    """The conclusions of a run with what was measured.
+
+    Raises:
+        DataError: a file is missing or damaged.
+    """
+    measured = read_json(folder / "measured.json", Measured)
+    metrics: dict[str, Any] = read_json(folder / "metrics.json", dict[str, Any])
+    if isinstance(encryption := metrics.get("encryption"), dict):
+        metrics["encryption"] = encryption | measured.encryption
+    try:
+        return msgspec.convert(metrics, RunResult), measured
+    except msgspec.ValidationError as error:
+        raise DataError(
+            "this is not the record it should be",
+            where=str(folder / "metrics.json"),
+            found=str(error),
+        ) from error
+
+
+def _divided(result: RunResult) -> tuple[dict[str, Any], dict[str, float]]:
+    """A result as metrics.json has it, and what was measured."""
+    metrics: dict[str, Any] = msgspec.to_builtins(result)
+    encryption = metrics["encryption"]
+    if encryption is None:
+        return metrics, {}
+    return metrics, {name: encryption.pop(name) for name in MEASURED}

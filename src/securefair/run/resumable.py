@@ -1,0 +1,154 @@
+"""One algorithm on one seed as a course of rounds that can be left and taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from securefair.algorithms.algorithm import Algorithm
+from securefair.errors import DataError
+from securefair.records import ExchangeRecord, RoundRecord
+from securefair.run.results import RunFacts
+from securefair.run.state import NotStorableError, decode_state, encode_state
+
+State = TypeVar("State")
+Members = TypeVar("Members")
+
+
+class Finished(Protocol):
+    """What a run has come to."""
+
+    @property
+    def finished(self) -> int:
+        """Rounds."""
+        ...
+
+
+Standing = TypeVar("Standing", bound=Finished)
+
+
+class Run(Protocol[Standing]):
+    """Participants in this process, with exchanges or with averages."""
+
+    @property
+    def exchanges(self) -> Sequence[ExchangeRecord]:
+        """Of all rounds so far."""
+        ...
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run until so many rounds are finished."""
+        ...
+
+    def standing(self) -> Standing:
+        """All that the next round depends on."""
+        ...
+
+    def recall(self, standing: Standing, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on from there."""
+        ...
+
+
+class Course(Protocol):
+    """What the journal needs of anything that runs in rounds.
+
+    Law: a course that recalls the snapshot of another goes on with the records that the other
+    would have gone on with.
+    """
+
+    @property
+    def exchanges(self) -> Sequence[ExchangeRecord]:
+        """Of all rounds so far, those before `recall` included."""
+        ...
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run until so many rounds are finished, counted from the first."""
+        ...
+
+    def snapshot(self) -> bytes | None:
+        """All that the next round depends on; None where that cannot be stored."""
+        ...
+
+    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on from a snapshot, taken after so many rounds with these exchanges.
+
+        Raises:
+            DataError: it is no snapshot of this course.
+        """
+        ...
+
+    def facts(self) -> RunFacts | None:
+        """What an encrypted run leaves behind; None in the clear."""
+        ...
+
+
+class ReferenceCourse(Generic[State, Members]):
+    """A reference algorithm: no exchanges, no encryption."""
+
+    def __init__(
+        self, algorithm: Algorithm[State, Members], population: Members, seed: int
+    ) -> None:
+        self.exchanges: Sequence[ExchangeRecord] = ()
+        self._algorithm, self._population = algorithm, population
+        self._state = algorithm.init(population, seed)
+        self._finished = 0
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """See `Course`."""
+        while self._finished < count:
+            self._state, record = self._algorithm.round(self._state, self._population)
+            self._finished += 1
+            yield record
+
+    def snapshot(self) -> bytes | None:
+        """See `Course`."""
+        try:
+            return encode_state(self._state)
+        except NotStorableError:
+            return None
+
+    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+        """See `Course`."""
+        self._state = decode_state(snapshot, self._state)
+        self._finished, self.exchanges = finished, exchanges
+
+    def facts(self) -> RunFacts | None:
+        """Nothing."""
+        return None
+
+
+class ParticipantsCourse(Generic[Standing]):
+    """Participants that exchange bytes. Secret keys are not among what is stored.
+
+    Args:
+        run: of exchanges, or of averages.
+        facts: what it leaves behind, asked for when it is over.
+    """
+
+    def __init__(self, run: Run[Standing], facts: Callable[[], RunFacts]) -> None:
+        self._run, self._facts = run, facts
+
+    @property
+    def exchanges(self) -> Sequence[ExchangeRecord]:
+        """See `Course`."""
+        return self._run.exchanges
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """See `Course`."""
+        return self._run.rounds(count)
+
+    def snapshot(self) -> bytes | None:
+        """See `Course`."""
+        return encode_state(self._run.standing())
+
+    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+        """See `Course`; before the first round, since keys and features are sent again."""
+        standing = decode_state(snapshot, self._run.standing())
+        if standing.finished != finished:
+            raise DataError(
+                "a snapshot is of another round", found=standing.finished, expected=finished
+            )
+        self._run.recall(standing, exchanges)
+
+    def facts(self) -> RunFacts | None:
+        """See `Course`."""
+        return self._facts()

@@ -1,0 +1,354 @@
+"""Data that somebody brings: files, a function, or a data set class -> participants.
+
+Place in the flow: a configuration -> **samples of each participant**. The rules of a table are the
+same for everyone. No statistic over several participants' rows is ever computed; what inference of
+missing rules takes from each is told in `data.inference` and stands in the resolved configuration
+(`table.origin`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeGuard
+
+from securefair.config import (
+    BinaryColumn,
+    CategoricalColumn,
+    NumericColumn,
+    ParticipantSection,
+    RunConfig,
+    TableSection,
+    override,
+)
+from securefair.data import (
+    Binary,
+    Categorical,
+    Numeric,
+    ParticipantData,
+    Row,
+    Samples,
+    TableSpec,
+    Target,
+    encode,
+    hold_out,
+    infer_classes,
+    infer_table,
+    read_npz,
+    read_rows,
+    samples_of,
+    summarise,
+)
+from securefair.errors import ConfigError, DataError
+from securefair.user.code import accepted, imported, user_code
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A configuration whose rules are all spelt out.
+
+    Attributes:
+        config: with every column of a table.
+        inferred: whether the columns were inferred from the participants' tables.
+        unused: columns that inference left out, with the reason.
+    """
+
+    config: RunConfig
+    inferred: bool = False
+    unused: Mapping[str, str] = field(default_factory=dict)
+
+
+def resolve(config: RunConfig) -> Resolved:
+    """Spell out the rules of tables that the configuration leaves to inference.
+
+    Raises:
+        DataError: a file cannot be read, or no common rules can be found.
+    """
+    table = config.table
+    files = [one for one in config.participants if one.file.suffix != ".npz"]
+    if table is None or table.label is None or not files or (table.columns and table.classes):
+        return Resolved(config)
+    summaries = {}
+    for one in files:
+        with _about(one.name):
+            rows = _rows(one.file) + (_rows(one.test_file) if one.test_file else [])
+            summaries[one.name] = summarise(rows, table.missing)
+    if table.columns:
+        classes = [list(codes) for codes in infer_classes(summaries, table.label)]
+        return Resolved(override(config, {"table.classes": classes}))
+    inferred = infer_table(
+        summaries, label=table.label, classes=table.classes, missing=table.missing
+    )
+    settings = table_settings(inferred.spec) | {"origin": "participants"}
+    return Resolved(override(config, {"table": settings}), True, inferred.unused)
+
+
+def load_own(config: RunConfig, seed: int) -> list[ParticipantData]:
+    """The participants of a configuration whose `data.source` is files, python or flamby.
+
+    Args:
+        config: checked; columns of tables may still be missing (`resolve`).
+        seed: of what is held out, and passed to a function that takes one.
+
+    Raises:
+        ConfigError: the function or class is not there.
+        DataError: data cannot be used; names participant, file, line and column, or sample.
+    """
+    match config.data.source:
+        case "files":
+            return _from_files(resolve(config).config, seed)
+        case "python":
+            return _from_function(config, seed)
+        case "flamby":
+            return _from_centers(config, seed)
+    raise ConfigError("nobody brings this data", where="data.source", found=config.data.source)
+
+
+def table_spec(table: TableSection) -> TableSpec:
+    """The rules of a [table] section.
+
+    Raises:
+        ConfigError: the label, its classes or the columns are missing, or codes are repeated.
+    """
+    if table.label is None or not table.classes:
+        raise ConfigError(
+            "a table with given columns needs its classes",
+            where="table.classes",
+            expected="the codes of each class, such as [[0], [1, 2]]",
+        )
+    columns: list[Numeric | Binary | Categorical] = []
+    for one in table.columns:
+        name = one.name
+        match one:
+            case NumericColumn():
+                columns.append(
+                    Numeric(name=name, low=one.low, high=one.high, optional=one.optional)
+                )
+            case BinaryColumn():
+                columns.append(Binary(name=name, no=one.no, yes=one.yes, optional=one.optional))
+            case CategoricalColumn():
+                columns.append(Categorical(name=name, levels=one.levels, optional=one.optional))
+    return TableSpec(
+        columns=tuple(columns),
+        target=Target(name=table.label, groups=table.classes),
+        missing=table.missing,
+    )
+
+
+def table_settings(spec: TableSpec) -> dict[str, object]:
+    """Rules as the keys and values of a [table] section; `table_spec` gives them back."""
+    columns: list[dict[str, object]] = []
+    for column in spec.columns:
+        common = {"name": column.name, "optional": column.optional}
+        match column:
+            case Numeric():
+                columns.append(common | {"kind": "numeric", "low": column.low, "high": column.high})
+            case Binary():
+                columns.append(common | {"kind": "binary", "no": column.no, "yes": column.yes})
+            case Categorical():
+                columns.append(common | {"kind": "categorical", "levels": list(column.levels)})
+    return {
+        "label": spec.target.name,
+        "classes": [list(codes) for codes in spec.target.groups],
+        "missing": list(spec.missing),
+        "columns": columns,
+    }
+
+
+def _from_files(config: RunConfig, seed: int) -> list[ParticipantData]:
+    load = _FileLoader(config)
+    everyone = []
+    for one in config.participants:
+        with _about(one.name):
+            samples = load(one.file)
+            if one.test_file is not None:
+                everyone.append(ParticipantData(one.name, samples, load(one.test_file)))
+                continue
+        everyone.append(hold_out(one.name, samples, config.data.test_fraction, seed))
+    return alike(everyone)
+
+
+class _FileLoader:
+    """One file -> samples, by the rules of a configuration."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._range = config.data.feature_range
+        table = config.table
+        self._spec = table_spec(table) if table is not None and table.columns else None
+        self._classes = len(table.classes) or None if table is not None else None
+        if self._classes is None and self._spec is None:
+            # Arrays name no classes; everyone's largest label decides, and nothing else is told.
+            self._classes = max(_largest_label(one, self._range) for one in config.participants) + 1
+
+    def __call__(self, path: Path) -> Samples:
+        if path.suffix == ".npz":
+            return samples_of(
+                read_npz(path), where=path.name, classes=self._classes, feature_range=self._range
+            )
+        if self._spec is None:
+            raise ConfigError("no rules for this table", where=str(path), expected="[table]")
+        return encode(_rows(path), self._spec)
+
+
+def _largest_label(one: ParticipantSection, feature_range: tuple[float, float] | None) -> int:
+    with _about(one.name):
+        samples = samples_of(read_npz(one.file), where=one.file.name, feature_range=feature_range)
+    return samples.classes - 1
+
+
+def _rows(path: Path) -> list[Row]:
+    if path.suffix not in (".csv", ".parquet"):
+        raise DataError("unknown kind of file", where=str(path), expected=".csv, .parquet or .npz")
+    rows = read_rows(path)
+    if not rows:
+        raise DataError("the table has no rows", where=path.name)
+    return rows
+
+
+def _from_function(config: RunConfig, seed: int) -> list[ParticipantData]:
+    entry = config.data.entry or ""
+    load = imported(entry, config.data.module_folder, where="data.entry")
+    offered = {"seed": seed, "test_fraction": config.data.test_fraction}
+    with user_code(entry):
+        given = load(**accepted(load, offered))
+    if not isinstance(given, Mapping) or len(given) < 2:
+        raise DataError(
+            "the function must return at least two participants by name",
+            where=entry,
+            found=type(given).__name__ if not isinstance(given, Mapping) else f"{len(given)}",
+            expected="a dict of name: (training data set, test data set), or name: data set",
+        )
+    return alike(
+        [
+            participant_of(
+                str(name),
+                value,
+                test_fraction=config.data.test_fraction,
+                seed=seed,
+                feature_range=config.data.feature_range,
+            )
+            for name, value in given.items()
+        ]
+    )
+
+
+def participant_of(
+    name: str,
+    data: object,
+    *,
+    test_fraction: float,
+    seed: int,
+    feature_range: tuple[float, float] | None = None,
+) -> ParticipantData:
+    """One participant from its data set, or from a pair of training and test data sets.
+
+    Args:
+        name: of the participant.
+        data: `ParticipantData`, a pair (training, test), or one data set of which a part is held
+            out; each data set as `samples_of` takes it. A pair of two arrays is one data set.
+        test_fraction: of one data set, in (0, 1).
+        seed: of the draw.
+        feature_range: see `samples_of`.
+
+    Raises:
+        DataError: see `samples_of`.
+    """
+    if isinstance(data, ParticipantData):
+        data = (data.train, data.test)
+    if are_two_data_sets(data):
+        train = samples_of(data[0], where=f"{name}, training", feature_range=feature_range)
+        test = samples_of(data[1], where=f"{name}, test", feature_range=feature_range)
+        return ParticipantData(name, train, test)
+    samples = samples_of(data, where=name, feature_range=feature_range)
+    return hold_out(name, samples, test_fraction, seed)
+
+
+def are_two_data_sets(data: object) -> TypeGuard[tuple[object, object]]:
+    """Whether a pair is (training, test) rather than the arrays (features, labels) of one."""
+    return (
+        isinstance(data, tuple)
+        and len(data) == 2
+        and not any(hasattr(part, "dtype") for part in data)  # a table of features has dtypes
+    )
+
+
+def _from_centers(config: RunConfig, seed: int) -> list[ParticipantData]:
+    """FLamby's convention: Dataset(center=k, train=True), and NUM_CLIENTS in its module."""
+    entry = config.data.entry or ""
+    dataset = imported(entry, config.data.module_folder, where="data.entry")
+    centers = config.data.centers
+    if centers is None:
+        centers = getattr(sys.modules[entry.partition(":")[0]], "NUM_CLIENTS", None)
+    if not isinstance(centers, int) or centers < 2:
+        raise ConfigError(
+            "the number of centres is not known",
+            where="data.centers",
+            found=centers,
+            expected=f"a number of 2 or more, or NUM_CLIENTS in the module of {entry}",
+        )
+    everyone = []
+    for center in range(centers):
+        with user_code(entry):
+            parts = tuple(dataset(center=center, train=train) for train in (True, False))
+        everyone.append(
+            participant_of(
+                f"center {center}",
+                parts,
+                test_fraction=config.data.test_fraction,
+                seed=seed,
+                feature_range=config.data.feature_range,
+            )
+        )
+    return alike(everyone)
+
+
+def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[ParticipantData]:
+    """The same participants with one number of classes, the largest.
+
+    Args:
+        everyone: at least one.
+        at_least: classes that are known of besides the labels.
+
+    Raises:
+        DataError: their numbers of features differ, or there is one class only.
+    """
+    parts = [(own.name, part) for own in everyone for part in (own.train, own.test)]
+    width = everyone[0].train.features.shape[1]
+    for name, part in parts:
+        if part.features.shape[1] != width:
+            raise DataError(
+                f"the number of features differs from {everyone[0].name}'s",
+                where=name,
+                found=part.features.shape[1],
+                expected=width,
+                hint="Everyone needs the same features in the same order",
+            )
+    classes = max(at_least, *(part.classes for _, part in parts))
+    if classes < 2:
+        raise DataError("there is one class only: nothing to tell apart", found=classes)
+    return [
+        ParticipantData(
+            own.name,
+            Samples(own.train.features, own.train.labels, classes),
+            Samples(own.test.features, own.test.labels, classes),
+        )
+        for own in everyone
+    ]
+
+
+@contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Name the participant whose file an error is about."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(
+            error.problem,
+            where=", ".join(filter(None, [f"participant {name}", error.where])),
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        ) from error

@@ -1,0 +1,213 @@
+"""A new project: a folder with a commented configuration and tables, which runs as it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from securefair.config import (
+    RunConfig,
+    checked_settings,
+    demo_config,
+    parse_config,
+    to_toml,
+)
+from securefair.data import HEART_SPEC, HOSPITALS
+from securefair.data.heart import heart_rows
+from securefair.errors import ConfigError
+from securefair.user.tables import load_own, resolve, table_settings
+
+ROUNDS = 20
+"""Of a first run: enough to see something, few enough to be over in half a minute."""
+
+_INTRODUCTION = """\
+# {title}
+#
+# Check it without running anything:   securefair check config.toml
+# Run it:                              securefair run config.toml
+#
+# Every key is explained above its value; keys that are not listed cannot be used. Paths of
+# data are relative to this file. Parameters of the encryption are never chosen by hand: they follow
+# from [distillation], [encryption] and the data.
+
+"""
+
+_README = """\
+# {name}
+
+    securefair check config.toml    # reads everything, runs nothing
+    securefair run config.toml      # results in runs/{name}/, report.html for people
+
+`config.toml` says who takes part, which column is predicted and how each column becomes features.
+To use tables of your own, replace the files in `data/`, one for each hospital, and describe their
+columns in `[[table.columns]]`. The rules are the same for everyone and public: write ranges from
+general knowledge (an adult's age is 20 to 90), not from your patients.
+
+The tables here are the heart disease data of four hospitals (UCI, CC BY 4.0): see
+`data/LICENSE.md`.
+"""
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """What was made.
+
+    Attributes:
+        folder: where.
+        files: paths in it.
+        unused: columns of somebody's own tables that are no features, with the reason.
+    """
+
+    folder: str
+    files: list[str]
+    unused: dict[str, str]
+
+
+def new_project(folder: Path, *, tables: Sequence[Path] = (), label: str | None = None) -> Project:
+    """Make a folder with `config.toml`; it appears whole or not at all.
+
+    Args:
+        folder: must not exist, or be empty.
+        tables: one for each participant, named after its file; none for the packaged example.
+        label: column of the tables to predict.
+
+    Raises:
+        ConfigError: the folder is taken, its name cannot be a run's, or tables come without a
+            label.
+        DataError: the tables cannot be read or do not fit together.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(
+            "the folder is taken", where=str(folder), hint="Choose another name for the project"
+        )
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.absolute().name).strip("-._")[:64]
+    if not name:
+        raise ConfigError(
+            "a run cannot be named so", where=str(folder), hint="Use letters and digits"
+        )
+    if tables:
+        files, unused = _own_files(name, folder, tables, label)
+    elif label is not None:
+        raise ConfigError("a label needs tables", where="--label", hint="Name them with --data")
+    else:
+        files, unused = _example_files(name), {}
+    _write(folder, files)
+    return Project(folder=str(folder), files=sorted(files), unused=unused)
+
+
+def demo_text() -> str:
+    """The demo's configuration with every key explained."""
+    title = "Four hospitals predict heart disease together: what `securefair demo` runs."
+    return _config_text(demo_config(), title)
+
+
+def _example_files(name: str) -> dict[str, str]:
+    """The heart table, one file for each hospital, with its rules."""
+    names = [key for key in heart_rows()[0].fields if key != "hospital"]
+    files = {
+        "README.md": _README.format(name=name),
+        "data/LICENSE.md": resources.files("securefair.data")
+        .joinpath("heart.LICENSE.md")
+        .read_text("utf-8"),
+    }
+    people = []
+    for hospital in HOSPITALS:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row.fields for row in heart_rows() if row.fields["hospital"] == hospital)
+        file = f"data/{hospital.lower().replace(' ', '-')}.csv"
+        files[file] = text.getvalue()
+        people.append({"name": hospital, "file": file})
+    table = table_settings(HEART_SPEC) | {"origin": "public"}
+    files["config.toml"] = _config_text(
+        _config(name, people, table, q=64), "Four hospitals predict heart disease together."
+    )
+    return files
+
+
+def _own_files(
+    name: str, folder: Path, tables: Sequence[Path], label: str | None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """A configuration for tables that stay where they are."""
+    if label is None:
+        raise ConfigError(
+            "tables need a column to predict", where="--label", hint="Name it: --label diagnosis"
+        )
+    names = [path.stem for path in tables]
+    if len(tables) < 2:
+        raise ConfigError(
+            "a collaboration needs two tables or more",
+            where="--data",
+            found=str(tables[0]),
+            hint="Give --data once for each hospital",
+        )
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise ConfigError(
+            "participants are named after their files, and two have the same name",
+            where="--data",
+            found=", ".join(twice),
+            hint="Rename a file",
+        )
+    people = [{"name": path.stem, "file": str(path.absolute())} for path in tables]
+    smallest = _config(name, people, {"label": label}, q=1)
+    resolved = resolve(smallest)
+    q = _affordable_q(resolved.config)
+    settings = resolved.config.model_dump(mode="json", exclude_none=True)
+    relative = [
+        {"name": one["name"], "file": os.path.relpath(one["file"], folder.absolute())}
+        for one in people
+    ]
+    config = _config(name, relative, settings["table"], q=q)
+    title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
+    title += '# write ranges from general knowledge, then say origin = "public".'
+    return {"config.toml": _config_text(config, title)}, dict(resolved.unused)
+
+
+def _affordable_q(config: RunConfig) -> int:
+    """Numbers per class and answer: at most 64, and half the smallest participant's samples."""
+    fewest = min(len(own.train) for own in load_own(config, config.run.seeds[0]))
+    return max(1, min(64, fewest // 2))
+
+
+def _config(
+    name: str, people: Sequence[dict[str, str]], table: dict[str, object], *, q: int
+) -> RunConfig:
+    settings = {
+        "run": {"name": name, "algorithms": ["standalone", "vpdl", "cycle"]},
+        "data": {"source": "files"},
+        "table": table,
+        "training": {"rounds": ROUNDS},
+        "distillation": {"q": q},
+        "report": {"title": name},
+        "participants": list(people),
+    }
+    return checked_settings(settings, source="new project")
+
+
+def _config_text(config: RunConfig, title: str) -> str:
+    text = _INTRODUCTION.format(title=title) + to_toml(config, comments=True)
+    parse_config(text, source="new project")  # what is written must read
+    return text
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    """All files, then the folder's name: a reader sees all of them or none."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    try:
+        for path, text in files.items():
+            target = unfinished / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(unfinished, folder)  # POSIX replaces an empty folder
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

@@ -1,0 +1,115 @@
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.circuit.spec import MAX_BOUND, MAX_SIZE, HeadBounds, Wish, check_wish
+from securefair.errors import PlanError
+
+PLAIN = Wish(features=13, classes=2, samples=200)
+
+
+def changed(**changes):
+    return msgspec.structs.replace(PLAIN, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"features": 0}, "features"),
+        ({"features": -3}, "features"),
+        ({"classes": 1}, "classes"),
+        ({"samples": 1}, "samples"),
+        ({"samples": MAX_SIZE + 1}, "samples"),
+        ({"hidden": -1}, "hidden"),
+        ({"q": 0}, "q"),
+        ({"q": 200}, "q"),
+        ({"q": 1000}, "q"),
+        ({"flooding_bits": -1}, "flooding_bits"),
+        ({"flooding_bits": 61}, "flooding_bits"),
+        ({"precision": 0.0}, "precision"),
+        ({"precision": 0.6}, "precision"),
+        ({"precision": 2.0**-41}, "precision"),
+        ({"precision": math.nan}, "precision"),
+        ({"weight_bits": 1}, "weight_bits"),
+        ({"weight_bits": 22}, "weight_bits"),
+        ({"features": 513, "weight_bits": 13}, "weight_bits"),
+        ({"hidden": 1024}, "weight_bits"),
+        ({"release": "model"}, "release"),
+        ({"basis": "teacher"}, "basis"),
+    ],
+)
+def test_what_no_parameters_grant_is_refused_by_field(changes, where):
+    with pytest.raises(PlanError) as error:
+        check_wish(changed(**changes))
+    assert error.value.where == where
+    assert error.value.expected is not None
+
+
+@pytest.mark.parametrize("field", HeadBounds.__struct_fields__)
+@pytest.mark.parametrize(
+    "value", [0.0, -1.0, math.nan, math.inf, -math.inf, 2 * MAX_BOUND, 0.5 / MAX_BOUND]
+)
+def test_bounds_that_bound_nothing_are_refused_by_name(field, value):
+    bounds = msgspec.structs.replace(HeadBounds(), **{field: value})
+    with pytest.raises(PlanError) as error:
+        check_wish(changed(bounds=bounds))
+    assert error.value.where == f"bounds.{field}"
+
+
+@pytest.mark.parametrize("q", [200, 5000])
+def test_numbers_that_amount_to_the_logits_are_refused_with_a_way_out(q):
+    with pytest.raises(PlanError, match="as much as the logits") as error:
+        check_wish(changed(q=q))
+    assert "q = 100" in error.value.hint
+    assert "logits" in error.value.hint
+
+
+@pytest.mark.parametrize("release", ["loss", "class_sums", "logits"])
+def test_only_projections_count_their_rows(release):
+    check_wish(changed(release=release, q=64, samples=2))
+
+
+def test_widths_for_which_sums_stay_exact_are_accepted():
+    check_wish(changed(features=512, hidden=64))
+    check_wish(changed(features=512, hidden=0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "predictions", "multiplies", "student"),
+    [
+        ({"release": "loss"}, True, True, False),
+        ({"release": "class_sums"}, True, True, False),
+        ({"release": "projection"}, False, False, False),
+        ({"release": "projection", "basis": "student"}, False, True, True),
+        ({"release": "logits"}, False, False, False),
+        ({"release": "logits", "basis": "student"}, False, False, False),
+    ],
+)
+def test_what_a_release_needs(changes, predictions, multiplies, student):
+    wish = changed(**changes)
+    assert wish.sends_predictions is predictions
+    assert wish.multiplies is multiplies
+    assert wish.student_basis is student
+
+
+@given(
+    features=st.integers(1, 500),
+    size=st.floats(0.01, 100),
+    norm=st.none() | st.floats(0.01, 100),
+    row=st.floats(0.1, 10),
+)
+def test_hidden_values_are_bounded_by_cauchy_and_schwarz(features, size, norm, row):
+    bounds = HeadBounds(feature=size, feature_norm=norm, row_norm=row)
+    wish = changed(features=features, bounds=bounds)
+    longest = size * math.sqrt(features) if norm is None else norm
+    assert wish.feature_norm == pytest.approx(longest)
+    # Weights along the features, the bias along the appended one.
+    assert wish.hidden_bound == pytest.approx(row * math.hypot(longest, 1))
+
+
+def test_a_wish_survives_the_wire_unchanged():
+    wish = changed(release="class_sums", bounds=HeadBounds(feature=2.5, feature_norm=3.0))
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(wish), type=Wish) == wish

@@ -1,0 +1,268 @@
+"""A participant carries out jobs; these tests play its machine and its peers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from securefair.circuit.spec import Wish
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.participant import KEPT_ROUNDS, ModelConfig, Participant
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError, DataError, LocalProtocolError, PlanError
+from securefair.exchange import steps
+from securefair.model.training import evaluate, train_epochs
+from securefair.protocol.jobs import (
+    AnswerQuery,
+    ImportPeer,
+    OpenAnswer,
+    PrepareKeysAndFeatures,
+    PrepareQuery,
+    Step,
+)
+
+MODEL = ModelConfig(kind="linear", local_epochs=5)
+
+
+def agreed_on(hospitals, **changes):
+    wish = Wish(
+        features=4,
+        classes=2,
+        samples=max(len(own.train) for own in hospitals),
+        hidden=changes.pop("hidden", 0),
+        release=changes.pop("release", "logits"),
+        q=6,
+    )
+    names = tuple(own.name for own in hospitals)
+    return Collaboration(participants=names, wish=wish, **({"local_steps": 3} | changes))
+
+
+def participant(own, agreed, model=MODEL, seed=1):
+    return Participant(own, agreed, model, seed=seed, backend="clear")
+
+
+@pytest.fixture
+def pair(hospitals):
+    """Two participants of whom the second has imported the first's upload, in round 0."""
+
+    def make(**changes):
+        agreed = agreed_on(hospitals, **changes)
+        student, teacher = (participant(own, agreed) for own in hospitals[:2])
+        for one in (student, teacher):
+            one.train_alone()
+            one.begin(0)
+        prepared = student.run(PrepareKeysAndFeatures())
+        teacher.run(ImportPeer(student.name, prepared.keys, prepared.features))
+        return student, teacher
+
+    return make
+
+
+def ask(student, teacher, round=0, exchange=0, predictions=b""):
+    return teacher.run(AnswerQuery(student.name, round, exchange, predictions)).payload
+
+
+def parameters(own):
+    return np.concatenate([p.detach().numpy().ravel() for p in own.learner.model.parameters()])
+
+
+class TestConstruction:
+    def test_equal_seeds_start_alike_and_others_do_not(self, hospitals):
+        agreed = agreed_on(hospitals)
+        one, same = participant(hospitals[0], agreed), participant(hospitals[0], agreed)
+        other = participant(hospitals[0], agreed, seed=2)
+        np.testing.assert_array_equal(parameters(one), parameters(same))
+        assert not np.array_equal(parameters(one), parameters(other))
+
+    def test_two_participants_of_one_seed_start_differently(self, hospitals):
+        agreed = agreed_on(hospitals)
+        one, other = (participant(own, agreed) for own in hospitals[:2])
+        assert not np.array_equal(parameters(one), parameters(other))
+
+    def test_the_machine_knows_its_peers_and_the_size_of_the_model(self, hospitals):
+        one = participant(hospitals[1], agreed_on(hospitals))
+        assert one.machine.name == "b"
+        assert list(one.machine.reputations) == ["a", "c"]
+        assert one.machine.settings.disclosure.teacher_parameters == 4 * 2 + 2
+
+    def test_it_owns_its_disclosure_limits(self, hospitals):
+        agreed = agreed_on(hospitals)
+        limits = DisclosureLimits(fraction=None, teacher_total=7)
+        one = Participant(hospitals[0], agreed, MODEL, seed=1, backend="clear", disclosure=limits)
+        assert one.machine.settings.disclosure.fraction_per_version is None
+        assert one.machine.settings.disclosure.teacher_total == 7
+
+    def test_more_samples_than_agreed_are_refused(self, hospitals, make_hospital):
+        agreed = agreed_on(hospitals)
+        with pytest.raises(ConfigError, match="more samples than agreed"):
+            participant(make_hospital("a", train=60), agreed)
+
+    def test_too_few_samples_for_the_projection_are_refused(self, hospitals, make_hospital):
+        agreed = agreed_on(hospitals, release="projection")
+        with pytest.raises(PlanError, match=r"^q: .*fewer than the student's 6 samples"):
+            participant(make_hospital("a", train=6), agreed)
+
+    def test_training_alone_is_reproducible_and_teaches(self, hospitals):
+        agreed = agreed_on(hospitals)
+        model = ModelConfig(kind="quadratic", hidden=3, local_epochs=5, batch_size=8)
+        one, same = (participant(hospitals[0], agreed, model) for _ in range(2))
+        before = evaluate(one.learner.model, one.data.train).cross_entropy
+        one.train_alone()
+        same.train_alone()
+        np.testing.assert_array_equal(parameters(one), parameters(same))
+        assert evaluate(one.learner.model, one.data.train).cross_entropy < before
+
+
+class TestUpload:
+    def test_sizes_are_the_plans(self, hospitals):
+        one = participant(hospitals[0], agreed_on(hospitals))
+        prepared = one.run(PrepareKeysAndFeatures())
+        assert prepared.features.samples == len(hospitals[0].train)
+        assert prepared.features.basis == b""
+        assert prepared.features.data_epoch == prepared.keys.key_epoch == 0
+
+    def test_features_beyond_the_bound_are_refused(self, hospitals):
+        own = hospitals[0]
+        stretched = Samples(3 * own.train.features, own.train.labels, 2)
+        one = participant(ParticipantData("a", stretched, own.test), agreed_on(hospitals))
+        with pytest.raises(DataError, match=r"^feature: features exceed the agreed bound"):
+            one.run(PrepareKeysAndFeatures())
+
+    def test_a_teacher_refuses_a_claim_of_more_samples(self, hospitals):
+        agreed = agreed_on(hospitals)
+        student, teacher = (participant(own, agreed) for own in hospitals[:2])
+        prepared = student.run(PrepareKeysAndFeatures())
+        features = type(prepared.features)(0, 1000, prepared.features.payload, b"")
+        with pytest.raises(ConfigError, match="more samples than agreed"):
+            teacher.run(ImportPeer("a", prepared.keys, features))
+
+
+class TestAnswer:
+    def test_it_is_the_rounded_models_logits(self, pair):
+        student, teacher = pair()
+        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
+        found = student.rounds[0].opened["b"].logits
+        exact = teacher.learner.model.logits(student.data.train.features)
+        assert 0 < np.abs(found - exact).max() < 0.02
+
+    def test_it_comes_from_the_model_of_the_beginning_of_its_round(self, pair):
+        student, teacher = pair()
+        before = ask(student, teacher)
+        train_epochs(teacher.learner, teacher.data.train, 5)
+        assert ask(student, teacher) == before
+        teacher.begin(1)
+        assert ask(student, teacher, round=0) == before  # still owed
+        assert ask(student, teacher, round=1) != before
+
+    def test_old_rounds_are_forgotten(self, pair):
+        student, teacher = pair()
+        for number in range(1, KEPT_ROUNDS + 1):
+            teacher.begin(number)
+        assert sorted(teacher.rounds) == list(range(1, KEPT_ROUNDS + 1))
+        with pytest.raises(LocalProtocolError, match="no longer kept"):
+            ask(student, teacher, round=0)
+
+    def test_how_long_it_took_is_noted_at_both_ends(self, pair):
+        student, teacher = pair()
+        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
+        assert teacher.rounds[0].teacher_seconds["a"] > 0
+        assert student.rounds[0].student_seconds["b"] > 0
+        assert teacher.rounds[0].student_seconds == {}
+
+
+class TestOpening:
+    def test_a_scored_answer_forms_an_opinion_from_the_alignment(self, pair):
+        student, teacher = pair()
+        payload = ask(student, teacher)
+        first = student.run(OpenAnswer("b", 0, 0, payload, True, None)).reputation
+        notes = student.rounds[0]
+        expected = steps.align(notes.snapshot, student.data.train, notes.opened["b"].logits, 5.0)
+        assert notes.alignment == {"b": expected}
+        rule = student.collaboration.rule
+        assert first == rule.score(expected)
+        again = student.run(OpenAnswer("b", 0, 0, payload, True, 0.2)).reputation
+        assert again == rule.update(0.2, expected)
+
+    def test_an_unscored_answer_leaves_opinions_alone(self, pair):
+        student, teacher = pair()
+        result = student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, 0.3))
+        assert result.reputation is None
+        assert student.rounds[0].alignment == {}
+        assert "b" in student.rounds[0].distillation_loss
+
+    @pytest.mark.parametrize("release", ["loss", "class_sums"])
+    def test_releases_that_only_monitor_teach_nothing(self, release, pair):
+        student, teacher = pair(release=release, always_share=True)
+        predictions = student.run(PrepareQuery(0)).payload
+        payload = ask(student, teacher, predictions=predictions)
+        assert student.run(OpenAnswer("b", 0, 0, payload, False, 1.0)).reputation is None
+        opened = student.rounds[0].opened["b"]
+        p = steps.predictions(student.rounds[0].snapshot, student.data.train, 5.0)
+        z = teacher.learner.model.logits(student.data.train.features)
+        by_class = (p * z).sum(axis=0) / 5.0
+        expected = by_class if release == "class_sums" else by_class.sum()
+        np.testing.assert_allclose(opened.released, expected, atol=0.05)
+        alone = student.learner.copy()
+        student.run(Step(0, ("b",), (1.0,)))
+        train_epochs(alone, student.data.train, 3)
+        np.testing.assert_array_equal(
+            student.learner.model.logits(student.data.test.features),
+            alone.model.logits(student.data.test.features),
+        )
+
+    def test_an_answer_to_nothing_is_refused(self, pair):
+        student, _ = pair()
+        with pytest.raises(LocalProtocolError, match="no longer kept"):
+            student.run(OpenAnswer("b", 7, 0, b"", True, None))
+
+
+class TestStep:
+    def test_without_answers_it_is_training_alone(self, pair):
+        student, _ = pair()
+        alone = student.learner.copy()
+        student.run(Step(0, (), ()))
+        train_epochs(alone, student.data.train, 3)
+        np.testing.assert_array_equal(
+            parameters(student),
+            np.concatenate([p.detach().numpy().ravel() for p in alone.model.parameters()]),
+        )
+
+    def test_a_reputation_of_zero_has_no_weight(self, pair):
+        student, teacher = pair()
+        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), True, None))
+        alone = student.learner.copy()
+        student.run(Step(0, ("b",), (0.0,)))
+        train_epochs(alone, student.data.train, 3)
+        np.testing.assert_array_equal(
+            student.learner.model.logits(student.data.test.features),
+            alone.model.logits(student.data.test.features),
+        )
+
+    def test_a_reputation_pulls_towards_the_teacher(self, pair):
+        student, teacher = pair()
+        student.run(OpenAnswer("b", 0, 0, ask(student, teacher), True, None))
+        x, z = student.data.train, student.rounds[0].opened["b"].logits
+        before = steps.distillation_loss(student.learner.model, x, z, 5.0)
+        student.run(Step(0, ("b",), (1.0,)))
+        assert steps.distillation_loss(student.learner.model, x, z, 5.0) < before
+
+    def test_all_answers_of_the_round_come_from_the_snapshot(self, pair):
+        student, _ = pair()
+        before = parameters(student)
+        student.run(Step(0, (), ()))
+        snapshot = student.rounds[0].snapshot
+        kept = np.concatenate([p.detach().numpy().ravel() for p in snapshot.parameters()])
+        np.testing.assert_array_equal(kept, before)
+        assert not np.array_equal(parameters(student), before)
+
+
+def test_heads_of_one_kind_may_differ_in_how_they_were_trained(hospitals):
+    agreed = replace(agreed_on(hospitals), lambda_0=1.0)
+    short = participant(hospitals[0], agreed, ModelConfig(kind="linear", local_epochs=0))
+    long = participant(hospitals[0], agreed, ModelConfig(kind="linear", local_epochs=9))
+    short.train_alone()
+    long.train_alone()
+    assert evaluate(long.learner.model, long.data.train).cross_entropy < (
+        evaluate(short.learner.model, short.data.train).cross_entropy
+    )

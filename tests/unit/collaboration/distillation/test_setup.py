@@ -1,0 +1,134 @@
+from dataclasses import replace
+
+import pytest
+
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.spec import HeadBounds, Wish
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.errors import ConfigError, PlanError
+from securefair.fairness import ReputationRule
+
+WISH = Wish(features=4, classes=2, samples=40, hidden=0, q=8)
+AGREED = Collaboration(participants=("ann", "bob", "cem"), wish=WISH)
+
+CHANGES = {
+    "participants": ("ann", "bob", "dan"),
+    "wish": Wish(features=4, classes=2, samples=40, hidden=0, q=9),
+    "rule": ReputationRule(alpha=0.6),
+    "always_share": True,
+    "forced_every": 6,
+    "temperature": 4.0,
+    "lambda_0": 49.0,
+    "local_steps": 6,
+    "round_seconds": 601.0,
+    "setup_seconds": 3601.0,
+    "seed": 1,
+}
+
+
+@pytest.mark.parametrize("participants", [(), ("ann",), ("ann", "ann"), ("ann", "bob", "ann")])
+def test_names_must_be_at_least_two_and_different(participants):
+    with pytest.raises(ConfigError, match=r"^participants: .*at least two"):
+        Collaboration(participants=participants, wish=WISH)
+
+
+def test_an_impossible_wish_is_refused_at_once():
+    with pytest.raises(PlanError, match=r"^q: "):
+        Collaboration(
+            participants=("ann", "bob"),
+            wish=Wish(features=4, classes=2, samples=40, hidden=0, q=40),
+        )
+
+
+@pytest.mark.parametrize("release", ["loss", "class_sums"])
+def test_releases_that_only_monitor_need_no_opinions(release):
+    wish = Wish(features=4, classes=2, samples=40, hidden=0, release=release)
+    with pytest.raises(ConfigError, match=r"^wish.release: .*no opinion can be formed"):
+        replace(AGREED, wish=wish)
+    assert replace(AGREED, wish=wish, always_share=True).digest != AGREED.digest
+
+
+class TestDigest:
+    def test_equal_constants_have_equal_digests(self):
+        again = Collaboration(participants=("ann", "bob", "cem"), wish=WISH)
+        assert AGREED.digest == again.digest
+        assert len(AGREED.digest) == 32
+
+    def test_every_constant_counts(self):
+        assert set(CHANGES) == set(vars(AGREED))
+        others = [replace(AGREED, **{name: value}).digest for name, value in CHANGES.items()]
+        assert len({AGREED.digest, *others}) == len(CHANGES) + 1
+
+    def test_bounds_deep_inside_count_too(self):
+        tighter = Wish(
+            features=4, classes=2, samples=40, hidden=0, q=8, bounds=HeadBounds(logit=31.0)
+        )
+        assert replace(AGREED, wish=tighter).digest != AGREED.digest
+
+    def test_the_order_of_names_counts(self):
+        """Records are indexed by it."""
+        assert replace(AGREED, participants=("bob", "ann", "cem")).digest != AGREED.digest
+
+
+class TestWishFor:
+    def test_fewer_samples_change_nothing_else(self):
+        wish = AGREED.wish_for(20)
+        assert wish.samples == 20
+        assert AGREED.wish_for(40) == WISH
+        assert {f for f in WISH.__struct_fields__ if getattr(wish, f) != getattr(WISH, f)} == {
+            "samples"
+        }
+
+    def test_more_samples_than_agreed_are_refused(self):
+        with pytest.raises(ConfigError, match=r"^samples: .*found 41, expected 'at most 40'"):
+            AGREED.wish_for(41)
+
+
+class TestBasisSeed:
+    def test_it_depends_on_the_seed_alone(self):
+        """One data epoch keeps one basis, whatever else is renegotiated."""
+        assert replace(AGREED, temperature=4.0).basis_seed == AGREED.basis_seed
+        assert replace(AGREED, seed=1).basis_seed != AGREED.basis_seed
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("release", "basis"),
+        [("projection", "public"), ("projection", "student"), ("loss", "public")],
+    )
+    def test_they_admit_every_number_of_samples(self, release, basis):
+        """Few samples may need larger parameters than many."""
+        wish = Wish(features=4, classes=2, samples=40, hidden=0, q=8, release=release, basis=basis)
+        agreed = replace(AGREED, wish=wish, always_share=True)
+        limits = agreed.limits
+        plans = [plan_exchange(agreed.wish_for(samples)) for samples in (10, 20, 40)]
+        assert limits.public_key >= max(plan.public_key_bytes for plan in plans)
+        assert limits.evaluation_keys >= max(plan.evaluation_key_bytes for plan in plans)
+        assert limits.features >= max(plan.feature_bytes for plan in plans)
+        assert limits.basis >= max(plan.basis_bytes for plan in plans)
+        assert limits.predictions >= max(plan.query_bytes for plan in plans)
+        assert limits.answer >= max(plan.answer_bytes for plan in plans)
+        assert (limits.basis > 0) == (basis == "student")
+        assert (limits.predictions > 0) == (release == "loss")
+
+
+class TestMachineSettings:
+    def test_public_constants_and_own_limits_reach_the_machine(self):
+        settings = AGREED.machine_settings(
+            10, DisclosureLimits(fraction=0.5, student_total=100, teacher_total=200)
+        )
+        assert settings.collaboration == AGREED.digest
+        assert (settings.forced_every, settings.always_share) == (5, False)
+        assert (settings.round_seconds, settings.setup_seconds) == (600.0, 3600.0)
+        policy = settings.disclosure
+        assert (policy.release.value, policy.classes, policy.rows) == ("projection", 2, 8)
+        assert policy.teacher_parameters == 10
+        assert policy.fraction_per_version == 0.5
+        assert (policy.student_total, policy.teacher_total) == (100, 200)
+
+    def test_own_limits_are_private(self):
+        """Each decides for itself, so they are no part of what must agree."""
+        one = AGREED.machine_settings(10, DisclosureLimits())
+        other = AGREED.machine_settings(99, DisclosureLimits(fraction=0.1))
+        assert one.collaboration == other.collaboration

@@ -1,0 +1,147 @@
+import dataclasses
+
+import msgspec
+import numpy as np
+import pytest
+
+from securefair.ckks.parameters import CkksParameters
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.errors import ConfigError, PlanError
+
+NAMES = ("ann", "bea", "cem", "dan")
+AGREED = GossipAgreement(participants=NAMES, shape=(8,), classes=2, network="linear-head")
+
+
+def changed(**changes):
+    return dataclasses.replace(AGREED, **changes)
+
+
+def test_sizes_are_those_of_the_network_and_the_graph():
+    assert AGREED.sum_plan.wish.parameters == AGREED.stacked.length == 2 * (8 + 1)
+    assert AGREED.sum_plan.wish.senders == 3
+    assert changed(topology="ring").sum_plan.wish.senders == 2
+    assert AGREED.alignment.wish.dimension == AGREED.stacked.trained
+    np.testing.assert_array_equal(AGREED.weights, np.full((4, 4), 0.25))
+
+
+def test_edges_are_between_names():
+    edges = (("ann", "bea"), ("bea", "cem"), ("cem", "dan"))
+    graph = changed(topology=edges).graph
+    assert graph.sum() == 4 + 2 * 3
+    assert graph[0, 1]
+    assert not graph[0, 2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"topology": "star"}, "topology"),
+        ({"topology": (("ann", "zoe"),)}, "edges"),
+        ({"topology": (("ann", "bea"), ("cem", "dan"))}, "topology"),
+        ({"weighting": "even"}, "weighting"),
+        ({"participants": ("ann", "bea")}, "participants"),
+        ({"participants": ("ann", "bea", "bea")}, "participants"),
+        ({"participants": ("ann", "bea", "\u00e4" * 126)}, "participants"),
+        ({"local_epochs": 0}, "local_epochs"),
+        ({"forced_every": 0}, "forced_every"),
+        ({"min_senders": 1}, "min_senders"),
+        ({"max_share": 0.49}, "max_share"),
+        ({"max_share": 1.0}, "max_share"),
+        ({"flooding_bits": 29}, "flooding_bits"),
+        ({"min_senders": 4}, "participants"),
+        ({"min_senders": 3, "topology": "ring"}, "topology"),
+    ],
+    ids=str,
+)
+def test_impossible_agreements_name_what_is_wrong(changes, where):
+    with pytest.raises(ConfigError) as error:
+        changed(**changes)
+    assert error.value.where == where
+
+
+def test_an_unknown_network_or_a_precision_out_of_reach_is_refused():
+    with pytest.raises(ConfigError, match="no such network"):
+        changed(network="transformer").stacked  # noqa: B018 (computed when asked for)
+    with pytest.raises(PlanError, match="precis"):
+        changed(averaging="ckks", precision=2.0**-45).sum_plan  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"participants": ("ann", "bea", "cem", "eve")},
+        {"shape": (9,)},
+        {"classes": 3},
+        {"network": "quadratic-head-4"},
+        {"averaging": "clear"},
+        {"topology": "ring"},
+        {"weighting": "metropolis"},
+        {"beta": 1.0},
+        {"alpha": 0.25},
+        {"forced_every": 4},
+        {"relative": False},
+        {"local_epochs": 2},
+        {"bound": 8.0},
+        {"precision": 2.0**-18},
+        {"min_senders": 3},
+        {"max_share": 0.5},
+        {"sketch": 16},
+        {"flooding_bits": 31},
+        {"double": False},
+        {"seed": 1},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_whoever_disagrees_about_anything_has_another_digest(changes):
+    assert changed(**changes).digest != AGREED.digest
+    assert changed().digest == AGREED.digest
+
+
+def test_whoever_plans_alignments_or_sums_in_another_format_has_another_digest():
+    other = changed()
+    inner = AGREED.alignment.inner
+    schedule = msgspec.structs.replace(inner.schedule, factor_scale=inner.schedule.factor_scale + 1)
+    vars(other)["alignment"] = dataclasses.replace(
+        AGREED.alignment, inner=dataclasses.replace(inner, schedule=schedule)
+    )
+    assert other.digest != AGREED.digest
+    first, *others = inner.params.spec.limb_bits
+    spec = msgspec.structs.replace(inner.params.spec, limb_bits=(first - 1, *others))
+    other = changed()
+    vars(other)["alignment"] = dataclasses.replace(
+        AGREED.alignment, inner=dataclasses.replace(inner, params=CkksParameters(spec))
+    )
+    assert other.digest != AGREED.digest
+    other, plan = changed(), AGREED.sum_plan
+    fixed = dataclasses.replace(plan.fixed, log2_scale=plan.fixed.log2_scale - 1)
+    vars(other)["sum_plan"] = dataclasses.replace(plan, fixed=fixed)
+    assert other.digest != AGREED.digest
+
+
+def test_sketches_of_different_rounds_and_runs_use_different_seeds():
+    seeds = {changed(seed=seed).sketch_seed(round) for seed in range(3) for round in range(3)}
+    assert len(seeds) == 9
+
+
+def test_sums_under_encryption_are_flooded_for_all_of_their_coefficients():
+    small, large = (changed(averaging="ckks", shape=(size,)) for size in (8, 8000))
+    assert small.sum_plan.wish.flooding_bits == 30 + (18).bit_length()
+    assert large.sum_plan.wish.flooding_bits == 30 + (16002).bit_length()
+    assert changed(flooding_bits=58).sum_plan.wish.flooding_bits == 60
+
+
+def test_the_largest_share_reaches_the_plan_of_sums():
+    assert changed(max_share=0.5).sum_plan.wish.max_share == 0.5
+    assert AGREED.sum_plan.wish.max_share is None
+    with pytest.raises(PlanError, match="max_share"):
+        changed(averaging="ckks", max_share=0.5).sum_plan  # noqa: B018 (computed when asked for)
+
+
+def test_a_machine_knows_its_neighbours_and_how_many_make_a_sum():
+    agreed = changed(topology="ring")
+    settings = agreed.machine_settings("bea", DisclosureLimits(student_total=5))
+    assert settings.gossip.neighbours == ("ann", "cem")
+    assert settings.gossip.min_senders == 2
+    assert settings.disclosure.student_total == 5
+    assert settings.collaboration == agreed.digest

@@ -1,0 +1,154 @@
+"""The library call with whole networks: pixels in, released numbers out."""
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from securefair.circuit.network import Chunk
+from securefair.circuit.spec import HeadBounds, Wish
+from securefair.data import Samples
+from securefair.errors import DataError, EncryptionError, ModelError
+from securefair.exchange.compile import promises_by_shape
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
+from securefair.model.heads import build_head
+from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
+
+COUNT = 30
+
+
+def network(seed, squares=1):
+    torch.manual_seed(seed)
+    between = [nn.Linear(8, 4), Quadratic(4)] if squares == 2 else []
+    return he_network(
+        nn.Sequential(
+            nn.Conv2d(1, 2, 3, padding=1),
+            Quadratic(2),
+            nn.AvgPool2d(2),
+            nn.Flatten(),
+            *between,
+            nn.Linear(4 if squares == 2 else 8, 2),
+        ),
+        (1, 4, 4),
+    )
+
+
+def model_of(samples, seed=0, squares=1):
+    return NetworkHead(network(seed, squares), 2, samples.features)
+
+
+@pytest.fixture
+def samples():
+    rng = np.random.default_rng(3)
+    return Samples(rng.uniform(0, 1, (COUNT, 16)), rng.integers(0, 2, COUNT), classes=2)
+
+
+def wish_of(*, squares=1, **changes):
+    promises = promises_by_shape(fold(network(0, squares)), weight_bits=12)
+    return Wish(
+        **{
+            "features": 16,
+            "hidden": 0,
+            "classes": 2,
+            "samples": COUNT,
+            "release": "logits",
+            "q": 8,
+            "bounds": HeadBounds(logit=promises[-1].bound),
+            "network": promises,
+            **changes,
+        }
+    )
+
+
+@pytest.mark.parametrize(("backend", "squares"), [("rns", 1), ("rns", 2), ("seal", 1), ("seal", 2)])
+def test_a_student_learns_the_logits_of_a_network(samples, backend, squares):
+    student = Student(wish_of(squares=squares), backend=backend)
+    model = model_of(samples, squares=squares)
+    found = student.open(Teacher(model, backend=backend).answer(student.request(samples)))
+    compiled_error = 2.0**-6  # 12-bit weights of a network of this size
+    expected = model.logits(samples.features)
+    assert np.abs(found.logits - expected).max() <= student.plan.error_bound + compiled_error
+
+
+def test_several_blocks_travel_one_after_the_other(samples):
+    """Their bounds are those of one block; here with ciphertexts that hold few samples."""
+    wish = wish_of(release="projection", samples=5000)
+    many = samples.take(np.arange(5000) % COUNT)
+    opened = []
+    for backend in ("rns", "clear"):
+        student = Student(wish, backend=backend)
+        assert student.plan.blocks == 2
+        answer = Teacher(model_of(samples), backend=backend).answer(student.request(many))
+        opened.append(student.open(answer).released)
+    assert np.abs(opened[0] - opened[1]).max() <= student.plan.error_bound
+
+
+def test_features_stay_as_they_were_sent_until_they_are_read(samples):
+    student = Student(wish_of())
+    features, basis = student.encrypt_features(samples)
+    upload = Teacher(model_of(samples)).receive(
+        student.plan.wish, b"", student.public_keys, features, basis
+    )
+    assert all(isinstance(chunk, Chunk) for block in upload.features for chunk in block)
+
+
+def test_an_upload_that_cannot_be_used_is_refused_when_it_arrives(samples):
+    """Not in every answer to it, after most of the work."""
+    student = Student(wish_of())
+    teacher = Teacher(model_of(samples))
+    features, basis = student.encrypt_features(samples)
+    damaged = bytearray(features)
+    last = len(features) // 16 * 15  # the record of the last pixel
+    damaged[last : last + 4] = b"\xff" * 4  # no residue of any prime
+    for bad, kind, problem in (
+        (bytes(damaged), EncryptionError, "below its prime"),
+        (features[:-1], DataError, "divide"),
+        (features[: len(features) // 2], EncryptionError, "wrong length"),
+        (b"", EncryptionError, "wrong length"),
+    ):
+        with pytest.raises(kind, match=problem):
+            teacher.receive(student.plan.wish, b"", student.public_keys, bad, basis)
+
+
+def test_a_network_that_outgrew_its_promises_does_not_answer(samples):
+    student = Student(wish_of())
+    model = model_of(samples)
+    with torch.no_grad():
+        model.network.layers[-1].weight.fill_(1e4)
+    with pytest.raises(ModelError):
+        Teacher(model).answer(student.request(samples))
+
+
+@pytest.mark.parametrize(("bias", "answers"), [(100.0, True), (200.0, False)])
+def test_a_network_whose_logits_outgrew_their_bound_does_not_answer(samples, bias, answers):
+    """No weight shows it, and the modulus has no room for much more than the bound of 128."""
+    student, model = Student(wish_of(), backend="clear"), model_of(samples)
+    with torch.no_grad():
+        model.network.layers[-1].bias[0] = bias
+    teacher, request = Teacher(model, backend="clear"), student.request(samples)
+    if answers:
+        found = student.open(teacher.answer(request)).logits
+        assert found[:, 0] == pytest.approx(bias, abs=10)
+        return
+    with pytest.raises(ModelError, match=f"{COUNT} of {COUNT} samples"):
+        teacher.answer(request)
+
+
+def test_heads_and_networks_do_not_stand_for_each_other(samples):
+    student = Student(wish_of())
+    request = student.request(samples)
+    with pytest.raises(ModelError, match="a network was planned"):
+        Teacher(build_head("linear", 16, 0, 2, 0)).answer(request)
+    plain = Student(msgspec.structs.replace(wish_of(), network=(), bounds=HeadBounds()))
+    with pytest.raises(ModelError, match="a head was planned"):
+        Teacher(model_of(samples)).answer(plain.request(samples))
+
+
+def test_promises_depend_on_the_architecture_alone():
+    first, other = (promises_by_shape(fold(network(seed)), weight_bits=12) for seed in (0, 1))
+    assert first == other
+    assert [promise.log2_scale for promise in first] == [10, 7]
+    for promise in first:  # the largest weight that is admitted fits the bits
+        assert promise.max_integer == 1 << 12

@@ -1,0 +1,315 @@
+"""Each arrow of the flow on its own, on the clear backend; the system tests join them."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy, kl_div, log_softmax
+
+from securefair.circuit.answer import Inputs
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.spec import HeadBounds, Wish
+from securefair.ckks.backends import get_backend
+from securefair.ckks.keys import PublicKeys
+from securefair.data.dataset import Samples
+from securefair.errors import DataError, EncryptionError, ModelError, PlanError
+from securefair.exchange import steps
+from securefair.fairness import ReputationRule
+from securefair.model.heads import build_head
+from securefair.model.projection import public_rows, student_basis
+from securefair.model.training import Learner, OptimizerConfig, TeacherAnswer, distil_steps
+
+CLASSES, FEATURES = 3, 4
+ONE_BLOCK, TWO_BLOCKS = 30, 3000  # 2,048 slots at N = 4096, 4,096 at N = 8192
+RELEASES = [
+    ("loss", "public"),
+    ("class_sums", "public"),
+    ("projection", "public"),
+    ("projection", "student"),
+    ("logits", "public"),
+]
+
+
+def plan_for(samples=ONE_BLOCK, release="projection", basis="public", **changes):
+    facts = {"features": FEATURES, "classes": CLASSES, "hidden": 0, "q": 8}
+    return plan_exchange(Wish(samples=samples, release=release, basis=basis, **(facts | changes)))
+
+
+def some_samples(count=ONE_BLOCK, seed=0):
+    rng = np.random.default_rng(seed)
+    return Samples(rng.uniform(-1, 1, (count, FEATURES)), rng.integers(0, CLASSES, count), CLASSES)
+
+
+def clear(plan):
+    backend = get_backend("clear")
+    keys = backend.generate_keys(plan.params, relinearization=False)
+    return keys, backend.evaluator(plan.params, PublicKeys(b"", b""))
+
+
+class TestPublicBasis:
+    def test_the_mean_and_q_minus_one_other_coefficients(self):
+        basis = steps.public_basis(plan_for(), b"seed")
+        assert basis.coefficients[0] == 0
+        assert len(set(basis.coefficients.tolist())) == 8
+        assert basis.signs.tolist() == [1]
+
+    def test_equal_seeds_give_equal_bases_and_others_do_not(self):
+        plan = plan_for(TWO_BLOCKS)
+        one, same, other = (steps.public_basis(plan, seed) for seed in (b"a", b"a", b"b"))
+        np.testing.assert_array_equal(one.coefficients, same.coefficients)
+        np.testing.assert_array_equal(one.signs, same.signs)
+        assert one.coefficients.tolist() != other.coefficients.tolist()
+        assert len(one.signs) == plan.blocks == 2
+
+    def test_releases_without_coefficients_have_the_constant_one(self):
+        assert steps.public_basis(plan_for(release="loss"), b"").coefficients.tolist() == [0]
+
+
+class TestPack:
+    def test_padding_repeats_the_samples_from_the_first(self):
+        plan, samples = plan_for(), some_samples()
+        slots = steps.pack(plan, samples.features)
+        assert slots.shape == (1, FEATURES, plan.params.slots)
+        position = np.arange(plan.params.slots)
+        np.testing.assert_array_equal(slots[0].T, samples.features[position % ONE_BLOCK])
+
+    def test_blocks_follow_each_other(self):
+        plan, samples = plan_for(TWO_BLOCKS), some_samples(TWO_BLOCKS)
+        slots = steps.pack(plan, samples.features)
+        flat = slots.swapaxes(1, 2).reshape(-1, FEATURES)
+        assert slots.shape[0] == 2
+        np.testing.assert_array_equal(flat[:TWO_BLOCKS], samples.features)
+        np.testing.assert_array_equal(flat[TWO_BLOCKS:], samples.features[: len(flat) - TWO_BLOCKS])
+
+    def test_factors_are_zero_beyond_the_samples(self):
+        plan = plan_for(TWO_BLOCKS)
+        slots = steps.pack_factors(plan, np.ones((TWO_BLOCKS, 2)))
+        assert slots.shape == (2, 2, plan.params.slots)
+        assert slots.sum() == 2 * TWO_BLOCKS
+        assert not slots[1, :, TWO_BLOCKS - plan.params.slots :].any()
+
+    @pytest.mark.parametrize("shape", [(29, FEATURES), (ONE_BLOCK, 5), (ONE_BLOCK,)])
+    def test_another_shape_is_refused(self, shape):
+        with pytest.raises(DataError, match="do not fit the plan"):
+            steps.pack(plan_for(), np.zeros(shape))
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    def test_what_is_not_a_number_is_refused(self, bad):
+        features = some_samples().features
+        features[3, 1] = bad
+        with pytest.raises(DataError, match=r"NaN or infinite.*Fill missing values"):
+            steps.pack(plan_for(), features)
+
+    def test_a_feature_beyond_its_public_bound_is_refused(self):
+        features = some_samples().features
+        features[3, 1] = -1.01
+        with pytest.raises(DataError, match=r"^feature: .*found 1.01, expected 'at most 1.0'"):
+            steps.pack(plan_for(), features)
+
+    def test_a_sample_longer_than_the_public_norm_is_refused(self):
+        plan = plan_for(bounds=HeadBounds(feature_norm=1.0))
+        features = some_samples().features / 2
+        steps.pack(plan, features)
+        features[5] = 0.6
+        with pytest.raises(DataError, match=r"^feature_norm: .*found 1.2, expected 'at most 1.0'"):
+            steps.pack(plan, features)
+
+    def test_bounds_themselves_are_allowed(self):
+        steps.pack(plan_for(), np.ones((ONE_BLOCK, FEATURES)))
+
+
+class TestUpload:
+    def test_what_is_encrypted_block_by_block_is_received_so(self):
+        plan, samples = plan_for(TWO_BLOCKS), some_samples(TWO_BLOCKS)
+        keys, evaluator = clear(plan)
+        slots = steps.pack(plan, samples.features)
+        upload = steps.encrypt(keys.encryptor, plan.features, slots)
+        received = steps.receive(evaluator, plan.features, upload, plan.blocks)
+        np.testing.assert_array_equal([tensor.payload for tensor in received], slots)
+
+    def test_a_length_that_does_not_divide_is_refused(self):
+        plan = plan_for(TWO_BLOCKS)
+        _, evaluator = clear(plan)
+        with pytest.raises(DataError, match="does not divide into blocks"):
+            steps.receive(evaluator, plan.features, b"odd", plan.blocks)
+
+    def test_a_block_of_the_wrong_length_is_refused(self):
+        plan = plan_for()
+        _, evaluator = clear(plan)
+        with pytest.raises(EncryptionError, match="wrong length"):
+            steps.receive(evaluator, plan.features, bytes(8), plan.blocks)
+
+
+class TestCompileHead:
+    @pytest.mark.parametrize("hidden", [0, 6])
+    def test_the_function_stays_within_the_rounding(self, hidden):
+        plan, samples = plan_for(hidden=hidden), some_samples()
+        kind = "quadratic" if hidden else "linear"
+        model = build_head(kind, FEATURES, hidden, CLASSES, seed=2)
+        compiled = steps.compile_head(plan, model)
+        change = np.abs(compiled.logits(samples.features) - model.logits(samples.features)).max()
+        assert 0 < change < 0.02
+        scales = [layer.log2_scale for layer in compiled.layers]
+        assert scales == [spec.log2_scale for spec in plan.specs]
+
+    def test_hidden_units_are_balanced_whatever_their_size(self):
+        """Or a model that has grown in training would leave the public bounds."""
+        plan = plan_for(hidden=6)
+        model = build_head("quadratic", FEATURES, 6, CLASSES, seed=2)
+        with torch.no_grad():
+            model.hidden_weights.mul_(20.0)
+            model.output_weights.div_(400.0)
+        first = steps.compile_head(plan, model).layers[0]
+        norms = np.sqrt((first.real_weights**2).sum(axis=1) + first.bias**2)
+        np.testing.assert_allclose(norms, plan.wish.bounds.row_norm, atol=1e-3)
+
+    @pytest.mark.parametrize(("planned", "kind"), [(0, "quadratic"), (6, "linear")])
+    def test_another_kind_of_head_is_refused(self, planned, kind):
+        with pytest.raises(ModelError, match="another kind of head was planned"):
+            steps.compile_head(
+                plan_for(hidden=planned), build_head(kind, FEATURES, 6, CLASSES, seed=0)
+            )
+
+
+def answer_and_rows(release, basis, count):
+    """A clear answer, opened; the rounded teacher's logits; predictions; rows of projections."""
+    plan, samples = plan_for(count, release, basis), some_samples(count)
+    keys, evaluator = clear(plan)
+    public = steps.public_basis(plan, b"seed")
+    model = build_head("linear", FEATURES, 0, CLASSES, seed=2)
+    own = build_head("linear", FEATURES, 0, CLASSES, seed=3)
+    p = steps.predictions(own, samples, 5.0)
+    rows = (
+        student_basis(samples, plan.wish.q)
+        if basis == "student"
+        else public_rows(
+            plan.params.ring_degree, public.coefficients, count, public.signs.astype(float)
+        )
+    )
+
+    def upload(meta, slots):
+        data = steps.encrypt(keys.encryptor, meta, slots)
+        return steps.receive(evaluator, meta, data, plan.blocks)
+
+    factors = []
+    if plan.factors is not None:
+        columns = rows.T if basis == "student" else p
+        factors = upload(plan.factors, steps.pack_factors(plan, columns))
+    inputs = Inputs(
+        upload(plan.features, steps.pack(plan, samples.features)),
+        factors,
+        public.signs,
+        public.coefficients,
+    )
+    head = steps.compile_head(plan, model)
+    data = steps.infer(evaluator, plan, head, inputs)
+    opened = steps.open_answer(keys.decryptor, plan, public, data)
+    return opened, head.logits(samples.features), p, rows
+
+
+class TestAnswer:
+    @pytest.mark.parametrize("count", [ONE_BLOCK, TWO_BLOCKS])
+    @pytest.mark.parametrize(("release", "basis"), RELEASES)
+    def test_every_release_is_the_sum_that_its_definition_says(self, release, basis, count):
+        if basis == "student" and count == TWO_BLOCKS:
+            count = 5000  # its ring holds 4,096 samples a block
+        opened, z, p, rows = answer_and_rows(release, basis, count)
+        expected = {
+            "loss": (p * z).sum(),
+            "class_sums": (p * z).sum(axis=0),
+            "projection": rows @ z,
+            "logits": z,
+        }[release]
+        assert opened.shape == np.shape(expected)
+        np.testing.assert_allclose(opened, expected, atol=1e-9 * max(1.0, np.abs(expected).max()))
+
+    def test_an_answer_of_another_length_is_refused(self):
+        plan = plan_for()
+        keys, _ = clear(plan)
+        basis = steps.public_basis(plan, b"")
+        with pytest.raises(EncryptionError, match="wrong length"):
+            steps.open_answer(keys.decryptor, plan, basis, bytes(7))
+
+
+class TestDistillation:
+    def setup_method(self):
+        self.samples = some_samples(seed=4)
+        self.student = build_head("quadratic", FEATURES, 5, CLASSES, seed=5)
+        self.teacher = build_head("linear", FEATURES, 0, CLASSES, seed=6)
+        self.z = self.teacher.logits(self.samples.features)
+
+    def exact_kl(self, logits, temperature):
+        return kl_div(
+            log_softmax(torch.from_numpy(self.z) / temperature, dim=1),
+            log_softmax(logits / temperature, dim=1),
+            reduction="batchmean",
+            log_target=True,
+        )
+
+    def test_predictions_are_softmax_at_the_temperature(self):
+        p = steps.predictions(self.student, self.samples, 5.0)
+        u = self.student.logits(self.samples.features) / 5.0
+        np.testing.assert_allclose(p, np.exp(u) / np.exp(u).sum(axis=1, keepdims=True))
+
+    def test_the_loss_is_exact_kl_without_what_the_student_cannot_change(self):
+        u = torch.from_numpy(self.student.logits(self.samples.features))
+        dropped = torch.logsumexp(torch.from_numpy(self.z) / 5.0, dim=1).mean()
+        expected = float(self.exact_kl(u, 5.0) - dropped)
+        found = steps.distillation_loss(self.student, self.samples, self.z, 5.0)
+        assert found == pytest.approx(expected, abs=1e-12)
+
+    def test_alignment_is_the_cosine_of_exact_gradients(self):
+        logits = self.student(torch.from_numpy(self.samples.features))
+        labels = torch.from_numpy(self.samples.labels)
+
+        def gradient(loss):
+            parts = torch.autograd.grad(loss, list(self.student.parameters()), retain_graph=True)
+            return torch.cat([part.flatten() for part in parts])
+
+        a, b = gradient(cross_entropy(logits, labels)), gradient(self.exact_kl(logits, 5.0))
+        expected = float(a @ b / (a.norm() * b.norm()))
+        found = steps.align(self.student, self.samples, self.z, 5.0)
+        assert found == pytest.approx(expected, abs=1e-9)
+
+    def test_a_teacher_that_knows_the_labels_aligns_and_one_that_swaps_them_opposes(self):
+        right = 8.0 * np.eye(CLASSES)[self.samples.labels]
+        wrong = 8.0 * np.eye(CLASSES)[(self.samples.labels + 1) % CLASSES]
+        aligned = steps.align(self.student, self.samples, right, 5.0)
+        assert aligned > 0.8
+        assert steps.align(self.student, self.samples, wrong, 5.0) < aligned - 0.5
+
+    def test_judging_is_the_agreed_rule(self):
+        rule = ReputationRule(alpha=0.75)
+        assert steps.judge(rule, None, 1.0) == 1.0
+        assert steps.judge(rule, 1.0, -1.0) == 0.75
+
+    def test_learning_weighs_each_teacher_by_its_reputation(self):
+        other = -self.z[:, ::-1].copy()
+
+        def learned(function):
+            head = build_head("quadratic", FEATURES, 5, CLASSES, seed=5)
+            learner = Learner.start(head, OptimizerConfig())
+            function(learner)
+            return head.logits(self.samples.features)
+
+        found = learned(
+            lambda learner: steps.learn(
+                learner,
+                self.samples,
+                {"k": self.z, "m": other},
+                {"k": 0.5, "m": 1.0},
+                participants=5,
+                lambda_0=8.0,
+                steps=3,
+                temperature=5.0,
+            )
+        )
+        weighed = [TeacherAnswer(self.z, 8 * 0.5 / 4), TeacherAnswer(other, 8 * 1.0 / 4)]
+        expected = learned(
+            lambda learner: distil_steps(learner, self.samples, weighed, 3, temperature=5.0)
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_wishes_that_no_plan_grants_say_what_would():
+    with pytest.raises(PlanError, match=r"^q: .*Choose q = 15 or less"):
+        plan_for(q=30)

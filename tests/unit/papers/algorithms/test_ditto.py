@@ -1,0 +1,81 @@
+"""Ditto: its pull against steps computed by hand, and its limits."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from securefair.algorithms import Standalone
+from securefair.errors import ConfigError
+from securefair.model.training import OptimizerConfig
+from securefair.papers.algorithms import Ditto, FedAvg
+
+
+def after(algorithm, cohort, rounds, seed=0):
+    state = algorithm.init(cohort, seed)
+    for _ in range(rounds):
+        state, record = algorithm.round(state, cohort)
+    return state, record
+
+
+def test_personal_steps_follow_the_gradient_and_the_pull(make_cohort):
+    cohort = make_cohort()
+    algorithm = Ditto(pull=0.5)
+    state, _ = after(algorithm, cohort, 2)
+    v, w = state.learners.vectors, state.common.vectors
+    assert not torch.allclose(v, w)
+    expected = v - 0.1 * (cohort.gradients(state.learners) + 0.5 * (v - w))
+    state, record = algorithm.round(state, cohort)
+    torch.testing.assert_close(state.learners.vectors, expected)
+    assert record.accuracy == cohort.scores(state.learners.vectors).accuracy.tolist()
+    assert record.numbers_sent == [cohort.stacked.length] * 3
+
+
+def test_the_common_model_is_that_of_fedavg(make_moving_cohort):
+    cohort = make_moving_cohort()
+    federated = FedAvg(local_epochs=2)
+    state, _ = after(Ditto(of=federated, epochs=1), cohort, 3)
+    expected, _ = after(federated, cohort, 3)
+    assert torch.equal(state.common.vectors, expected.learners.vectors)
+
+
+def test_without_a_pull_it_is_training_alone(make_moving_cohort):
+    cohort = make_moving_cohort(pretraining_epochs=0, common_start=True, local_epochs=2)
+    state, record = after(Ditto(pull=0.0, epochs=2), cohort, 3)
+    alone, alone_record = after(Standalone(), cohort, 3)
+    assert torch.equal(state.learners.vectors, alone.learners.vectors)
+    assert record.accuracy == alone_record.accuracy
+
+
+def test_a_strong_pull_holds_the_personal_model_at_the_common_one(make_cohort):
+    cohort = make_cohort()
+    weak, strong = (after(Ditto(pull=pull, epochs=5), cohort, 10)[0] for pull in (0.01, 9.0))
+
+    def distance(state):
+        return (state.learners.vectors - state.common.vectors).norm()
+
+    assert distance(strong) < 0.2 * distance(weak)
+
+
+@pytest.mark.parametrize(("momentum", "most"), [(0.0, 2.0), (0.9, 3.8)])
+def test_pulls_hold_up_to_the_rate_at_which_steps_diverge(make_cohort, momentum, most):
+    optimizer = OptimizerConfig(
+        learning_rate=0.01, momentum=momentum, weight_decay=0.0, clip_norm=None
+    )
+    cohort = make_cohort(optimizer=optimizer)
+    state = Ditto().init(cohort, 0)
+    state = replace(state, learners=state.learners.moved(state.learners.vectors + 1))
+
+    def distance(part):
+        after, _ = Ditto(epochs=200, pull=part * most / 0.01).round(state, cohort)
+        return (after.learners.vectors - state.common.vectors).norm()
+
+    assert distance(0.9) < 0.1
+    assert distance(1.1) > 1e6
+
+
+@pytest.mark.parametrize("settings", [{"epochs": 0}, {"pull": -0.1}, {"pull": float("inf")}])
+def test_settings_out_of_range_are_named(settings):
+    with pytest.raises(ConfigError) as error:
+        Ditto(**settings)
+    assert error.value.where == next(iter(settings))

@@ -1,0 +1,110 @@
+"""What `check` promises is what a run then does."""
+
+import pytest
+from rich.console import Console
+
+from securefair.config import demo_config, override
+from securefair.errors import DataError, PlanError
+from securefair.profiling.forecast import check_config
+from securefair.report import show_progress
+from securefair.run.execute import run_experiment
+
+SMALL = {
+    "encryption.backend": "clear",
+    "model.kind": "linear",
+    "training.rounds": 3,
+    "training.local_epochs": 2,
+    "fairness.forced_every": 2,
+    "distillation.q": 16,  # a linear head has few parameters to tell
+    "run.seeds": [0],
+}
+
+
+def small(**changes):
+    return override(demo_config(), SMALL | changes, source="test")
+
+
+def test_traffic_and_disclosure_are_those_of_the_run():
+    checked = check_config(small())
+    with show_progress(Console(quiet=True)) as progress:
+        outcome = run_experiment(small(), progress)
+    for one in checked.algorithms:
+        rows = [row for row in outcome.traffic if row.algorithm == one.name]
+        answers = sum(row.count for row in rows if row.message == "answer")
+        assert one.least_answers <= answers <= one.most_answers
+    vpdl, cycle = checked.algorithms
+    assert vpdl.least_answers == vpdl.most_answers == 3 * 12
+    assert (cycle.least_answers, cycle.most_answers) == (2 * 12, 3 * 12)
+    assert cycle.least_bytes < cycle.most_bytes == vpdl.most_bytes == vpdl.least_bytes
+    for row in outcome.ledger:
+        promised = next(one for one in checked.disclosure if one.student == row.student)
+        assert promised.numbers_per_answer == row.numbers_per_answer
+        assert promised.teacher_parameters == row.teacher_parameters
+        assert promised.student_logits == row.student_logits
+
+
+@pytest.mark.parametrize("total", ["student_total", "teacher_total"])
+def test_totals_of_the_ledger_limit_what_is_promised(total):
+    config = small(**{f"disclosure.{total}": 70, "run.algorithms": ["standalone", "vpdl"]})
+    checked = check_config(config)
+    (one,) = checked.algorithms
+    with show_progress(Console(quiet=True)) as progress:
+        outcome = run_experiment(config, progress)
+    answers = 4 * 3 * 2 if total == "student_total" else 4 * 2  # of 32 numbers each
+    assert outcome.result.encryption.answers == answers
+    assert one.least_answers == one.most_answers == answers
+    assert one.least_bytes == one.most_bytes
+    if total == "student_total":
+        assert {row.numbers_in_run for row in checked.disclosure} == {64}
+        assert max(row.numbers_total for row in outcome.ledger) == 64
+
+
+def test_numbers_that_add_up_to_a_model_are_warned_of():
+    def warnings(rounds):
+        return " ".join(check_config(small(**{"training.rounds": rounds})).warnings)
+
+    assert "treat the model as known" not in warnings(2)  # 2 x 32 numbers, 66 parameters
+    assert "may get 96 numbers of a teacher's model, which has 66" in warnings(3)
+
+
+def test_bytes_are_those_on_the_wire():
+    """Encrypted, since the clear backend sends floats; keys are an upper bound."""
+    config = small(**{"encryption.backend": "seal", "run.algorithms": ["standalone", "vpdl"]})
+    (one,) = check_config(config).algorithms
+    with show_progress(Console(quiet=True)) as progress:
+        outcome = run_experiment(config, progress)
+    sent = sum(
+        row.bytes
+        for row in outcome.traffic
+        if row.message in ("keys", "features", "query", "answer")
+    )
+    assert one.most_bytes == pytest.approx(sent, rel=0.05)
+
+
+def test_a_teacher_that_would_never_answer_is_noticed():
+    config = small(**{"distillation.q": 64})
+    checked = check_config(config)
+    assert not any(row.permitted for row in checked.disclosure)
+    with show_progress(Console(quiet=True)) as progress:
+        assert run_experiment(config, progress).result.encryption.answers == 0
+    assert [one.most_answers for one in checked.algorithms] == [0, 0]
+    assert any("No teacher would ever answer Cleveland" in text for text in checked.warnings)
+
+
+def test_clear_is_not_passed_over_in_silence():
+    assert any("encrypts nothing" in text for text in check_config(small()).warnings)
+
+
+def test_alone_nothing_is_planned():
+    checked = check_config(small(**{"run.algorithms": ["standalone"]}))
+    assert (checked.plan, checked.algorithms, checked.disclosure) == (None, [], [])
+
+
+def test_what_a_run_would_refuse_is_refused():
+    with pytest.raises(PlanError, match=r"^Switzerland, q"):
+        check_config(small(**{"distillation.q": 100}))
+
+
+def test_a_cost_model_must_be_one(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        check_config(small(), cost_model=tmp_path / "cost.json")

@@ -1,0 +1,250 @@
+"""An interrupted run goes on and gives what it would have given."""
+
+import os
+import stat
+
+import pytest
+
+from securefair.config import demo_config, override
+from securefair.errors import ConfigError, DataError
+from securefair.run.checkpoint import FOLDER, unfinished_config
+from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.folder import read_run
+
+SMALL = {
+    "model.kind": "linear",
+    "distillation.q": 16,
+    "training.rounds": 4,
+    "training.local_epochs": 3,
+    "fairness.forced_every": 2,
+    "run.seeds": [0],
+    "report.html": False,
+}
+REPEATED = ("config.toml", "metrics.json", "rounds.jsonl", "ledger.json", "traffic.json")
+
+
+def small(backend="clear", **changes):
+    return override(demo_config(), SMALL | {"encryption.backend": backend} | changes, source="test")
+
+
+class Listener:
+    """Stops the run after so many rounds, as Ctrl-C would."""
+
+    def __init__(self, stop_after=None):
+        self.heard, self.started, self.stop_after = 0, [], stop_after
+
+    def start(self, algorithm, _rounds, seed=None, *, done=0):
+        self.started.append((algorithm, seed, done))
+
+    def advance(self, _record):
+        self.heard += 1
+        if self.heard == self.stop_after:
+            raise KeyboardInterrupt
+
+    def finish(self):
+        pass
+
+
+def interrupt(config, out, after, *, resume=False):
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(config, Listener(after), out=out, resume=resume)
+
+
+def finish(config, out, *, resume):
+    listener = Listener()
+    write_outcome(run_experiment(config, listener, out=out, resume=resume), config, out)
+    return listener
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The run without interruption."""
+    out = tmp_path_factory.mktemp("whole")
+    finish(small(), out, resume=False)
+    return out
+
+
+@pytest.fixture(scope="module")
+def whole_of_two(tmp_path_factory):
+    """The same with two seeds."""
+    out = tmp_path_factory.mktemp("whole")
+    finish(small(**{"run.seeds": [0, 1]}), out, resume=False)
+    return out
+
+
+def files(out):
+    return {name: (out / name).read_bytes() for name in REPEATED}
+
+
+# Of 16 rounds: in a control, between two algorithms, in VPDL, before a forced round of CYCle.
+@pytest.mark.parametrize("after", [1, 4, 10, 14])
+def test_a_clear_run_goes_on_byte_for_byte(whole, tmp_path, after):
+    interrupt(small(), tmp_path, after)
+    assert [path.name for path in tmp_path.iterdir()] == [FOLDER]
+    listener = finish(unfinished_config(tmp_path), tmp_path, resume=True)
+    assert listener.heard == 16 - after  # no finished round is computed again
+    assert files(tmp_path) == files(whole)
+    assert not (tmp_path / FOLDER).exists()
+
+
+def test_a_later_seed_goes_on_too(whole_of_two, tmp_path):
+    config = small(**{"run.seeds": [0, 1]})
+    interrupt(config, tmp_path, 16 + 15)
+    assert finish(config, tmp_path, resume=True).heard == 1
+    assert files(tmp_path) == files(whole_of_two)
+
+
+def test_twice_interrupted_is_as_good(whole, tmp_path):
+    interrupt(small(), tmp_path, 10)
+    interrupt(small(), tmp_path, 1, resume=True)
+    finish(small(), tmp_path, resume=True)
+    assert files(tmp_path) == files(whole)
+    stored = read_run(tmp_path).outcome
+    assert stored.interrupted == 2
+    assert stored.repeated_bytes > 0
+
+
+def test_an_encrypted_run_goes_on_with_new_keys(tmp_path):
+    """Rounds before the interruption are kept to the bit, later ones within the error of keys."""
+    config = small("seal", **{"training.rounds": 3, "run.algorithms": ["standalone", "cycle"]})
+    finish(config, tmp_path / "whole", resume=False)
+    interrupt(config, tmp_path / "broken", 7)
+    finish(config, tmp_path / "broken", resume=True)
+    whole, broken = (read_run(tmp_path / name) for name in ("whole", "broken"))
+    for name in ("metrics.json", "ledger.json"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "broken" / name).read_bytes()
+    for a, b in zip(whole.outcome.rounds, broken.outcome.rounds, strict=True):
+        assert (a.asked, a.answered, a.accuracy) == (b.asked, b.answered, b.accuracy)
+        assert a.cross_entropy == pytest.approx(b.cross_entropy, abs=1e-6)
+    keys = sum(row.bytes for row in whole.outcome.traffic if row.message == "keys")
+    assert broken.outcome.repeated_bytes > keys
+
+
+AVERAGING = {
+    "run.algorithms": ["standalone", "cycle-gossip"],
+    "fairness.forced_every": 3,
+    "training.rounds": 5,
+}
+
+
+@pytest.mark.parametrize("after", [11, 12, 13])
+def test_averages_go_on_with_new_keys(tmp_path, after):
+    """Interrupted after the first, second or third round of cycle-gossip: two do not align."""
+    config = small(**AVERAGING)
+    finish(config, tmp_path / "whole", resume=False)
+    interrupt(config, tmp_path / "again", after)
+    listener = finish(config, tmp_path / "again", resume=True)
+    assert listener.started[-1] == ("cycle-gossip", None, after - 10)
+    whole, again = (read_run(tmp_path / name).outcome for name in ("whole", "again"))
+    assert again.rounds == whole.rounds
+    assert again.ledger == whole.ledger
+    assert again.traffic == whole.traffic
+    assert again.repeated_bytes > 0
+    assert again.result.participants == whole.result.participants
+
+
+def test_no_secret_key_reaches_the_disk(tmp_path, monkeypatch):
+    """The only object with secret keys refuses to be stored, and the files hold none."""
+    from securefair.ckks.backends import get_backend
+    from securefair.run.state import NotStorableError, encode_state
+
+    secrets = []
+    backend = type(get_backend("seal"))
+    generate = backend.generate_keys
+
+    def remembered(self, *arguments, **options):
+        keys = generate(self, *arguments, **options)
+        secrets.append(keys)
+        return keys
+
+    monkeypatch.setattr(backend, "generate_keys", remembered)
+    interrupt(small("seal", **{"run.algorithms": ["standalone", "cycle"]}), tmp_path, 10)
+    assert len(secrets) >= 4
+    written = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
+    smallest = min(len(keys.public.encryption) for keys in secrets)
+    assert written < smallest  # not even a public key would fit
+    with pytest.raises(NotStorableError):
+        encode_state(secrets[0].decryptor)
+
+
+def test_states_are_for_their_owner_only(tmp_path):
+    interrupt(small(), tmp_path, 10)
+    for path in (tmp_path / FOLDER).glob("*.state"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_lines_that_no_state_counts_are_dropped(whole, tmp_path):
+    """A crash between the lines of a round and its state."""
+    interrupt(small(), tmp_path, 10)
+    for path in (tmp_path / FOLDER).glob("seed-0.vpdl.*.jsonl"):
+        line = path.read_bytes().splitlines(keepends=True)[0]
+        path.write_bytes(path.read_bytes() + line + line[: len(line) // 2])
+    finish(small(), tmp_path, resume=True)
+    assert files(tmp_path) == files(whole)
+
+
+def test_an_algorithm_without_a_state_begins_anew(whole, tmp_path):
+    """A crash after its first lines."""
+    interrupt(small(), tmp_path, 9)
+    (tmp_path / FOLDER / "seed-0.vpdl.state").unlink()
+    listener = finish(small(), tmp_path, resume=True)
+    assert listener.started[:3] == [
+        ("standalone", None, 4),
+        ("early_stopping", None, 4),
+        ("vpdl", None, 0),
+    ]
+    assert files(tmp_path) == files(whole)
+
+
+def test_what_cannot_be_stored_is_repeated(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr("securefair.run.resumable.ReferenceCourse.snapshot", lambda _: None)
+    interrupt(small(), tmp_path, 6)
+    listener = finish(small(), tmp_path, resume=True)
+    assert listener.started[1] == ("early_stopping", None, 0)
+    assert files(tmp_path) == files(whole)
+
+
+class TestRefusals:
+    def test_data_that_changed(self, tmp_path):
+        interrupt(small(), tmp_path, 3)
+        with pytest.raises(DataError, match=r"data changed.*--restart"):
+            run_experiment(
+                small(**{"data.test_fraction": 0.5}), Listener(), out=tmp_path, resume=True
+            )
+        assert (tmp_path / FOLDER).exists()
+
+    @pytest.mark.parametrize("name", ["seed-0.vpdl.state", "seed-0.vpdl.rounds.jsonl"])
+    def test_a_damaged_file_is_named(self, tmp_path, name):
+        interrupt(small(), tmp_path, 10)
+        path = tmp_path / FOLDER / name
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        with pytest.raises(DataError, match="damaged") as caught:
+            finish(small(), tmp_path, resume=True)
+        assert name in str(caught.value)
+
+    def test_another_version(self, tmp_path):
+        interrupt(small(), tmp_path, 3)
+        path = tmp_path / FOLDER / "journal.json"
+        path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+        with pytest.raises(DataError, match="another version"):
+            finish(small(), tmp_path, resume=True)
+
+    def test_nothing_to_go_on_with(self, whole, tmp_path):
+        with pytest.raises(ConfigError, match="nothing to go on with"):
+            unfinished_config(tmp_path)
+        with pytest.raises(ConfigError, match="a finished run") as caught:
+            unfinished_config(whole)
+        assert f"securefair report {whole}" in str(caught.value)
+
+
+def test_a_run_that_fails_leaves_nothing(tmp_path):
+    config = small(**{"training.learning_rate": 1e300, "training.clip_norm": 1e300})
+    with pytest.raises(Exception, match="diverged"):
+        run_experiment(config, Listener(), out=tmp_path / "out")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_new_run_drops_an_older_journal(whole, tmp_path):
+    interrupt(small(**{"training.rounds": 3}), tmp_path, 2)
+    finish(small(), tmp_path, resume=False)
+    assert files(tmp_path) == files(whole)

@@ -1,0 +1,85 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from securefair.config import demo_config, override
+from securefair.errors import DataError
+from securefair.report import show_progress
+from securefair.run.execute import run_experiment
+from securefair.run.folder import MEASURED, read_run, write_page, write_run
+
+
+@pytest.fixture(scope="module")
+def config():
+    settings = {
+        "encryption.backend": "clear",
+        "model.kind": "linear",
+        "distillation.q": 16,
+        "training.rounds": 2,
+        "training.local_epochs": 2,
+        "run.seeds": [0],
+    }
+    return override(demo_config(), settings, source="test")
+
+
+@pytest.fixture(scope="module")
+def outcome(config):
+    with show_progress(Console(file=io.StringIO())) as progress:
+        return run_experiment(config, progress)
+
+
+@pytest.fixture
+def folder(outcome, config, tmp_path):
+    write_run(outcome, config, tmp_path, versions={"securefair": "1.2.3"})
+    return tmp_path
+
+
+def test_what_is_written_reads_back_equal(folder, outcome, config):
+    stored = read_run(folder)
+    assert vars(stored.outcome) == vars(outcome)
+    assert stored.config == config
+    assert stored.versions == {"securefair": "1.2.3"}
+
+
+def test_what_cannot_repeat_is_kept_apart(folder, outcome):
+    metrics = (folder / "metrics.json").read_text()
+    measured = (folder / "measured.json").read_text()
+    for name in MEASURED:
+        assert f'"{name}"' not in metrics
+        assert f'"{name}"' in measured
+    assert repr(outcome.result.encryption.seconds) in measured
+
+
+def test_the_page_is_rebuilt_from_the_files_alone(folder):
+    page = (folder / "report.html").read_bytes()
+    (folder / "report.html").unlink()
+    write_page(read_run(folder), folder)
+    assert (folder / "report.html").read_bytes() == page
+
+
+@pytest.mark.parametrize(
+    "name", ["measured.json", "rounds.jsonl", "exchanges.jsonl", "ledger.json", "traffic.json"]
+)
+def test_a_missing_or_damaged_file_is_named(folder, name):
+    (folder / name).write_text("{")
+    with pytest.raises(DataError) as caught:
+        read_run(folder)
+    assert name in str(caught.value)
+    (folder / name).unlink()
+    with pytest.raises(DataError) as caught:
+        read_run(folder)
+    assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"encryption": 3}', "\xff"])
+def test_metrics_that_are_none_are_refused(folder, text):
+    (folder / "metrics.json").write_text(text)
+    with pytest.raises(DataError, match=r"metrics.json"):
+        read_run(folder)
+
+
+def test_another_folder_is_no_run(tmp_path):
+    with pytest.raises(DataError, match="no folder of a finished run") as caught:
+        read_run(tmp_path)
+    assert f"securefair resume {tmp_path}" in str(caught.value)

@@ -1,0 +1,105 @@
+"""What a run concludes agrees with the records of its rounds."""
+
+import io
+
+import msgspec
+import numpy as np
+import pytest
+from rich.console import Console
+
+from securefair.run import execute as experiment
+from securefair.config import demo_config, override
+from securefair.report import show_progress
+from securefair.run.execute import run_experiment
+from securefair.run.results import conclude
+
+
+def outcome_of(**changes):
+    settings = {
+        "encryption.backend": "clear",
+        "training.rounds": 2,
+        "training.local_epochs": 5,
+        "run.seeds": [0],
+    }
+    config = override(demo_config(), settings | changes, source="test")
+    with show_progress(Console(file=io.StringIO())) as progress:
+        return run_experiment(config, progress)
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return outcome_of(**{"run.seeds": [0, 1]})
+
+
+def test_both_controls_stand_beside_the_algorithms(outcome):
+    algorithms = outcome.result.algorithms
+    assert list(algorithms) == ["standalone", "early_stopping", "vpdl", "cycle"]
+    assert algorithms["standalone"].gain == [0.0] * 4
+    assert algorithms["early_stopping"].mcg_over_early_stopping == 0.0
+    for figure in algorithms.values():
+        over_early = figure.mva - algorithms["early_stopping"].mva
+        assert figure.mcg_over_early_stopping == pytest.approx(over_early)
+        assert figure.mcg == pytest.approx(figure.mva - algorithms["standalone"].mva)
+        assert figure.mva == pytest.approx(np.mean(figure.accuracy))
+
+
+def test_participants_are_those_of_the_main_algorithm(outcome):
+    result = outcome.result
+    assert result.algorithm == "cycle"
+    for n, one in enumerate(result.participants):
+        figure = result.algorithms["cycle"]
+        assert (one.accuracy, one.accuracy_spread) == pytest.approx(
+            (figure.accuracy[n], figure.accuracy_spread[n])
+        )
+        assert (one.gain, one.gain_spread) == pytest.approx((figure.gain[n], figure.gain_spread[n]))
+        assert one.gain == pytest.approx(one.accuracy - one.standalone_accuracy)
+        assert one.samples == one.train_samples + one.test_samples
+
+
+def test_rounds_are_those_of_the_first_seed(outcome):
+    first = outcome_of()
+    assert first.rounds == outcome.rounds
+    last = {record.algorithm: record.accuracy for record in first.rounds}
+    assert {name: figure.accuracy for name, figure in first.result.algorithms.items()} == last
+    assert {figure.mva_spread for figure in first.result.algorithms.values()} == {0.0}
+
+
+def test_spreads_are_standard_deviations_of_a_sample_of_seeds(outcome):
+    each = [outcome_of(**{"run.seeds": [seed]}).result.algorithms for seed in (0, 1)]
+    for name, figure in outcome.result.algorithms.items():
+        for what in ("mva", "mcg", "cgs", "mcg_over_early_stopping"):
+            first, second = (getattr(algorithms[name], what) for algorithms in each)
+            spread = abs(first - second) / np.sqrt(2)  # divided by N - 1
+            assert getattr(figure, f"{what}_spread") == pytest.approx(spread), (name, what)
+        gains = np.array([algorithms[name].gain for algorithms in each])
+        assert figure.gain_spread == pytest.approx(abs(gains[0] - gains[1]) / np.sqrt(2))
+    assert outcome.result.algorithms["vpdl"].mva_spread > 0
+
+
+def test_the_largest_error_is_that_of_the_worst_seed(monkeypatch):
+    kept = []
+    monkeypatch.setattr(experiment, "conclude", lambda config, runs: kept.append((config, runs)))
+    outcome_of(**{"run.seeds": [0, 1], "training.rounds": 1})
+    ((config, repetitions),) = kept
+    for repetition, error in zip(repetitions, (3e-5, 1e-5), strict=True):
+        repetition.runs["cycle"] = msgspec.structs.replace(
+            repetition.runs["cycle"], max_abs_error=error, error_over_range=error / 2
+        )
+    facts = conclude(config, repetitions).result.encryption
+    assert (facts.max_abs_error, facts.error_over_range) == (3e-5, 1.5e-5)
+
+
+def test_encryption_counts_all_seeds(outcome):
+    facts = outcome.result.encryption
+    assert facts.backend == "clear"
+    assert facts.answers + facts.declines > sum(
+        exchange.algorithm == "cycle" for exchange in outcome.exchanges
+    )
+    assert facts.seconds > 0
+
+
+def test_everyone_alone_needs_no_second_control():
+    result = outcome_of(**{"run.algorithms": ["standalone"]}).result
+    assert list(result.algorithms) == ["standalone"]
+    assert result.algorithms["standalone"].mcg_over_early_stopping is None
+    assert result.encryption is None
