@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from securefair import Wish, plan_exchange, steps
+from securefair import ExchangeSpec, plan_exchange, steps
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends import BACKENDS, get_backend, kernels
 from securefair.ckks.evaluator import Evaluator, Released
@@ -23,12 +23,12 @@ from securefair.ckks.keys import Backend, StudentKeys
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.ckks.threads import set_threads
 from securefair.errors import BackendUnavailableError
+from securefair.profiling.dry_exchange import Material, synthetic
 from securefair.profiling.measure import peak_memory, reset_peak_memory
-from securefair.profiling.rehearsal import Material, invent
 
 FLOAT = 8
 ROUNDS = 5
-WISH = Wish(features=32, hidden=16, classes=4, samples=4096, release="logits")
+WISH = ExchangeSpec(features=32, hidden=16, classes=4, samples=4096, release="logits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Side:
 
 @pytest.fixture(scope="session")
 def material() -> Material:
-    return invent(plan_exchange(WISH))
+    return synthetic(plan_exchange(WISH))
 
 
 def _side(name: str, material: Material) -> Side:

@@ -22,7 +22,7 @@ import typer
 from page import replace_tables
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
@@ -71,32 +71,32 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
     fits: dict[str, LinearFit]
 
 
-def plan_at(wish: Wish, ring_degree: int) -> ExchangePlan | None:
+def plan_at(spec: ExchangeSpec, ring_degree: int) -> ExchangePlan | None:
     """The plan that a single ring degree allows; None where there is none."""
     only = {ring_degree: MAX_LOG_QP[ring_degree]}
     with patch.dict(MAX_LOG_QP, only, clear=True):
         try:
-            return plan_exchange.__wrapped__(wish)
+            return plan_exchange.__wrapped__(spec)
         except PlanError:
             return None
 
 
 def measure(plan: ExchangePlan, limits: MachineLimits, threads: int) -> Point:
     """One exchange, after one that does not count."""
-    wish = plan.wish
+    spec = plan.spec
     clock = time.process_time if threads == 1 else time.perf_counter
     found = profile_plan(plan, limits, backend="rns", threads=threads, repeats=1, clock=clock)
-    seconds = wish.samples / 1e3
+    seconds = spec.samples / 1e3
     return Point(
-        samples=wish.samples,
-        features=wish.features,
+        samples=spec.samples,
+        features=spec.features,
         ring_degree=found.ring_degree,
         limbs=found.limbs,
         blocks=found.blocks,
         server_s=found.server_ms_per_sample * seconds,
         answer_s=found.answer_ms_per_sample * seconds,
         encrypt_s=found.encrypt_ms_per_sample * seconds,
-        upload_bytes=found.upload_bytes_per_sample * wish.samples,
+        upload_bytes=found.upload_bytes_per_sample * spec.samples,
     )
 
 
@@ -137,12 +137,16 @@ def main(
     threads = threads or cores()
     set_threads(threads)
     sizes = [(128, blocks * BLOCK) for blocks in BLOCKS] + [(width, BLOCK) for width in WIDTHS]
-    plans = [plan_exchange(Wish(features=d, samples=b, hidden=64, **RELEASE)) for d, b in sizes]
+    plans = [
+        plan_exchange(ExchangeSpec(features=d, samples=b, hidden=64, **RELEASE)) for d, b in sizes
+    ]
     curves: list[str] = []
     for name, head in HEADS.items():
         for ring_degree in RINGS:
             for samples in BATCHES:
-                plan = plan_at(Wish(features=64, samples=samples, **head, **RELEASE), ring_degree)
+                plan = plan_at(
+                    ExchangeSpec(features=64, samples=samples, **head, **RELEASE), ring_degree
+                )
                 if plan is not None:
                     curves.append(f"{name} head, N = {ring_degree}")
                     plans.append(plan)

@@ -22,13 +22,13 @@ from msgspec.structs import replace
 from page import replace_tables
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Release, Wish
+from securefair.circuit.spec import ExchangeSpec, Release
 from securefair.ckks.backends import get_backend
 from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
 from securefair.profiling.head import HeadProfile, profile_head
 
-HEAD = Wish(features=512, hidden=64, classes=10, samples=4096)
+HEAD = ExchangeSpec(features=512, hidden=64, classes=10, samples=4096)
 RELEASES: tuple[Release, ...] = ("logits", "projection", "loss")
 KB, MB = 1e3, 1e6
 TOUCHED = 3 << 30
@@ -137,7 +137,7 @@ def cross_term(repeats: int = 25) -> float:
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
-        evaluator.inner(x, y, bound=plan.wish.bounds.logit)
+        evaluator.inner(x, y, bound=plan.spec.bounds.logit)
         times.append(time.perf_counter() - started)
     return median(times) / HEAD.samples * 1e6
 

@@ -8,9 +8,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from securefair.collaboration.gossip import (
+    AlignmentSpec,
     AlignmentStudent,
     AlignmentTeacher,
-    AlignmentWish,
     plan_alignment,
 )
 from securefair.profiling.alignment import profile_alignment
@@ -27,10 +27,10 @@ def test_alignment(
     if sketch is None and dimension > 10**5:
         pytest.skip("hundreds of ciphertexts: the sketch is for these")
     benchmark.group = f"alignment of {dimension} numbers"
-    wish = AlignmentWish(dimension=dimension, sketch=sketch)
-    profile = profile_alignment(wish, backend=backend, repeats=3)
+    spec = AlignmentSpec(dimension=dimension, sketch=sketch)
+    profile = profile_alignment(spec, backend=backend, repeats=3)
     benchmark.extra_info |= msgspec.structs.asdict(profile)
-    plan = plan_alignment(wish)
+    plan = plan_alignment(spec)
     student = AlignmentStudent(plan, backend=backend)
     teacher = AlignmentTeacher(plan, student.public_key, backend=backend)
     one, other = np.random.default_rng(0).normal(size=(2, dimension))

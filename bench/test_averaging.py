@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from securefair.averaging import AVERAGING, SumWish
+from securefair.averaging import AVERAGING, SumSpec
 from securefair.ckks.backends import kernels
 from securefair.errors import BackendUnavailableError
 from securefair.profiling.averaging import Rehearsal, profile_averaging
@@ -26,22 +26,22 @@ LARGE = 10**6
 @pytest.mark.parametrize("parameters", [10**4, 10**5, 10**6, 10**7, RESNET18])
 def test_averaging(benchmark: BenchmarkFixture, parameters: int, averaging: str) -> None:
     benchmark.group = f"averaging {parameters} parameters of {SENDERS} senders"
-    wish = SumWish(parameters=parameters, senders=SENDERS)
+    spec = SumSpec(parameters=parameters, senders=SENDERS)
     repeats = 3 if parameters <= LARGE else 1
     try:
-        profile = profile_averaging(averaging, wish, repeats=repeats)
-        rehearsal = Rehearsal.of(averaging, wish)
+        profile = profile_averaging(averaging, spec, repeats=repeats)
+        dry_exchange = Rehearsal.of(averaging, spec)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
     rounds = count()
 
     def sum_once() -> float:
-        return rehearsal.run(next(rounds), Stopwatch())
+        return dry_exchange.run(next(rounds), Stopwatch())
 
     benchmark.pedantic(sum_once, rounds=repeats, warmup_rounds=1)  # with inventing parameters
 
     benchmark.extra_info |= msgspec.structs.asdict(profile) | {
-        "wish": msgspec.structs.asdict(wish),
+        "spec": msgspec.structs.asdict(spec),
         "bytes": profile.bytes_per_edge,
         "over_clear_bytes": profile.bytes_per_edge / profile.clear_bytes_per_edge,
         "threads": kernels.describe().threads,

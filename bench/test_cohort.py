@@ -46,7 +46,7 @@ from securefair.model.architectures import architecture
 from securefair.model.batches import Batches, StackedSamples, draw_batches
 from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Stacked
-from securefair.model.stacked_training import Distillation, Learners, all_logits, train
+from securefair.model.stacked_training import Distillation, TrainStates, all_logits, train
 from securefair.model.training import OptimizerConfig
 
 ROUNDS = 7
@@ -133,8 +133,8 @@ class Work:
         return draw_batches(self.samples, list(range(self.participants)), epochs=1, size=self.batch)
 
     @cached_property
-    def start(self) -> Learners:
-        return Learners.start(self.stacked, range(self.participants))
+    def start(self) -> TrainStates:
+        return TrainStates.start(self.stacked, range(self.participants))
 
     def ours(self) -> Tensor:
         """As every algorithm here trains: all N^2 teachers' logits at once, then the epoch."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from securefair import Wish, plan_exchange
+from securefair import ExchangeSpec, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.evaluator import Released
 from securefair.ckks.rules import slot_error
@@ -35,13 +35,13 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 def test_cross_term(benchmark: BenchmarkFixture, backend: str, samples: int, threads: int) -> None:
     if backend == "seal" and threads > 1:
         pytest.skip("SEAL has one thread")
-    wish = Wish(features=512, hidden=64, classes=CLASSES, samples=samples, release="loss")
-    plan = plan_exchange(wish)
+    spec = ExchangeSpec(features=512, hidden=64, classes=CLASSES, samples=samples, release="loss")
+    plan = plan_exchange(spec)
     engine = get_backend(backend)
     keys = engine.generate_keys(plan.params, relinearization=True)
     evaluator = engine.evaluator(plan.params, keys.public)
     assert plan.factors is not None
-    bounds = {"predictions": 1.0, "logits": wish.bounds.logit}
+    bounds = {"predictions": 1.0, "logits": spec.bounds.logit}
     rng = np.random.default_rng(0)
     given, tensors = {}, {}
     for name, bound in bounds.items():
@@ -51,7 +51,7 @@ def test_cross_term(benchmark: BenchmarkFixture, backend: str, samples: int, thr
         given[name], tensors[name] = values, evaluator.load(upload, meta)
 
     def cross_term() -> object:
-        return evaluator.inner(tensors["predictions"], tensors["logits"], bound=wish.bounds.logit)
+        return evaluator.inner(tensors["predictions"], tensors["logits"], bound=spec.bounds.logit)
 
     product = benchmark.pedantic(cross_term, rounds=15, warmup_rounds=2)
 

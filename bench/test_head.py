@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from securefair import Student, Teacher, Wish, plan_exchange
+from securefair import ExchangeSpec, Student, Teacher, plan_exchange
 from securefair.ckks.backends import kernels
 from securefair.ckks.threads import cores, set_threads
+from securefair.profiling.dry_exchange import Material, synthetic
 from securefair.profiling.head import describe_machine, profile_plan
 from securefair.profiling.measure import MachineLimits, measure_limits
-from securefair.profiling.rehearsal import Material, invent
 
 RELEASES = ("logits", "projection", "loss", "class_sums")
 LARGE = {"features": 512, "hidden": 64, "classes": 10, "samples": 4096}
@@ -36,31 +36,31 @@ def limits() -> Iterator[MachineLimits]:
 
 
 def answered(benchmark: BenchmarkFixture, material: Material, backend: str) -> None:
-    wish = material.plan.wish
-    student, teacher = Student(wish, backend=backend), Teacher(material.model, backend=backend)
+    spec = material.plan.spec
+    student, teacher = Student(spec, backend=backend), Teacher(material.model, backend=backend)
     features, basis = student.encrypt_features(material.samples)
     question = b""
     if material.predictions is not None:
         question = student.encrypt_predictions(material.predictions)
-    upload = teacher.receive(wish, b"", student.public_keys, features, basis)
+    upload = teacher.receive(spec, b"", student.public_keys, features, basis)
     answer = benchmark.pedantic(
         teacher.evaluate, args=(upload, question), rounds=5, warmup_rounds=1
     )
 
-    twin = Student(wish, backend="clear")
+    twin = Student(spec, backend="clear")
     request = twin.request(material.samples, predictions=material.predictions)
     exact = twin.open(Teacher(material.model, backend="clear").answer(request)).released
     released = student.open(answer).released
     # Opened numbers are rounded to the planned precision, which moves them once more.
     assert np.abs(released - exact).max() <= 1.5 * material.plan.error_bound
-    benchmark.extra_info["ms a sample"] = benchmark.stats["median"] / wish.samples * 1e3
+    benchmark.extra_info["ms a sample"] = benchmark.stats["median"] / spec.samples * 1e3
     benchmark.extra_info["machine"] = msgspec.to_builtins(describe_machine())
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_head_512_64_10(benchmark: BenchmarkFixture, limits: MachineLimits, release: str) -> None:
-    plan = plan_exchange(Wish(release=release, **LARGE))
-    answered(benchmark, invent(plan), "rns")
+    plan = plan_exchange(ExchangeSpec(release=release, **LARGE))
+    answered(benchmark, synthetic(plan), "rns")
     profile = profile_plan(plan, limits, backend="rns", threads=cores(), repeats=3)
     benchmark.extra_info["profile"] = msgspec.to_builtins(profile)
 
@@ -68,4 +68,4 @@ def test_head_512_64_10(benchmark: BenchmarkFixture, limits: MachineLimits, rele
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("backend", ["rns", "seal"])
 def test_backends_on_500_samples(benchmark: BenchmarkFixture, backend: str, release: str) -> None:
-    answered(benchmark, invent(plan_exchange(Wish(release=release, **SMALL))), backend)
+    answered(benchmark, synthetic(plan_exchange(ExchangeSpec(release=release, **SMALL))), backend)

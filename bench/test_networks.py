@@ -25,7 +25,7 @@ from securefair.exchange.compile import compiled_network
 from securefair.model.networks import balanced_network, fold, reference, reference_network
 from securefair.model.networks.reference import ReferenceName
 from securefair.profiling.cnn import profile_cnn
-from securefair.profiling.cnn_task import CnnTask, network_wish
+from securefair.profiling.cnn_task import CnnTask, network_spec
 
 IMAGES = 64
 
@@ -45,8 +45,8 @@ def task_of(name: ReferenceName) -> CnnTask:
     images = rng.uniform(-1, 1, (IMAGES, *shape)).astype(np.float32)
     inputs = images.astype(np.float64)
     network = balanced_network(fold(reference_network(name, seed=0).eval()), inputs)
-    wish = network_wish(network, inputs, classes=classes, largest=1.0, weight_bits=11)
-    plan = plan_exchange(msgspec.structs.replace(wish, samples=IMAGES))
+    spec = network_spec(network, inputs, classes=classes, largest=1.0, weight_bits=11)
+    plan = plan_exchange(msgspec.structs.replace(spec, samples=IMAGES))
     return CnnTask(name, network, plan, images, network.clear(inputs).argmax(axis=1))
 
 
@@ -71,7 +71,7 @@ def test_one_band_of_a_convolution(
     """A product with its squares, summed under the pool: what a network mostly consists of."""
     task = task_of(name)
     plan = task.plan
-    bands = compiled_network(task.network, plan.wish.network).maps[place].bands
+    bands = compiled_network(task.network, plan.spec.network).maps[place].bands
     band = bands[len(bands) // 2]
     engine = get_backend("rns")
     keys = engine.generate_keys(plan.params, relinearization=True)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from securefair import Wish
+from securefair import ExchangeSpec
 from securefair.collaboration.agreements import load_participants
 from securefair.profiling.exchange_cost import PreparedExchange
 from securefair.profiling.sharing import profile_sharing
@@ -24,8 +24,8 @@ RELEASES = ("loss", "class_sums", "projection", "logits")
 @pytest.mark.parametrize("release", RELEASES)
 def test_release(benchmark: BenchmarkFixture, release: Any, backend: str) -> None:
     benchmark.group = f"release: {release}"
-    wish = Wish(features=16, hidden=8, classes=3, samples=1000, release=release, q=32)
-    prepared = PreparedExchange(wish, backend=backend)
+    spec = ExchangeSpec(features=16, hidden=8, classes=3, samples=1000, release=release, q=32)
+    prepared = PreparedExchange(spec, backend=backend)
     cost = prepared.cost(repeats=1)
     benchmark.extra_info |= msgspec.structs.asdict(cost) | {"bytes": cost.bytes}
 

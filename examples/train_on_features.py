@@ -20,7 +20,7 @@ from rich.console import Console
 
 from securefair.data import Samples
 from securefair.data.images import load_cifar10
-from securefair.model import Learner, OptimizerConfig, build_head, evaluate, train_epochs
+from securefair.model import OptimizerConfig, TrainState, build_head, evaluate, train_epochs
 from securefair.model.extractor import efficientnet_lite0, extract_features
 
 HIDDEN = 64
@@ -55,8 +55,8 @@ def main(
         )
         for kind in ("linear", "quadratic"):
             head = build_head(kind, width, HIDDEN, train.classes, seed)
-            learner = Learner.start(head, OptimizerConfig())
-            train_epochs(learner, train, EPOCHS, batch_size=BATCH_SIZE, seed=seed)
+            train_state = TrainState.start(head, OptimizerConfig())
+            train_epochs(train_state, train, EPOCHS, batch_size=BATCH_SIZE, seed=seed)
             layers = head.folded().layers
             figures = {
                 "extractor": extractor.key,

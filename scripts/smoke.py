@@ -27,11 +27,13 @@ def main() -> None:
     patients, *_ = load_population("heart", seed=0)
     model = sf.build_head("quadratic", features=32, hidden=16, classes=2, seed=0)
     samples = patients.train
-    wish = sf.Wish(features=32, classes=2, samples=len(samples), hidden=16, release="logits")
-    student, teacher = sf.Student(wish), sf.Teacher(model, wish)
+    spec = sf.ExchangeSpec(
+        features=32, classes=2, samples=len(samples), hidden=16, release="logits"
+    )
+    student, teacher = sf.Student(spec), sf.Teacher(model, spec)
     opened = student.open(teacher.answer(student.request(samples)))
     error = np.abs(opened.logits - model.logits(samples.features)).max()
-    bound = sf.plan_exchange(wish).error_bound
+    bound = sf.plan_exchange(spec).error_bound
     print(f"securefair {sf.__version__}: encrypted logits are off by {error:.1e} of {bound:.1e}")
     if not error < bound:
         raise SystemExit("encrypted and clear logits differ by more than was planned")

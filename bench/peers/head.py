@@ -33,14 +33,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from securefair import Wish, plan_exchange
+from securefair import ExchangeSpec, plan_exchange
 from securefair.ckks.backends import kernels
 from securefair.ckks.backends.openfhe_process import find_interpreter
 from securefair.ckks.threads import cores, set_threads
 from securefair.errors import BackendUnavailableError
+from securefair.profiling.dry_exchange import synthetic
 from securefair.profiling.exchange_cost import PreparedExchange
 from securefair.profiling.head import describe_machine
-from securefair.profiling.rehearsal import invent
 from securefair.report import write_json
 
 Array = NDArray[np.float64]
@@ -97,14 +97,14 @@ class Head(msgspec.Struct, frozen=True):
 
 def ours(plan: Any, threads: int, expected: Array) -> PeerResult:
     """The rns backend, through the same calls as in an exchange."""
-    name, exchange = OURS, PreparedExchange(plan.wish, backend="rns")
+    name, exchange = OURS, PreparedExchange(plan.spec, backend="rns")
     receive, upload = _best(exchange.receive)
     seconds, answer = _best(lambda: exchange.evaluate(upload))
     released = exchange.open(answer)
     return PeerResult(
         name=name,
         threads=threads,
-        samples=plan.wish.samples,
+        samples=plan.spec.samples,
         seconds=seconds,
         receive_seconds=receive,
         input_bytes=exchange.feature_bytes,
@@ -233,7 +233,7 @@ def main(
     """Measure all that are installed, check their outputs, print ratios."""
     threads = threads or cores()
     set_threads(threads)
-    wish = Wish(
+    spec = ExchangeSpec(
         features=features,
         hidden=hidden,
         classes=classes,
@@ -241,8 +241,8 @@ def main(
         release="logits",
         precision=precision,
     )
-    plan = plan_exchange(wish)
-    material = invent(plan)
+    plan = plan_exchange(spec)
+    material = synthetic(plan)
     first, second = material.model.folded().layers
     head = Head(first.weights.T.copy(), first.bias, second.weights.T.copy(), second.bias)
     x = material.samples.features
@@ -271,7 +271,7 @@ def main(
             )
     console.print(f"{machine.processor}, {machine.cores} cores, {kernels.describe()}", markup=False)
     if out is not None:
-        write_json(out, {"wish": wish, "machine": machine, "results": results})
+        write_json(out, {"spec": spec, "machine": machine, "results": results})
 
 
 def _table(results: list[PeerResult], samples: int, work: str) -> Table:

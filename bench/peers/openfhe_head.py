@@ -22,16 +22,16 @@ SCALE_BITS, FIRST_BITS, PRODUCTS, RING = 35, 50, 3, 8192
 
 
 def make_context(slots: int) -> Any:
-    wish = openfhe.CCParamsCKKSRNS()
-    wish.SetSecurityLevel(openfhe.HEStd_128_classic)
-    wish.SetScalingTechnique(openfhe.FIXEDAUTO)
-    wish.SetKeySwitchTechnique(openfhe.BV)
-    wish.SetMultiplicativeDepth(PRODUCTS)
-    wish.SetScalingModSize(SCALE_BITS)
-    wish.SetFirstModSize(FIRST_BITS)
-    wish.SetRingDim(RING)
-    wish.SetBatchSize(slots)
-    context = openfhe.GenCryptoContext(wish)
+    spec = openfhe.CCParamsCKKSRNS()
+    spec.SetSecurityLevel(openfhe.HEStd_128_classic)
+    spec.SetScalingTechnique(openfhe.FIXEDAUTO)
+    spec.SetKeySwitchTechnique(openfhe.BV)
+    spec.SetMultiplicativeDepth(PRODUCTS)
+    spec.SetScalingModSize(SCALE_BITS)
+    spec.SetFirstModSize(FIRST_BITS)
+    spec.SetRingDim(RING)
+    spec.SetBatchSize(slots)
+    context = openfhe.GenCryptoContext(spec)
     for feature in (openfhe.PKE, openfhe.KEYSWITCH, openfhe.LEVELEDSHE, openfhe.ADVANCEDSHE):
         context.Enable(feature)
     return context

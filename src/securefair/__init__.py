@@ -16,10 +16,10 @@ lines on each side:
 >>> rng = np.random.default_rng(0)
 >>> samples = sf.Samples(rng.uniform(-1, 1, (100, 6)), rng.integers(0, 2, 100), classes=2)
 >>> model = sf.build_head("linear", 6, 0, 2, seed=0)
->>> wish = sf.Wish(features=6, classes=2, samples=100, hidden=0, release="logits")
->>> student = sf.Student(wish)
+>>> spec = sf.ExchangeSpec(features=6, classes=2, samples=100, hidden=0, release="logits")
+>>> student = sf.Student(spec)
 >>> request = student.request(samples)               # bytes, to the teacher
->>> answer = sf.Teacher(model, wish).answer(request) # bytes, back to the student
+>>> answer = sf.Teacher(model, spec).answer(request) # bytes, back to the student
 >>> bool(np.abs(student.open(answer).logits - model.logits(samples.features)).max() < 0.01)
 True
 """
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from securefair.circuit.planner import ExchangePlan, plan_exchange
-    from securefair.circuit.spec import HeadBounds, Wish
+    from securefair.circuit.spec import ExchangeSpec, HeadBounds
     from securefair.collaboration.disclosure import DisclosureLimits
     from securefair.collaboration.distillation.participant import ModelConfig, Participant
     from securefair.collaboration.distillation.setup import Collaboration
@@ -53,6 +53,7 @@ __all__ = [
     "Collaboration",
     "DisclosureLimits",
     "ExchangePlan",
+    "ExchangeSpec",
     "HeadBounds",
     "LinearHead",
     "MlflowLogger",
@@ -70,7 +71,6 @@ __all__ = [
     "Student",
     "Teacher",
     "TensorBoardLogger",
-    "Wish",
     "build_head",
     "collaborate",
     "plan_exchange",
@@ -81,6 +81,7 @@ _HOME = {
     "Collaboration": "collaboration.distillation.setup",
     "DisclosureLimits": "collaboration.disclosure",
     "ExchangePlan": "circuit.planner",
+    "ExchangeSpec": "circuit.spec",
     "HeadBounds": "circuit.spec",
     "LinearHead": "model.heads",
     "MlflowLogger": "run.callbacks",
@@ -98,7 +99,6 @@ _HOME = {
     "Student": "exchange.student",
     "Teacher": "exchange.teacher",
     "TensorBoardLogger": "run.callbacks",
-    "Wish": "circuit.spec",
     "build_head": "model.heads",
     "collaborate": "library.call",
     "plan_exchange": "circuit.planner",

@@ -60,7 +60,7 @@ class ModelError(SecureFairError):
 
 
 class PlanError(SecureFairError):
-    """No parameters satisfy the wish; the hint names the nearest possible one."""
+    """No parameters satisfy the spec; the hint names the nearest possible one."""
 
 
 class EncryptionError(SecureFairError):

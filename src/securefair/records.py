@@ -58,7 +58,7 @@ model alone, unless the other senders' are known."""
 
 
 class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What one teacher has let out to one student, against the two yardsticks."""
+    """What one teacher has let out to one student, against the two disclosure bounds."""
 
     algorithm: str
     student: str

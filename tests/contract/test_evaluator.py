@@ -280,7 +280,7 @@ def test_coefficients_and_slots_do_not_mix(backend, ring):
 
 
 @pytest.mark.parametrize("width", ["long", "wide"])
-def test_polynomials_beyond_the_public_promise_are_refused(backend, ring, width):
+def test_polynomials_beyond_the_public_bound_are_refused(backend, ring, width):
     if backend.name == "openfhe":
         pytest.skip("the openfhe backend packs in slots only")
     narrow = ring("narrow")
@@ -385,7 +385,7 @@ def test_the_sum_of_several_parties_products_keeps_its_stated_error(planned, rin
 
 
 @pytest.mark.parametrize("what", ["coefficient", "shape", "ciphertexts"])
-def test_factors_beyond_the_public_promise_are_refused(backend, ring, what):
+def test_factors_beyond_the_public_bound_are_refused(backend, ring, what):
     if backend.name == "openfhe":
         pytest.skip("the openfhe backend packs in slots only")
     narrow = ring("narrow")
@@ -700,7 +700,7 @@ def test_planning_and_computing_refuse_the_same(wide, tensors, name):
         ([[256, 256]], "shape differs"),
     ],
 )
-def test_weights_beyond_the_public_promise_are_refused(wide, tensors, weights, words):
+def test_weights_beyond_the_public_bound_are_refused(wide, tensors, weights, words):
     x = tensors[1]["x"]
     model = layer(weights, np.zeros(len(weights)))
     if words is None:
@@ -710,9 +710,9 @@ def test_weights_beyond_the_public_promise_are_refused(wide, tensors, weights, w
         wide.evaluator.linear(x, TWO_TO_TWO, model)
 
 
-@pytest.mark.parametrize(("norm", "promise"), [("l1", {"l1": 1.9}), ("l2", {"l2": 1.4})])
-def test_rows_longer_than_promised_are_refused_by_norm(wide, tensors, norm, promise):
-    spec = replace(TWO_TO_TWO, **promise)
+@pytest.mark.parametrize(("norm", "bounds"), [("l1", {"l1": 1.9}), ("l2", {"l2": 1.4})])
+def test_rows_longer_than_promised_are_refused_by_norm(wide, tensors, norm, bounds):
+    spec = replace(TWO_TO_TWO, **bounds)
     with pytest.raises(ModelError, match=f"the {norm} norm") as error:
         wide.evaluator.linear(tensors[1]["x"], spec, layer([[256, 256], [0, 0]]))
     assert error.value.hint

@@ -110,7 +110,7 @@ def test_ciphertexts_of_different_kinds_are_not_gathered(pieces):
 
 
 @pytest.mark.parametrize("change", [{"max_integer": 3}, {"l1": 0.1}, {"l2": 0.1}, {"outputs": 6}])
-def test_layers_beyond_the_public_promise_are_refused(pieces, change):
+def test_layers_beyond_the_public_bound_are_refused(pieces, change):
     ring, blocks, _ = pieces
     layer = layer_of()
     spec = AffineSpec(**{**vars(spec_of(layer)), **change})

@@ -13,10 +13,10 @@ import pytest
 
 from securefair.averaging import (
     AVERAGING,
-    Contributions,
     Gathering,
+    Shares,
     SumPlan,
-    SumWish,
+    SumSpec,
     WeightedSums,
     contribute,
     get_averaging,
@@ -61,8 +61,8 @@ def senders(sums):
     return ("east", "west") if sums.name == "crypten" else ("east", "north", "south", "west")
 
 
-def wish_of(parameters, senders, **changes):
-    return SumWish(**{"parameters": parameters, "senders": len(senders), "bound": BOUND} | changes)
+def spec_of(parameters, senders, **changes):
+    return SumSpec(**{"parameters": parameters, "senders": len(senders), "bound": BOUND} | changes)
 
 
 @dataclass
@@ -72,13 +72,13 @@ class Crowd:
     sums: WeightedSums[Any, Any]
     plan: SumPlan
     senders: tuple[str, ...]
-    memories: dict[str, Contributions] = field(default_factory=dict)
+    memories: dict[str, Shares] = field(default_factory=dict)
 
     def __post_init__(self):
         everyone = (*self.senders, RECEIVER)
         self.keys = {name: self.sums.generate_keys(self.plan) for name in everyone}
         self.publics = {name: keys.public for name, keys in self.keys.items()}
-        self.memories = {name: Contributions() for name in self.senders}
+        self.memories = {name: Shares() for name in self.senders}
 
     def gathering(self, round=0, senders=None):
         return Gathering.of(SESSION, round, RECEIVER, senders or self.senders)
@@ -119,11 +119,11 @@ class Crowd:
 
 
 def crowd_of(sums, senders, parameters=300, **changes):
-    return Crowd(sums, plan_of(sums, wish_of(parameters, senders, **changes)), senders)
+    return Crowd(sums, plan_of(sums, spec_of(parameters, senders, **changes)), senders)
 
 
-def plan_of(sums, wish):
-    return sums.plan(wish)
+def plan_of(sums, spec):
+    return sums.plan(spec)
 
 
 def vectors_of(senders, parameters, seed=0, dtype=np.float64):
@@ -170,8 +170,8 @@ def test_a_sum_of_several_chunks_is_right_within_the_stated_error(sums, senders)
 
 
 @pytest.mark.parametrize("precision", [2.0**-10, 2.0**-16, 2.0**-20])
-def test_the_stated_error_is_within_the_wish(sums, senders, precision):
-    plan = plan_of(sums, wish_of(10, senders, precision=precision))
+def test_the_stated_error_is_within_the_spec(sums, senders, precision):
+    plan = plan_of(sums, spec_of(10, senders, precision=precision))
     assert plan.error_bound <= precision * BOUND
 
 
@@ -322,7 +322,7 @@ def test_who_is_no_sender_contributes_nothing(crowd, senders):
     request = crowd.ask(gathering, weights_of(senders))[senders[0]]
     with pytest.raises(RemoteProtocolError, match="no sender"):
         contribute(
-            Contributions(),
+            Shares(),
             crowd.sums,
             crowd.plan,
             crowd.keys[RECEIVER],
@@ -452,24 +452,24 @@ def test_a_public_part_that_would_spoil_sums_is_refused_when_it_arrives(crowd, s
         {"max_share": 1.0},
     ],
 )
-def test_wishes_out_of_range_name_the_field(sums, senders, change):
-    wish = SumWish(**{"parameters": 10, "senders": len(senders)} | change)
-    for planning in (sums.plan, lambda wish: plan_sum(sums.name, wish)):
+def test_specs_out_of_range_name_the_field(sums, senders, change):
+    spec = SumSpec(**{"parameters": 10, "senders": len(senders)} | change)
+    for planning in (sums.plan, lambda spec: plan_sum(sums.name, spec)):
         with pytest.raises(PlanError) as error:
-            planning(wish)
+            planning(spec)
         assert error.value.where == next(iter(change))
 
 
 def test_plans_have_a_digest_that_tells_them_apart(sums, senders):
-    wishes = [wish_of(10, senders), wish_of(11, senders), wish_of(10, senders, bound=5.0)]
-    assert len({plan_of(sums, wish).digest for wish in wishes}) == 3
-    assert plan_of(sums, wishes[0]).digest == plan_of(sums, wish_of(10, senders)).digest
+    specs = [spec_of(10, senders), spec_of(11, senders), spec_of(10, senders, bound=5.0)]
+    assert len({plan_of(sums, spec).digest for spec in specs}) == 3
+    assert plan_of(sums, specs[0]).digest == plan_of(sums, spec_of(10, senders)).digest
 
 
 @pytest.mark.parametrize("spare", [1, 2])
 def test_a_digest_covers_the_format_of_numbers(sums, senders, spare):
     """Sums of two formats of one size would be wrong, and no check on lengths would tell."""
-    plan = plan_of(sums, wish_of(10, senders))
+    plan = plan_of(sums, spec_of(10, senders))
     other = {
         "masked": lambda: {"fixed": replace(plan.fixed, log2_scale=plan.fixed.log2_scale - spare)},
         "crypten": lambda: {"fixed": replace(plan.fixed, log2_scale=plan.fixed.log2_scale - spare)},
@@ -481,8 +481,8 @@ def test_a_digest_covers_the_format_of_numbers(sums, senders, spare):
 
 
 def test_plan_sum_plans_by_name(sums, senders):
-    wish = wish_of(10, senders)
-    assert plan_sum(sums.name, wish).digest == plan_of(sums, wish).digest
+    spec = spec_of(10, senders)
+    assert plan_sum(sums.name, spec).digest == plan_of(sums, spec).digest
 
 
 def test_keys_print_nothing_and_cannot_be_pickled(crowd, senders):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.wish import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, wire
 from securefair.ckks.evaluator import AffineLayer, Released
 from securefair.data.dataset import Samples
@@ -24,8 +24,8 @@ class Exchange:
     The student is the attacker: it may call anything here, but not look at `layers`.
     """
 
-    def __init__(self, wish, features, *, backend, seed=1, model=None):
-        self.plan = plan_exchange(wish)
+    def __init__(self, spec, features, *, backend, seed=1, model=None):
+        self.plan = plan_exchange(spec)
         self.params = self.plan.params
         self.backend = get_backend(backend)
         self.keys = self.backend.generate_keys(
@@ -38,8 +38,8 @@ class Exchange:
         self.features = steps.receive(
             self.evaluator, self.plan.features, self.upload, self.plan.blocks
         )
-        kind = "quadratic" if wish.hidden else "linear"
-        self.model = model or build_head(kind, wish.features, wish.hidden, wish.classes, seed)
+        kind = "quadratic" if spec.hidden else "linear"
+        self.model = model or build_head(kind, spec.features, spec.hidden, spec.classes, seed)
         self.basis = steps.public_basis(self.plan, b"security")
 
     @property
@@ -55,7 +55,7 @@ class Exchange:
         )
         released = steps.answer(
             evaluator or self.evaluator,
-            self.plan.wish,
+            self.plan.spec,
             self.plan.schedule,
             self.plan.specs,
             layers or self.layers,
@@ -123,13 +123,13 @@ def student_of():
     """A student, its teacher, samples and predictions, for one release on one backend."""
 
     def make(release, backend):
-        wish = Wish(features=3, hidden=2, classes=2, samples=12, release=release, q=4)
+        spec = ExchangeSpec(features=3, hidden=2, classes=2, samples=12, release=release, q=4)
         rng = np.random.default_rng(0)
         labels = np.arange(12) % 2
         samples = Samples(rng.uniform(-1, 1, (12, 3)), labels, 2)
-        predictions = np.full((12, 2), 0.5) if wish.sends_predictions else None
-        student = Student(wish, backend=backend)
-        teacher = Teacher(build_head("quadratic", 3, 2, 2, 1), wish, backend=backend)
+        predictions = np.full((12, 2), 0.5) if spec.sends_predictions else None
+        student = Student(spec, backend=backend)
+        teacher = Teacher(build_head("quadratic", 3, 2, 2, 1), spec, backend=backend)
         return student, teacher, samples, predictions
 
     return make

@@ -10,7 +10,7 @@ encrypt any weights it likes, and no sender can tell.
 import numpy as np
 import pytest
 
-from securefair.averaging import Contributions, Gathering, SumWish, contribute
+from securefair.averaging import Gathering, Shares, SumSpec, contribute
 from securefair.averaging.ckks import CkksSums, _by_prime, _masked
 from securefair.averaging.pairwise import PUBLIC_BYTES, pair_masks
 from securefair.ckks import rules
@@ -30,8 +30,8 @@ class Sum:
     """A receiver r that gives each of three senders its weight."""
 
     def __init__(self, weights):
-        wish = SumWish(parameters=PARAMETERS, senders=3, bound=4.0)
-        self.plan = SUMS.plan(wish)
+        spec = SumSpec(parameters=PARAMETERS, senders=3, bound=4.0)
+        self.plan = SUMS.plan(spec)
         self.n = self.plan.params.ring_degree
         self.keys = {name: SUMS.generate_keys(self.plan) for name in (*NAMES, "r")}
         self.publics = {name: keys.public for name, keys in self.keys.items()}
@@ -130,9 +130,9 @@ def test_asking_twice_gets_the_same_bytes_though_sanitising_is_random(summed):
         "a",
         summed.requests["a"],
     )
-    memory, first = contribute(Contributions(), *arguments, vector_of(1))
+    memory, first = contribute(Shares(), *arguments, vector_of(1))
     assert contribute(memory, *arguments, vector_of(2))[1] == first
-    assert contribute(Contributions(), *arguments, vector_of(1))[1] != first
+    assert contribute(Shares(), *arguments, vector_of(1))[1] != first
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_whatever_changes_about_a_sum_changes_every_mask(summed, uniform, change
 
 def test_all_words_of_a_contribution_have_masks_of_their_own(summed):
     """Lanes of the stream differ between pieces, polynomials and limbs."""
-    plan = SUMS.plan(SumWish(parameters=65 * 4096 + 7, senders=3, precision=2.0**-22))
+    plan = SUMS.plan(SumSpec(parameters=65 * 4096 + 7, senders=3, precision=2.0**-22))
     assert plan.answer.limbs == 2
     masks = summed.masks("a")
     words = np.concatenate(
@@ -208,7 +208,7 @@ def test_a_sanitised_product_gives_none_of_them(summed, uniform):
     reference = get_backend("seal").evaluator(
         summed.plan.params, summed.keys["r"].encryption.public
     )
-    sanitised = evaluator.sanitize(bare, summed.plan.wish.flooding_bits)
+    sanitised = evaluator.sanitize(bare, summed.plan.spec.flooding_bits)
     guess = divided_masks(summed, reference, weight, sanitised)
     prime = summed.plan.params.primes[0]
     assert uniform(guess % prime, prime)
@@ -240,7 +240,7 @@ def test_noise_tells_the_parameters_unless_it_is_flooded(summed, flooded):
     error = summed.integers(evaluator, weight)
     assert 0 < np.abs(error).max() < 40
     if flooded:
-        answer = evaluator.sanitize(bare, summed.plan.wish.flooding_bits)
+        answer = evaluator.sanitize(bare, summed.plan.spec.flooding_bits)
     else:  # re-randomised, and flooded with a single bit
         answer = CipherTensor(bare.meta, evaluator._sanitize(bare, 0))
     guess = deconvolved(summed.integers(evaluator, answer), error)
@@ -252,7 +252,7 @@ def test_noise_tells_the_parameters_unless_it_is_flooded(summed, flooded):
 
 
 def test_nobody_contributes_to_a_sum_with_less_flooding_than_every_answer_has():
-    few = SUMS.plan(SumWish(parameters=PARAMETERS, senders=3, bound=4.0, flooding_bits=29))
+    few = SUMS.plan(SumSpec(parameters=PARAMETERS, senders=3, bound=4.0, flooding_bits=29))
     keys = SUMS.generate_keys(few)
     with pytest.raises(PlanError, match="flooding_bits"):
         SUMS.contribute(
@@ -263,8 +263,8 @@ def test_nobody_contributes_to_a_sum_with_less_flooding_than_every_answer_has():
 def test_flooding_has_the_planned_amplitude(summed, uniform):
     evaluator, weight = summed.evaluator_and_weight("c")
     bare, _ = product(summed, evaluator, weight, vector_of(6))
-    flood = 2.0 ** rules.flooding(bare.meta, summed.plan.wish.flooding_bits)
-    answer = evaluator.sanitize(bare, summed.plan.wish.flooding_bits)
+    flood = 2.0 ** rules.flooding(bare.meta, summed.plan.spec.flooding_bits)
+    answer = evaluator.sanitize(bare, summed.plan.spec.flooding_bits)
     noise = summed.integers(evaluator, answer)  # weight 0: nothing else is in it
     inside = np.clip(noise, -flood, flood - 1)
     assert np.abs(noise - inside).max() < flood * 2.0**-30

@@ -15,9 +15,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from securefair.averaging import (
-    Contributions,
     Gathering,
-    SumWish,
+    Shares,
+    SumSpec,
     contribute,
     open_sum,
     release,
@@ -46,7 +46,7 @@ PUBLICS = {name: keys.public for name, keys in KEYS.items()}
 
 def plan_of(precision=2.0**-16, **changes):
     return SUMS.plan(
-        SumWish(parameters=PARAMETERS, senders=4, bound=4.0, precision=precision, **changes)
+        SumSpec(parameters=PARAMETERS, senders=4, bound=4.0, precision=precision, **changes)
     )
 
 
@@ -177,7 +177,7 @@ def test_no_part_of_a_message_shares_its_masks_with_another(uniform, monkeypatch
 
 
 def test_asking_twice_gets_the_same_bytes_and_no_second_sample():
-    plan, gathering, memory = plan_of(), gathering_of(), Contributions()
+    plan, gathering, memory = plan_of(), gathering_of(), Shares()
     request = SUMS.ask(plan, KEYS["r"], gathering, dict.fromkeys(NAMES, 0.25))["a"]
     arguments = (SUMS, plan, KEYS["a"], PUBLICS, gathering, "a", request)
     memory, first = contribute(memory, *arguments, vector_of(1))
@@ -208,7 +208,7 @@ class Lossy:
         self.publics = {name: keys.public for name, keys in self.keys.items()}
         self.vectors = {name: vector_of(i) for i, name in enumerate(self.first.senders)}
         self.weights = dict.fromkeys(self.first.senders, 0.25)
-        self.memories = {name: Contributions() for name in self.first.senders}
+        self.memories = {name: Shares() for name in self.first.senders}
         self.sealed = {
             attempt: {name: self.contribute(attempt, name) for name in attempt.senders}
             for attempt in (self.first, self.second)
@@ -288,7 +288,7 @@ def test_the_first_sum_stays_shut_when_it_was_repeated(lossy, uniform):
 def test_a_receiver_that_tells_senders_different_stories_opens_neither_sum():
     """To a: all have arrived. To b: late is lost. Each sum lacks the key of one of them."""
     lossy = Lossy()
-    memories = {name: Contributions() for name in lossy.first.senders}
+    memories = {name: Shares() for name in lossy.first.senders}
     lossy.memories = memories
     lossy.sealed = {lossy.first: {n: lossy.contribute(lossy.first, n) for n in "ab"}}
     memories["a"], _ = release(memories["a"], lossy.first)

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from securefair.circuit.head import head_logits
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import entropy
 from securefair.ckks.evaluator import AffineLayer, Released
@@ -25,9 +25,9 @@ SAMPLES, FEATURES = 60, 4
 BITS = 30
 
 
-def wish_of(hidden=0, **changes):
+def spec_of(hidden=0, **changes):
     facts = {"features": FEATURES, "classes": 2, "samples": SAMPLES, "hidden": hidden, "q": 8}
-    return Wish(**{**facts, **changes})
+    return ExchangeSpec(**{**facts, **changes})
 
 
 def silent(hidden):
@@ -59,9 +59,9 @@ def at_flooding_level(exchange):
 @pytest.mark.parametrize("hidden", [0, 3])
 def test_flooding_is_2_to_the_s_above_the_noise_of_the_evaluation(exchange, uniform, hidden):
     """Measured on the secret-key side: noise without sanitising, and the flooding itself."""
-    wish = wish_of(hidden)
+    spec = spec_of(hidden)
     features = np.zeros((SAMPLES, FEATURES))
-    here = exchange(wish, features, backend="rns", model=silent(hidden))
+    here = exchange(spec, features, backend="rns", model=silent(hidden))
     value = at_flooding_level(here)
     noise = noise_of(here, value)
     amplitude = 2.0 ** rules.flooding(value.meta, BITS)
@@ -76,7 +76,7 @@ def test_flooding_is_2_to_the_s_above_the_noise_of_the_evaluation(exchange, unif
 
 
 @pytest.mark.parametrize("bits", [30, 40])
-def test_every_answer_is_flooded_as_the_wish_says(exchange, monkeypatch, bits):
+def test_every_answer_is_flooded_as_the_spec_says(exchange, monkeypatch, bits):
     """From a plan to the generator: the amplitude that is drawn is the planned one."""
     drawn = []
     original = entropy.uniform_residues
@@ -86,7 +86,7 @@ def test_every_answer_is_flooded_as_the_wish_says(exchange, monkeypatch, bits):
         return original(log2_amplitude, shape, primes)
 
     features = np.random.default_rng(0).uniform(-1, 1, (SAMPLES, FEATURES))
-    here = exchange(wish_of(flooding_bits=bits), features, backend="seal")
+    here = exchange(spec_of(flooding_bits=bits), features, backend="seal")
     monkeypatch.setattr("securefair.ckks.backends.seal.uniform_residues", watched)
     value = at_flooding_level(here)
     here.answer()
@@ -113,7 +113,7 @@ def duplicated(exchange):
     """A student whose first two features are the same number."""
     features = np.random.default_rng(0).uniform(-1, 1, (SAMPLES, FEATURES))
     features[:, 1] = features[:, 0]
-    return exchange(wish_of(), features, backend="rns")
+    return exchange(spec_of(), features, backend="rns")
 
 
 def phases(exchange, layer, sanitize):
@@ -189,7 +189,7 @@ def test_flooding_hides_which_twin_answered(duplicated):
 def test_hidden_units_in_another_order_or_with_another_sign_are_no_twins_at_all(exchange):
     """They compute the same ciphertext: there is nothing to hide between them."""
     features = np.random.default_rng(0).uniform(-1, 1, (SAMPLES, FEATURES))
-    here = exchange(wish_of(3), features, backend="rns")
+    here = exchange(spec_of(3), features, backend="rns")
     first, second = here.layers
     order, signs = np.array([2, 0, 1]), np.array([1, -1, -1])
     moved = (

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_bytes import read_plaintext, unwrap
 from securefair.ckks.backends.seal_context import seal_context
@@ -29,20 +29,20 @@ BACKENDS = ("rns", "seal")
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
 
 
-def wish_of(**changes):
-    return Wish(
+def spec_of(**changes):
+    return ExchangeSpec(
         **{"features": FEATURES, "classes": 2, "samples": SAMPLES, "hidden": 0, "q": 8, **changes}
     )
 
 
-def samples_of(wish, seed=0):
-    features = np.random.default_rng(seed).uniform(-1, 1, (wish.samples, wish.features))
-    return Samples(features, np.arange(wish.samples) % 2, 2)
+def samples_of(spec, seed=0):
+    features = np.random.default_rng(seed).uniform(-1, 1, (spec.samples, spec.features))
+    return Samples(features, np.arange(spec.samples) % 2, 2)
 
 
-def model_of(wish):
-    kind = "quadratic" if wish.hidden else "linear"
-    return build_head(kind, wish.features, wish.hidden, wish.classes, 1)
+def model_of(spec):
+    kind = "quadratic" if spec.hidden else "linear"
+    return build_head(kind, spec.features, spec.hidden, spec.classes, 1)
 
 
 # -- answers -------------------------------------------------------------------------------------
@@ -51,13 +51,13 @@ def model_of(wish):
 @every_backend
 @pytest.mark.parametrize("hidden", [0, 3])
 def test_two_answers_to_one_question_share_neither_masks_nor_noise(backend, hidden, uniform):
-    wish = wish_of(hidden=hidden)
-    student = Student(wish, backend=backend)
-    teacher = Teacher(model_of(wish), wish, backend=backend)
-    request = student.request(samples_of(wish))
+    spec = spec_of(hidden=hidden)
+    student = Student(spec, backend=backend)
+    teacher = Teacher(model_of(spec), spec, backend=backend)
+    request = student.request(samples_of(spec))
     plan, (meta,) = student.plan, student.plan.released
     answers = [teacher.answer(request) for _ in range(3)]
-    parsed = [wire.read_answer(answer, meta, wish.q) for answer in answers]
+    parsed = [wire.read_answer(answer, meta, spec.q) for answer in answers]
     for (masks, values), (other_masks, other_values) in combinations(parsed, 2):
         assert (masks == other_masks).mean() < 0.01
         assert (values != other_values).all()
@@ -71,10 +71,10 @@ def test_two_answers_to_one_question_share_neither_masks_nor_noise(backend, hidd
 
 
 def test_classes_of_one_answer_are_masked_apart():
-    wish = wish_of()
-    student = Student(wish, backend="rns")
-    answer = Teacher(model_of(wish), wish).answer(student.request(samples_of(wish)))
-    masks, _ = wire.read_answer(answer, student.plan.released[0], wish.q)
+    spec = spec_of()
+    student = Student(spec, backend="rns")
+    answer = Teacher(model_of(spec), spec).answer(student.request(samples_of(spec)))
+    masks, _ = wire.read_answer(answer, student.plan.released[0], spec.q)
     assert (masks[0] == masks[1]).mean() < 0.01
 
 
@@ -84,11 +84,11 @@ def test_classes_of_one_answer_are_masked_apart():
 @every_backend
 def test_no_seed_is_ever_used_twice(backend):
     """Of keys, of every ciphertext of an upload, and of uploads of the same samples."""
-    wish = wish_of(features=70)  # enough for a backend to share the work among processes
-    samples = samples_of(wish)
+    spec = spec_of(features=70)  # enough for a backend to share the work among processes
+    samples = samples_of(spec)
     seeds = []
     for _ in range(2):
-        student = Student(wish, backend=backend)
+        student = Student(spec, backend=backend)
         seeds.append(wire.read_public_key(student.public_keys.encryption, student.plan.params)[1])
         for _ in range(2):
             upload, _ = student.encrypt_features(samples)
@@ -100,13 +100,13 @@ def test_no_seed_is_ever_used_twice(backend):
 
 @every_backend
 def test_equal_samples_give_unrelated_uploads(backend, uniform):
-    wish = wish_of()
-    student = Student(wish, backend=backend)
+    spec = spec_of()
+    student = Student(spec, backend=backend)
     meta, params = student.plan.features, student.plan.params
     zeros = Samples(np.zeros((SAMPLES, FEATURES)), np.arange(SAMPLES) % 2, 2)
     first, again, empty = (
         wire.read_upload(student.encrypt_features(samples)[0], meta)[0]
-        for samples in (samples_of(wish), samples_of(wish), zeros)
+        for samples in (samples_of(spec), samples_of(spec), zeros)
     )
     assert (first == again).mean() < 0.01
     for limb, prime in enumerate(params.primes):
@@ -117,7 +117,7 @@ def test_equal_samples_give_unrelated_uploads(backend, uniform):
 
 @every_backend
 def test_every_student_has_a_secret_key_of_its_own(backend):
-    students = [Student(wish_of(), backend=backend) for _ in range(3)]
+    students = [Student(spec_of(), backend=backend) for _ in range(3)]
     keys = [secret_residues(student) for student in students]
     for one, other in combinations(keys, 2):
         assert (one != other).mean() > 0.5
@@ -137,7 +137,7 @@ def secret_residues(student):
 
 
 def test_the_secret_key_is_where_the_next_test_looks_for_it():
-    student = Student(wish_of(), backend="rns")
+    student = Student(spec_of(), backend="rns")
     residues = secret_residues(student)
     primes = np.array(student.plan.params.primes)[:, None]
     signed = np.where(residues > primes // 2, residues.astype(np.int64) - primes, residues)
@@ -148,8 +148,8 @@ def test_the_secret_key_is_where_the_next_test_looks_for_it():
 @every_backend
 @pytest.mark.parametrize("release", ["projection", "loss"])
 def test_a_request_holds_neither_the_secret_key_nor_the_samples(backend, release):
-    wish = wish_of(release=release)
-    student, samples = Student(wish, backend=backend), samples_of(wish)
+    spec = spec_of(release=release)
+    student, samples = Student(spec, backend=backend), samples_of(spec)
     predictions = np.random.default_rng(1).dirichlet(np.ones(2), SAMPLES)
     given = {"predictions": predictions} if release == "loss" else {}
     request = student.request(samples, **given)
@@ -176,12 +176,12 @@ def test_a_request_holds_neither_the_secret_key_nor_the_samples(backend, release
 @pytest.mark.parametrize("release", ["projection", "loss"])
 def test_a_request_is_as_long_as_the_plan_says_whatever_the_samples_are(backend, release):
     """Compression would tell something of what is inside."""
-    wish = wish_of(release=release)
-    student = Student(wish, backend=backend)
+    spec = spec_of(release=release)
+    student = Student(spec, backend=backend)
     predictions = np.full((SAMPLES, 2), 0.5)
     given = {"predictions": predictions} if release == "loss" else {}
     lengths = set()
-    for features in (np.zeros((SAMPLES, FEATURES)), samples_of(wish).features):
+    for features in (np.zeros((SAMPLES, FEATURES)), samples_of(spec).features):
         request = student.request(Samples(features, np.arange(SAMPLES) % 2, 2), **given)
         lengths.add(len(request))
         asked = msgspec.msgpack.decode(request, type=Request)
@@ -192,19 +192,19 @@ def test_a_request_is_as_long_as_the_plan_says_whatever_the_samples_are(backend,
 
 @every_backend
 def test_key_rings_cannot_be_pickled_by_accident(backend):
-    student = Student(wish_of(), backend=backend)
+    student = Student(spec_of(), backend=backend)
     for thing in (student, student._keys, student._keys.decryptor, student._keys.encryptor):
         with pytest.raises((TypeError, AttributeError, RuntimeError)):
             pickle.dumps(thing)
 
 
 def test_a_teacher_holds_nothing_of_a_student_but_what_was_sent():
-    wish = wish_of()
-    student = Student(wish, backend="rns")
+    spec = spec_of()
+    student = Student(spec, backend="rns")
     public = student.public_keys
     assert set(vars(public)) == {"encryption", "relinearization"}
-    features, _ = student.encrypt_features(samples_of(wish))
-    upload = Teacher(model_of(wish), wish).receive(wish, b"", public, features, b"")
+    features, _ = student.encrypt_features(samples_of(spec))
+    upload = Teacher(model_of(spec), spec).receive(spec, b"", public, features, b"")
     for holder in (upload, upload.evaluator):
         for name, value in vars(holder).items():
             assert "Secret" not in type(value).__name__, name

@@ -9,7 +9,7 @@ model has are refused, and the rest is rounded to the planned precision.
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import wire
 from securefair.data.dataset import Samples
 from securefair.errors import EncryptionError
@@ -28,7 +28,7 @@ def samples():
 
 @pytest.fixture(scope="module")
 def student(samples):
-    student = Student(Wish(features=4, classes=2, samples=SAMPLES, hidden=0, q=Q))
+    student = Student(ExchangeSpec(features=4, classes=2, samples=SAMPLES, hidden=0, q=Q))
     student.encrypt_features(samples)
     return student
 
@@ -57,7 +57,7 @@ def test_values_that_no_honest_model_has_are_refused(student):
 
 def test_what_is_opened_is_rounded_to_the_planned_precision(student, samples):
     request = student.request(samples)
-    answer = Teacher(build_head("linear", 4, 0, 2, seed=0), student.plan.wish).answer(request)
+    answer = Teacher(build_head("linear", 4, 0, 2, seed=0), student.plan.spec).answer(request)
     steps = student.open(answer).released / student.plan.grid
     assert np.abs(steps - np.rint(steps)).max() < 1e-6
     assert student.plan.grid < student.plan.error_bound

@@ -5,13 +5,13 @@ import pytest
 import torch
 from torch import nn
 
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
 from securefair.data import Samples
 from securefair.exchange import steps
-from securefair.exchange.compile import bounded_logits, promises_by_shape
+from securefair.exchange.compile import bounded_logits, bounds_by_shape
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
@@ -42,8 +42,8 @@ def samples():
 
 @pytest.fixture(scope="module")
 def student(samples):
-    promises = promises_by_shape(fold(network(0)), weight_bits=10)
-    wish = Wish(
+    layer_bounds = bounds_by_shape(fold(network(0)), weight_bits=10)
+    spec = ExchangeSpec(
         features=16,
         hidden=0,
         classes=2,
@@ -51,10 +51,10 @@ def student(samples):
         release="logits",
         precision=2.0**-7,
         flooding_bits=FLOODING_BITS,
-        bounds=HeadBounds(logit=promises[-1].bound),
-        network=promises,
+        bounds=HeadBounds(logit=layer_bounds[-1].bound),
+        network=layer_bounds,
     )
-    return Student(wish)
+    return Student(spec)
 
 
 def noise_of(student, samples, model):
@@ -101,7 +101,7 @@ def test_flooding_hides_the_noise_of_the_whole_circuit(student):
         coefficients=np.zeros(1, dtype=np.int64),
     )
     maps = (None,) * len(plan.specs)
-    steps.answer(watching, plan.wish, plan.schedule, plan.specs, maps, inputs)
+    steps.answer(watching, plan.spec, plan.schedule, plan.specs, maps, inputs)
     ((meta, bits),) = seen
     assert bits == FLOODING_BITS
     assert 2.0 ** rules.flooding(meta, bits) >= 2.0**FLOODING_BITS * rules.TAIL * meta.noise
@@ -126,10 +126,10 @@ def test_a_student_may_ask_beyond_the_bounds_and_gets_the_function(student, samp
     slots[COUNT:] = 0.0
     upload = steps.encrypt(student._keys.encryptor, plan.features, slots.T[None])
     teacher = Teacher(model)
-    answer = teacher.evaluate(teacher.receive(plan.wish, b"", student.public_keys, upload, b""))
+    answer = teacher.evaluate(teacher.receive(plan.spec, b"", student.public_keys, upload, b""))
     compiled = steps.compile_model(plan, model)
     exact, beyond = bounded_logits(
-        compiled.quantized.network, plan.wish.network, features.reshape(-1, 1, 4, 4)
+        compiled.quantized.network, plan.spec.network, features.reshape(-1, 1, 4, 4)
     )
     assert np.flatnonzero(beyond).tolist() == [5]
     assert np.abs(student.open(answer).logits - exact).max() <= plan.error_bound

@@ -17,7 +17,7 @@ import torch
 
 from securefair.circuit.head import head_logits
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import masking
 from securefair.ckks.backends import get_backend, kernels, wire
 from securefair.ckks.backends.basis import Basis
@@ -26,12 +26,12 @@ from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.keys import PublicKeys
 from securefair.errors import EncryptionError
 
-LINEAR = Wish(features=4, classes=2, samples=60, hidden=0, q=8)
-LOGITS = Wish(features=4, classes=2, samples=60, hidden=0, release="logits")
+LINEAR = ExchangeSpec(features=4, classes=2, samples=60, hidden=0, q=8)
+LOGITS = ExchangeSpec(features=4, classes=2, samples=60, hidden=0, release="logits")
 
 
-def features_of(wish):
-    return np.random.default_rng(0).uniform(-1, 1, (wish.samples, wish.features))
+def features_of(spec):
+    return np.random.default_rng(0).uniform(-1, 1, (spec.samples, spec.features))
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_with_a_key_of_a_zero_the_weights_would_be_exposed(linear):
     logits = head_logits(victim, linear.features[0], linear.plan.specs, linear.layers)
 
     def recovered(evaluator):
-        sanitised = evaluator.sanitize(logits, linear.plan.wish.flooding_bits)
+        sanitised = evaluator.sanitize(logits, linear.plan.spec.flooding_bits)
         whole = evaluator.extract(sanitised, None)
         masks = wire.read_whole(whole.data, whole.meta)[:, 1, 0].astype(object)
         known = upload_masks(linear)
@@ -190,8 +190,8 @@ def test_a_dishonest_b_shows_one_coordinate_a_number_and_the_plan_counts_more(li
     _, values = linear.parts(answer)
     shown = shown_in(values[:, 1:, 0], linear, step)
     assert np.isin(shown, (-1, 0, 1)).all()
-    assert masking.shown_coordinates(meta, plan.wish.q) >= plan.wish.q
-    left = plan.params.ring_degree - masking.shown_coordinates(meta, plan.wish.q)
+    assert masking.shown_coordinates(meta, plan.spec.q) >= plan.spec.q
+    left = plan.params.ring_degree - masking.shown_coordinates(meta, plan.spec.q)
     assert left >= masking.masking_dimension(meta)
 
 
@@ -199,8 +199,8 @@ def test_a_dishonest_b_shows_one_coordinate_a_number_and_the_plan_counts_more(li
 @pytest.mark.parametrize("q", [8, 64, 200, 1000])
 def test_every_planned_projection_stays_masked_under_any_public_key(hidden, q):
     """More numbers mean a larger ring: what b may show is always made up for by what it cannot."""
-    wish = Wish(features=13, classes=2, samples=4000, hidden=hidden, q=q)
-    plan = plan_exchange(wish)
+    spec = ExchangeSpec(features=13, classes=2, samples=4000, hidden=hidden, q=q)
+    plan = plan_exchange(spec)
     (meta,) = plan.released
     assert masking.masks_hold(meta, q)
     unknown = plan.params.ring_degree - masking.shown_coordinates(meta, q)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import masking
 
 ROOT = Path(__file__).parents[2]
@@ -22,11 +22,11 @@ ANSWERS = 40
 
 
 def plan_of(**changes):
-    return plan_exchange(Wish(**{"features": 32, "classes": 2, "samples": 202, **changes}))
+    return plan_exchange(ExchangeSpec(**{"features": 32, "classes": 2, "samples": 202, **changes}))
 
 
 @pytest.mark.parametrize(
-    ("wish", "bits"),
+    ("spec", "bits"),
     [
         ({"hidden": 16, "q": 64}, 18),
         ({"hidden": 16, "release": "logits"}, 18),
@@ -36,22 +36,22 @@ def plan_of(**changes):
         ({"hidden": 0, "q": 64, "precision": FINE}, 44),
     ],
 )
-def test_bits_that_one_number_carries(wish, bits):
-    (answer,) = plan_of(**wish).released
+def test_bits_that_one_number_carries(spec, bits):
+    (answer,) = plan_of(**spec).released
     assert masking.number_bits(answer) == pytest.approx(bits, abs=0.5)
 
 
 @pytest.mark.parametrize(
-    ("wish", "bits"), [({"q": 64, "precision": FINE}, 18), ({"release": "logits"}, 11)]
+    ("spec", "bits"), [({"q": 64, "precision": FINE}, 18), ({"release": "logits"}, 11)]
 )
-def test_flooding_that_is_left_over_a_run(wish, bits):
-    plan = plan_of(hidden=16, **wish)
-    left = plan.wish.flooding_bits - math.log2(plan.numbers * ANSWERS)
+def test_flooding_that_is_left_over_a_run(spec, bits):
+    plan = plan_of(hidden=16, **spec)
+    left = plan.spec.flooding_bits - math.log2(plan.numbers * ANSWERS)
     assert left == pytest.approx(bits, abs=0.5)
 
 
 @pytest.mark.parametrize(
-    ("wish", "one_in"),
+    ("spec", "one_in"),
     [
         ({"q": 64, "precision": FINE}, 170_000),
         ({"release": "logits"}, 280),
@@ -60,15 +60,15 @@ def test_flooding_that_is_left_over_a_run(wish, bits):
         ({**WIDE, "precision": 2.0**-11}, 700_000),
     ],
 )
-def test_values_that_rounding_leaves_to_noise_of_the_key(wish, one_in):
+def test_values_that_rounding_leaves_to_noise_of_the_key(spec, one_in):
     """Rounding errors of masks times the key against the grid: E|e| / step values change."""
-    plan = plan_of(**{"hidden": 16, **wish})
+    plan = plan_of(**{"hidden": 16, **spec})
     (answer,) = plan.released
     n, units = plan.params.ring_degree, 2.0**answer.log2_scale
     # Without the tail factors of rules.rounding, which bound and do not measure.
     deviation = math.sqrt((2 * n / 3 + (8 * n * n / 9 if answer.polys == 3 else 0)) / 12)
-    unit = plan.params.slots if plan.wish.multiplies else 1.0
-    if plan.wish.release == "logits":
+    unit = plan.params.slots if plan.spec.multiplies else 1.0
+    if plan.spec.release == "logits":
         unit = math.sqrt(n)  # a slot is a sum over all coefficients
     changed = math.sqrt(2 / math.pi) * deviation * unit / (plan.grid * units)
     assert 1 / changed == pytest.approx(one_in, rel=0.1)

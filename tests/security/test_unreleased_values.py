@@ -10,14 +10,14 @@ and whatever follows from them and the student's own data.
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.encoding import to_slots
 from securefair.exchange import steps
 from securefair.model.heads import build_head
 from securefair.model.projection import public_rows
 
 SAMPLES, FEATURES, CLASSES = 60, 5, 2
-WISHES = {
+SPECS = {
     "projection": {"hidden": 0, "q": 8},
     "quadratic projection": {"hidden": 3, "q": 8},
     "loss": {"hidden": 0, "release": "loss"},
@@ -37,8 +37,8 @@ class Asked:
     """An exchange whose predictions, if any, are at the teacher too."""
 
     def __init__(self, exchange, name, backend="rns"):
-        wish = Wish(features=FEATURES, classes=CLASSES, samples=SAMPLES, **WISHES[name])
-        self.exchange = exchange(wish, features_of(), backend=backend)
+        spec = ExchangeSpec(features=FEATURES, classes=CLASSES, samples=SAMPLES, **SPECS[name])
+        self.exchange = exchange(spec, features_of(), backend=backend)
         self.factors = ()
         plan = self.exchange.plan
         if plan.factors is not None:
@@ -63,7 +63,7 @@ def asked(exchange):
     return get
 
 
-every_sum = pytest.mark.parametrize("name", WISHES)
+every_sum = pytest.mark.parametrize("name", SPECS)
 
 
 @every_sum
@@ -190,8 +190,8 @@ def explained(features, targets):
 @pytest.fixture(scope="module")
 def population(exchange):
     """Answers of many teachers to one upload: logits, released numbers, garbage, and control."""
-    wish = Wish(features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=0, q=2)
-    here = exchange(wish, features_of(), backend="rns")
+    spec = ExchangeSpec(features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=0, q=2)
+    here = exchange(spec, features_of(), backend="rns")
     whole = Whole(here)
     logits, released, garbage, control = [], [], [], []
     for seed in range(TEACHERS):
@@ -221,8 +221,10 @@ def test_what_the_released_numbers_imply_is_disclosed(exchange):
 
     A linear model has d + 1 of them a class; with as many numbers a student knows its function.
     """
-    wish = Wish(features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=0, q=FEATURES + 3)
-    here = exchange(wish, features_of(), backend="rns")
+    spec = ExchangeSpec(
+        features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=0, q=FEATURES + 3
+    )
+    here = exchange(spec, features_of(), backend="rns")
     opened = here.keys.decryptor.open(here.answer()).T
     rows = public_rows(here.params.ring_degree, here.basis.coefficients, SAMPLES, np.ones(1))
     design = np.hstack([features_of(), np.ones((SAMPLES, 1))])

@@ -12,7 +12,7 @@ import pytest
 
 from securefair.circuit.head import head_logits
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import AffineLayer
 from securefair.exchange import steps
@@ -44,10 +44,10 @@ class Exchange:
     """A student's upload at a teacher, and the residues that the student will see."""
 
     def __init__(self, hidden):
-        wish = Wish(
+        spec = ExchangeSpec(
             features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=hidden, release="logits"
         )
-        self.plan = plan_exchange(wish)
+        self.plan = plan_exchange(spec)
         backend = get_backend("rns")
         keys = backend.generate_keys(
             self.plan.params, relinearization=self.plan.needs_relinearization
@@ -73,7 +73,7 @@ class Exchange:
         """The logits' ciphertexts at full level, as the student would receive them."""
         logits = head_logits(self.evaluator, self.features, self.plan.specs, self.layers)
         if sanitised:
-            logits = self.evaluator.sanitize(logits, self.plan.wish.flooding_bits)
+            logits = self.evaluator.sanitize(logits, self.plan.spec.flooding_bits)
         return self.evaluator.extract(logits, None)
 
     def last_mask(self, *, sanitised):

@@ -28,7 +28,7 @@ RELEASES = [
 ]
 
 
-def wish(release="logits", basis="public", **changes):
+def spec(release="logits", basis="public", **changes):
     """A linear head; finer than the default where that costs nothing."""
     multiplies = release in ("loss", "class_sums") or basis == "student"
     facts = {
@@ -41,7 +41,7 @@ def wish(release="logits", basis="public", **changes):
         "q": 6,
         "precision": 2.0**-12 if multiplies else 2.0**-18,
     }
-    return sf.Wish(**(facts | changes))
+    return sf.ExchangeSpec(**(facts | changes))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def exchange(asked, samples, model, predictions=None, *, student="clear", teache
 def test_every_release_through_every_mix_of_backends(
     release, basis, student, teacher, samples, predictions, model
 ):
-    asked = wish(release, basis)
+    asked = spec(release, basis)
     if not asked.sends_predictions:
         predictions = None
     exact = exchange(asked, samples, model, predictions)
@@ -100,16 +100,16 @@ def test_every_release_through_every_mix_of_backends(
 def test_loss_and_class_sums_are_what_they_are_called(samples, predictions, model):
     z = model.logits(samples.features)
     by_class = (predictions * z).sum(axis=0) / TEMPERATURE
-    sums = exchange(wish("class_sums", weight_bits=14), samples, model, predictions).released
-    loss = exchange(wish("loss", weight_bits=14), samples, model, predictions).released
+    sums = exchange(spec("class_sums", weight_bits=14), samples, model, predictions).released
+    loss = exchange(spec("loss", weight_bits=14), samples, model, predictions).released
     np.testing.assert_allclose(sums, by_class, atol=0.01)
     np.testing.assert_allclose(loss, by_class.sum(), atol=0.01)
 
 
 def test_logits_are_those_of_the_model_but_for_rounded_weights(samples, model):
-    opened = exchange(wish("logits"), samples, model)
+    opened = exchange(spec("logits"), samples, model)
     assert np.abs(opened.logits - model.logits(samples.features)).max() < 0.02
-    fine = exchange(wish("logits", weight_bits=14), samples, model)
+    fine = exchange(spec("logits", weight_bits=14), samples, model)
     assert np.abs(fine.logits - model.logits(samples.features)).max() < 0.005
 
 
@@ -118,7 +118,7 @@ def test_more_projections_explain_more_of_the_logits(basis, samples, model):
     z = model.logits(samples.features)
 
     def missed(q):
-        opened = exchange(wish("projection", basis, q=q), samples, model)
+        opened = exchange(spec("projection", basis, q=q), samples, model)
         return opened.unexplained, np.square(opened.logits - z).sum() / np.square(
             z - z.mean(0)
         ).sum()
@@ -130,7 +130,7 @@ def test_more_projections_explain_more_of_the_logits(basis, samples, model):
 
 
 def test_a_quadratic_teacher_with_rns_and_a_seal_student(samples):
-    asked = wish("logits", hidden=3)
+    asked = spec("logits", hidden=3)
     model = sf.build_head("quadratic", FEATURES, 3, CLASSES, seed=9)
     exact = exchange(asked, samples, model)
     opened = exchange(asked, samples, model, student="seal", teacher="rns")
@@ -140,7 +140,7 @@ def test_a_quadratic_teacher_with_rns_and_a_seal_student(samples):
 
 class TestRefusals:
     def test_an_answer_under_another_students_key_tells_nothing(self, samples, model):
-        asked = wish("logits")
+        asked = spec("logits")
         question = sf.Student(asked).request(samples)
         answer = sf.Teacher(model).answer(question)
         stranger = sf.Student(asked)
@@ -149,7 +149,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b + b"\0", lambda b: b[:40]])
     def test_a_request_of_the_wrong_length(self, damage, samples, model):
-        question = sf.Student(wish()).request(samples)
+        question = sf.Student(spec()).request(samples)
         with pytest.raises(DataError, match="the bytes are not a request"):
             sf.Teacher(model).answer(damage(question))
 
@@ -160,32 +160,32 @@ class TestRefusals:
 
     def test_an_unknown_format(self, samples, model):
         with pytest.raises(DataError, match="unknown request format"):
-            sf.Teacher(model).answer(changed(sf.Student(wish()).request(samples), format=2))
+            sf.Teacher(model).answer(changed(sf.Student(spec()).request(samples), format=2))
 
     def test_another_plan_at_the_student(self, samples, model):
-        question = changed(sf.Student(wish()).request(samples), digest=bytes(32))
+        question = changed(sf.Student(spec()).request(samples), digest=bytes(32))
         with pytest.raises(PlanError, match=r"plan differently.*same version"):
             sf.Teacher(model).answer(question)
 
     def test_too_little_flooding(self, samples, model):
-        question = sf.Student(wish(flooding_bits=10)).request(samples)
+        question = sf.Student(spec(flooding_bits=10)).request(samples)
         with pytest.raises(PlanError, match=r"flooding_bits: .*hide the model too little"):
             sf.Teacher(model).answer(question)
 
     def test_more_numbers_than_the_teacher_allows(self, samples, model):
-        student = sf.Student(wish())
+        student = sf.Student(spec())
         question, numbers = student.request(samples), student.plan.numbers
         with pytest.raises(LedgerError, match=f"found {numbers}, expected 'at most {numbers - 1}'"):
             sf.Teacher(model, max_numbers=numbers - 1).answer(question)
         assert sf.Teacher(model, max_numbers=numbers).answer(question)
 
     def test_anything_but_what_was_agreed(self, samples, model):
-        agreed = wish()
+        agreed = spec()
         question = sf.Student(agreed).request(samples)
         assert sf.Teacher(model, agreed).answer(question)
         others = [
-            sf.Student(wish(release="projection", q=8)).request(samples),
-            sf.Student(wish(flooding_bits=31)).request(samples),
+            sf.Student(spec(release="projection", q=8)).request(samples),
+            sf.Student(spec(flooding_bits=31)).request(samples),
             sf.Student(agreed, seed=b"mine").request(samples),
         ]
         fewer = msgspec.structs.replace(agreed, samples=agreed.samples - 1)
@@ -197,7 +197,7 @@ class TestRefusals:
                 teacher.answer(asked)
 
     def test_damaged_features(self, samples, model):
-        question = sf.Student(wish()).request(samples)
+        question = sf.Student(spec()).request(samples)
         request = msgspec.msgpack.decode(question, type=Request)
         with pytest.raises(EncryptionError, match="wrong length"):
             sf.Teacher(model).answer(changed(question, features=request.features[:-4]))
@@ -206,12 +206,12 @@ class TestRefusals:
             sf.Teacher(model).answer(changed(question, features=broken))
 
     def test_a_key_of_other_parameters(self, samples, model):
-        question = sf.Student(wish()).request(samples)
+        question = sf.Student(spec()).request(samples)
         with pytest.raises(EncryptionError, match="public key"):
             sf.Teacher(model).answer(changed(question, public_key=b"\0" * 100))
 
     def test_a_model_of_another_shape(self, samples):
-        question = sf.Student(wish()).request(samples)
+        question = sf.Student(spec()).request(samples)
         with pytest.raises(ModelError, match="another kind of head was planned"):
             sf.Teacher(sf.build_head("quadratic", FEATURES, 3, CLASSES, seed=0)).answer(question)
         with pytest.raises(SecureFairError, match="shape"):
@@ -219,14 +219,14 @@ class TestRefusals:
 
     @pytest.mark.parametrize("backend", ["clear", "rns", "seal"])
     def test_a_damaged_answer(self, backend, samples, model):
-        student = sf.Student(wish(), backend=backend)
+        student = sf.Student(spec(), backend=backend)
         answer = sf.Teacher(model, backend=backend).answer(student.request(samples))
         for damaged in (answer[:-1], answer + b"\0", b""):
             with pytest.raises(EncryptionError, match="wrong length"):
                 student.open(damaged)
 
     def test_a_projection_cannot_be_opened_before_features_were_encrypted(self, samples, model):
-        asked = wish("projection")
+        asked = spec("projection")
         answer = sf.Teacher(model, backend="clear").answer(
             sf.Student(asked, backend="clear").request(samples)
         )
@@ -238,23 +238,23 @@ class TestRefusals:
         [np.full((SAMPLES, CLASSES), 0.5), np.ones((SAMPLES, 2)) / 2, -np.eye(SAMPLES, CLASSES)],
     )
     def test_predictions_that_are_no_probabilities(self, wrong, samples):
-        student = sf.Student(wish("loss"), backend="clear")
+        student = sf.Student(spec("loss"), backend="clear")
         with pytest.raises(DataError, match="not the probabilities of every sample"):
             student.request(samples, predictions=wrong)
 
     def test_predictions_where_none_belong_and_none_where_they_do(self, samples, predictions):
         with pytest.raises(DataError, match="sends no predictions"):
-            sf.Student(wish(), backend="clear").request(samples, predictions=predictions)
+            sf.Student(spec(), backend="clear").request(samples, predictions=predictions)
         with pytest.raises(DataError, match="loss: this release needs the student's predictions"):
-            sf.Student(wish("loss"), backend="clear").request(samples)
+            sf.Student(spec("loss"), backend="clear").request(samples)
 
     def test_other_samples_than_planned(self, samples):
         with pytest.raises(DataError, match="do not fit the plan"):
-            sf.Student(wish(samples=31), backend="clear").request(samples)
+            sf.Student(spec(samples=31), backend="clear").request(samples)
 
     def test_an_unknown_backend(self):
         with pytest.raises(SecureFairError, match=r"unknown backend.*found 'sael'.*rns, seal"):
-            sf.Student(wish(), backend="sael")
+            sf.Student(spec(), backend="sael")
 
 
 def changed(question, **fields):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
@@ -30,7 +30,7 @@ def data(hospitals):
 def collaboration_of(data, **changes):
     facts = {
         "participants": tuple(own.name for own in data),
-        "wish": Wish(
+        "spec": ExchangeSpec(
             features=32,
             classes=2,
             samples=max(len(own.train) for own in data),
@@ -201,9 +201,9 @@ class TestParticipants:
 
     def test_another_plan_is_refused_too(self, data):
         agreed = collaboration_of(data)
-        coarse = Wish(features=32, classes=2, samples=agreed.wish.samples, hidden=0, q=12)
+        coarse = ExchangeSpec(features=32, classes=2, samples=agreed.spec.samples, hidden=0, q=12)
         participants = [honest(own, agreed) for own in data]
-        participants[0] = honest(data[0], collaboration_of(data, wish=coarse))
+        participants[0] = honest(data[0], collaboration_of(data, spec=coarse))
         run = run_of(participants, agreed)
         (record,) = run.rounds(1)
         assert not any(record.answered[0])
@@ -308,7 +308,7 @@ class TestParticipants:
         agreed = collaboration_of(data)
         names = list(agreed.participants)
         run = run_of([honest(own, agreed) for own in data], agreed)
-        model = run.engine.participants[names[0]].learner.model
+        model = run.engine.participants[names[0]].train_state.model
         model.output_weights.data.mul_(1e4)
         records = list(run.rounds(2))
         assert not any(row[0] for row in records[0].answered)

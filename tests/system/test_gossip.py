@@ -95,7 +95,7 @@ def reference(data, agreement, rounds):
     for _ in range(rounds):
         state, record = algorithm.round(state, cohort)
         records.append(record)
-    return records, state.learners.vectors.numpy()
+    return records, state.train_states.vectors.numpy()
 
 
 def numbers(matrix):
@@ -259,8 +259,8 @@ class TestFaults:
         # Both others contributed to two attempts, and gave one key away.
         for other in (names[1], names[3]):
             assert kinds.count((other, receiver, "contribution")) == 2
-            assert kinds.count((other, receiver, "sealkey")) == 1
-        assert kinds.count((silent, receiver, "sealkey")) == 0
+            assert kinds.count((other, receiver, "sharekey")) == 1
+        assert kinds.count((silent, receiver, "sharekey")) == 0
 
     def test_two_left_out_of_three_senders_are_too_few(self, data):
         names = [own.name for own in data]

@@ -30,7 +30,7 @@ from securefair.algorithms import (
 )
 from securefair.algorithms import run as run_reference
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
@@ -110,7 +110,7 @@ ENCRYPTED = [
 def collaboration_of(case, data):
     return Collaboration(
         participants=tuple(own.name for own in data),
-        wish=Wish(
+        spec=ExchangeSpec(
             features=32,
             classes=2,
             samples=max(len(own.train) for own in data),
@@ -131,7 +131,7 @@ def collaboration_of(case, data):
 def release_of(case, collaboration):
     if case.release == "logits":
         return LogitsRelease()
-    plan = plan_exchange(collaboration.wish)
+    plan = plan_exchange(collaboration.spec)
     return ProjectionRelease(
         q=case.q,
         basis=case.basis,
@@ -143,8 +143,8 @@ def release_of(case, collaboration):
 
 def reference(case, data, *, rounded=True):
     collaboration = collaboration_of(case, data)
-    wish = collaboration.wish
-    scales = tuple(spec.log2_scale for spec in plan_exchange(wish).specs)
+    spec = collaboration.spec
+    scales = tuple(spec.log2_scale for spec in plan_exchange(spec).specs)
     population = Population(
         participants=tuple(data),
         head=case.head,
@@ -153,7 +153,7 @@ def reference(case, data, *, rounded=True):
         local_steps=STEPS,
         forced_every=FORCED_EVERY,
         release=release_of(case, collaboration),
-        rounding=Rounding(row_norm=wish.bounds.row_norm, log2_scales=scales) if rounded else None,
+        rounding=Rounding(row_norm=spec.bounds.row_norm, log2_scales=scales) if rounded else None,
     )
     algorithm = Cycle() if case.algorithm == "cycle" else Vpdl()
     return list(run_reference(algorithm, population, SEED, case.rounds))
@@ -178,7 +178,7 @@ def machines(case, data, backend):
 
 def release_error(case, data):
     """How far an opened value can be off by plan, its rounding to the plan's grid included."""
-    plan = plan_exchange(collaboration_of(case, data).wish)
+    plan = plan_exchange(collaboration_of(case, data).spec)
     return plan.error_bound + plan.grid / 2
 
 
@@ -233,7 +233,7 @@ def test_encrypted_machines_equal_machines_with_clear(case, backend, hospitals):
     error = logit_error(case, data)
     assert_numbers_close(found, expected, error / run.collaboration.temperature)
     close_calls = [
-        np.mean(np.ptp(own.learner.model.logits(own.data.test.features), axis=1) <= error)
+        np.mean(np.ptp(own.train_state.model.logits(own.data.test.features), axis=1) <= error)
         for own in clear.engine.participants.values()
     ]
     difference = np.abs(numbers(found, "accuracy")[-1] - numbers(expected, "accuracy")[-1])

@@ -44,16 +44,16 @@ def outcomes(request):
     ]
 
 
-def wish_of(asked):
+def spec_of(asked):
     data = load_participants(asked, seed=0)
-    return collaboration_of(asked, data, algorithm="cycle", seed=0).wish
+    return collaboration_of(asked, data, algorithm="cycle", seed=0).spec
 
 
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
     encrypted, clear = outcomes
     assert not encrypted.problems
     assert encrypted.result.encryption.answers == 2 * 6
-    plan = plan_exchange(wish_of(config(distillation__release=encrypted.result.encryption.release)))
+    plan = plan_exchange(spec_of(config(distillation__release=encrypted.result.encryption.release)))
     assert 0 < encrypted.result.encryption.max_abs_error <= plan.error_bound
     for found, expected in zip(encrypted.rounds, clear.rounds, strict=True):
         assert found.answered == expected.answered
@@ -64,8 +64,8 @@ def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
 @pytest.mark.parametrize("backend", ["rns", "clear"])
 def test_networks_that_outgrow_their_room_decline_with_encryption_and_without(backend, monkeypatch):
     """One promise for logits that no trained network keeps; all others hold."""
-    narrow = dataclasses.replace(compilation.LAST_ROOM, bound=0.25)
-    monkeypatch.setattr(compilation, "LAST_ROOM", narrow)
+    narrow = dataclasses.replace(compilation.LAST_HEADROOM, bound=0.25)
+    monkeypatch.setattr(compilation, "LAST_HEADROOM", narrow)
     asked = config(encryption__backend=backend, training__rounds=1)
     found = run_experiment(asked, PlainProgress(Console(file=io.StringIO())))
     (record,) = (r for r in found.rounds if r.algorithm == "cycle")
@@ -112,8 +112,8 @@ def test_everyone_gains_in_the_example():
 
 def test_all_weights_of_a_network_are_private_and_its_shape_is_agreed():
     asked = config()
-    network = wish_of(asked).network
-    assert [promise.outputs for promise in network] == [6 * 64, 10]
+    network = spec_of(asked).network
+    assert [bounds.outputs for bounds in network] == [6 * 64, 10]
     assert network[0].summed == 4
 
 

@@ -199,7 +199,7 @@ def test_the_slider_moves_with_the_keyboard_and_changes_the_numbers(page):
         assert page.value("document.getElementById('reputation-round').valueAsNumber") == at - 1
         assert heat(page)[1].startswith(f"Round {at} of {ROUNDS}")
         seen.append(heat(page))
-    # Opinions are formed anew in rounds 1 and 6.
+    # Reputations are formed anew in rounds 1 and 6.
     numbers = [[cell.split("\n")[0] for cell in cells] for cells, _ in seen]
     assert numbers[0] == numbers[1] != numbers[2] == numbers[-1]
     assert seen[-1][1] == f"Round 1 of {ROUNDS}, everyone answers"

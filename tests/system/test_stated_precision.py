@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from securefair.circuit.answer import Inputs
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import rules
 from securefair.ckks.backends import get_backend
 from securefair.errors import DataError, EncryptionError, ModelError
@@ -54,9 +54,9 @@ class Fixed(Head):
 class Side:
     """One student's keys and one teacher's evaluator under one plan."""
 
-    def __init__(self, backend="rns", **wish):
+    def __init__(self, backend="rns", **spec):
         facts = {"features": FEATURES, "classes": CLASSES, "samples": SAMPLES, "hidden": 0, "q": 8}
-        self.plan = plan = plan_exchange(Wish(**{"bounds": BOUNDS, **facts, **wish}))
+        self.plan = plan = plan_exchange(ExchangeSpec(**{"bounds": BOUNDS, **facts, **spec}))
         engine = get_backend(backend)
         self.keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
         self.evaluator = engine.evaluator(plan.params, self.keys.public)
@@ -88,7 +88,7 @@ def test_errors_over_what_a_logit_contributes_are_as_stated(blocks):
     encrypted, clear = (Side(backend, **facts) for backend in ("rns", "clear"))
     plan = encrypted.plan
     assert (plan.blocks, plan.params.ring_degree) == (blocks, 4096)
-    features = rng.uniform(-1, 1, (plan.wish.samples, FEATURES))
+    features = rng.uniform(-1, 1, (plan.spec.samples, FEATURES))
     weights = rng.choice([-2.0, 2.0], (classes, FEATURES))
     model = Fixed(AffineMap(weights, np.zeros(classes)))
     exact = clear.released(features, model)
@@ -96,7 +96,7 @@ def test_errors_over_what_a_logit_contributes_are_as_stated(blocks):
     assert np.abs(noise).max() <= plan.error_bound + plan.grid / 2
 
     rows = public_rows(
-        4096, encrypted.basis.coefficients, plan.wish.samples, encrypted.basis.signs.astype(float)
+        4096, encrypted.basis.coefficients, plan.spec.samples, encrypted.basis.signs.astype(float)
     )
     contributed = np.linalg.norm(rows[1:], axis=1).mean()  # by logits of deviation 1, to each
     off = noise.std() / contributed / (2 * BOUNDS.logit)
@@ -172,7 +172,9 @@ INSIDE = np.zeros((SAMPLES, FEATURES))
     ids=str,
 )
 def test_features_beyond_their_bounds_are_refused_by_their_owner(bounds, sample, name):
-    plan = plan_exchange(Wish(features=FEATURES, classes=2, samples=SAMPLES, q=8, bounds=bounds))
+    plan = plan_exchange(
+        ExchangeSpec(features=FEATURES, classes=2, samples=SAMPLES, q=8, bounds=bounds)
+    )
     features = INSIDE.copy()
     features[7] = sample
     with pytest.raises(DataError, match="exceed the agreed bound") as error:

@@ -28,8 +28,8 @@ from securefair.model.seeds import derived_seed
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import (
     Distillation,
-    Learners,
     Proximal,
+    TrainStates,
     all_logits,
     gradients,
     train,
@@ -150,14 +150,14 @@ class Cohort:
             parts.append(participant.validation)
         return StackedSamples.of(parts, self.stacked)
 
-    def start(self, seed: int, *, common: bool) -> Learners:
+    def start(self, seed: int, *, common: bool) -> TrainStates:
         """Fresh networks: one initialisation for all, or one for each."""
         seeds = [derived_seed(seed, "network", "" if common else name) for name in self.names]
-        return Learners.start(self.stacked, seeds)
+        return TrainStates.start(self.stacked, seeds)
 
     def train(
         self,
-        learners: Learners,
+        train_states: TrainStates,
         *,
         epochs: int,
         seed: int,
@@ -168,7 +168,7 @@ class Cohort:
         optimizer: OptimizerConfig | None = None,
         only: Sequence[int] | None = None,
         within: Sequence[NDArray[np.int64]] | None = None,
-    ) -> Learners:
+    ) -> TrainStates:
         """Local epochs of every participant on its own training samples.
 
         Args:
@@ -185,7 +185,7 @@ class Cohort:
             ModelError: a participant's training diverged.
         """
         if epochs == 0:
-            return learners
+            return train_states
         samples = self.samples("train")
         batches = draw_batches(
             samples,
@@ -200,7 +200,7 @@ class Cohort:
             )
         return train(
             self.stacked,
-            learners,
+            train_states,
             samples,
             batches,
             optimizer or self.optimizer,
@@ -257,13 +257,13 @@ class Cohort:
         measured = torch.arange(self.stacked.length, device=values.device) >= self.stacked.trained
         return measured if part is None else measured[part]
 
-    def gradients(self, learners: Learners, *, temperature: float = 1.0) -> Tensor:
+    def gradients(self, train_states: TrainStates, *, temperature: float = 1.0) -> Tensor:
         """Everyone's gradient (N, P) of cross-entropy over its training samples.
 
         In evaluation mode, of logits divided by the temperature.
         """
         return gradients(
-            self.stacked, learners.vectors, self.samples("train"), temperature=temperature
+            self.stacked, train_states.vectors, self.samples("train"), temperature=temperature
         )
 
     def teacher_logits(self, vectors: Tensor) -> Tensor:

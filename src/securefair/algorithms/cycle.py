@@ -1,7 +1,7 @@
 """CYCle on private decentralised learning (Tastan, Horvath, Nandakumar, TMLR 2025, Alg. 1 and 2).
 
-A student forms an opinion of each teacher from the alignment of two gradients, and a teacher
-answers a student as often as its own opinion of that student is high. Where the paper leaves
+A student forms a reputation of each teacher from the alignment of two gradients, and a teacher
+answers a student as often as its own reputation of that student is high. Where the paper leaves
 something open or contradicts itself, the decision stands beside the line.
 """
 
@@ -13,8 +13,8 @@ from securefair.algorithms.distillation import (
     Answers,
     DistillationState,
     Distilling,
-    Learners,
     PeerNumbers,
+    TrainStates,
 )
 from securefair.fairness import (
     ReputationRule,
@@ -41,37 +41,41 @@ class Cycle:
     name: str = "cycle"
 
     def init(
-        self, population: Distilling[Learners, Answers], seed: int
-    ) -> DistillationState[Learners]:
-        """Everyone trains alone; nobody has an opinion of anybody (Alg. 2, line 1)."""
+        self, population: Distilling[TrainStates, Answers], seed: int
+    ) -> DistillationState[TrainStates]:
+        """Everyone trains alone; nobody has a reputation of anybody (Alg. 2, line 1)."""
         nobody: PeerNumbers = {name: {} for name in population.names}
         return DistillationState(seed, 0, population.trained_alone(seed), nobody)
 
     def round(
-        self, state: DistillationState[Learners], population: Distilling[Learners, Answers]
-    ) -> tuple[DistillationState[Learners], RoundRecord]:
+        self, state: DistillationState[TrainStates], population: Distilling[TrainStates, Answers]
+    ) -> tuple[DistillationState[TrainStates], RoundRecord]:
         """One round t, all participants at once."""
-        t, opinion = state.round, state.reputation
+        t, reputation = state.round, state.reputation
         forced = is_forced(t, population.forced_every)  # t mod R = 0: Alg. 1, lines 7 and 14
         # A student asks whom it would listen to: an answer of reputation 0 would have weight 0.
         asked = {
-            n: peers_to_ask({k: opinion[n].get(k) for k in population.names if k != n}, forced)
+            n: peers_to_ask({k: reputation[n].get(k) for k in population.names if k != n}, forced)
             for n in population.names
         }
-        # Alg. 1, lines 16 to 19: k answers n with probability r_kn, k's own opinion of n. The
+        # Alg. 1, lines 16 to 19: k answers n with probability r_kn, k's own reputation of n. The
         # listing prints the indices the other way round, against section 4.2.
         answered = {
-            n: [k for k in asked[n] if shares(opinion[k].get(n), coin(state.seed, t, k, n), forced)]
+            n: [
+                k
+                for k in asked[n]
+                if shares(reputation[k].get(n), coin(state.seed, t, k, n), forced)
+            ]
             for n in population.names
         }
         received = population.answers(state, answered)
-        # Alg. 1, lines 8 to 10. Between forced rounds, opinions carry over.
+        # Alg. 1, lines 8 to 10. Between forced rounds, reputations carry over.
         alignment: PeerNumbers = {n: {} for n in population.names}
-        reputation = opinion
+        reputation = reputation
         if forced:
             alignment = population.alignments(state, received)
             reputation = {
-                n: {k: self.rule.update(opinion[n].get(k), value) for k, value in row.items()}
+                n: {k: self.rule.update(reputation[n].get(k), value) for k, value in row.items()}
                 for n, row in alignment.items()
             }
         # Alg. 2, last lines, with lambda_nk = r_nk / (N - 1) so that lambda_0 means what it does
@@ -82,11 +86,11 @@ class Cycle:
             )
             for n in population.names
         }
-        learners = population.updated(state, received, weights)
+        train_states = population.updated(state, received, weights)
         record = population.round_record(
             self.name,
             t,
-            learners,
+            train_states,
             forced=forced,
             asked=asked,
             answered=answered,
@@ -94,4 +98,4 @@ class Cycle:
             alignment=alignment,
             distillation_loss=population.distillation_losses(state, received),
         )
-        return replace(state, round=t + 1, learners=learners, reputation=reputation), record
+        return replace(state, round=t + 1, train_states=train_states, reputation=reputation), record

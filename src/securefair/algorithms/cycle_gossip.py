@@ -41,12 +41,12 @@ from securefair.fairness.mixing import (
     similarity,
     smooth,
 )
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
-class CycleGossipState(LearningState[Learners]):
+class CycleGossipState(LearningState[TrainStates]):
     """Everything that a next round depends on."""
 
     weights: Matrix  # W (N, N), rows sum to 1
@@ -58,7 +58,7 @@ class CycleGossip:
 
     Args:
         beta: sharpness of the softmax that makes weights of similarities.
-        alpha: weight of the previous opinion.
+        alpha: weight of the previous reputation.
         forced_every: R, rounds between comparisons of gradients; the first is in round 0.
         relative: links as often as W_ij / max over j != i of W_ij says. Rows of W sum to 1, so as
             printed a link exists about 1/N of the time.
@@ -109,7 +109,7 @@ class CycleGossip:
 
     def init(self, population: Cohort, seed: int) -> CycleGossipState:
         """Everyone before round 0, with the weights of plain Gossip-SGD."""
-        learners = population.train(
+        train_states = population.train(
             population.start(seed, common=self.common_start),
             epochs=self.pretraining_epochs,
             seed=seed,
@@ -117,7 +117,7 @@ class CycleGossip:
             optimizer=at_round(self.schedule, population.optimizer, 0),
         )
         weights = WEIGHTINGS[self.weighting](self._graph(population))
-        return CycleGossipState(seed, 0, learners, weights)
+        return CycleGossipState(seed, 0, train_states, weights)
 
     def round(
         self, state: CycleGossipState, population: Cohort
@@ -127,7 +127,7 @@ class CycleGossip:
         forced = is_forced(t, self.forced_every)
         alignment = None
         if forced:  # lines 4 to 8
-            g = population.gradients(state.learners)  # line 3
+            g = population.gradients(state.train_states)  # line 3
             alignment = cosines(population.sent(g, t, state.seed), g)
             preferred = preferences(_with_self(similarity(alignment)), graph, beta=self.beta)
             weights = smooth(weights, preferred, alpha=self.alpha)
@@ -135,20 +135,20 @@ class CycleGossip:
         shared = links(weights, link_coins(state.seed, t, population.names), relative=self.relative)
         effective = mix(weights, shared, min_senders=self.min_senders, max_share=self.max_share)
         # Lines 9 and 14: x <- W~ (x - eta g)
-        learners = gossip(
+        train_states = gossip(
             population, state, effective, epochs=self.local_epochs, schedule=self.schedule
         )
         record = population.record(
             self.name,
             t,
-            learners.vectors,
+            train_states.vectors,
             forced=forced,
             links=links_of(effective),
             reputation=torch.from_numpy(np.where(graph, weights, np.nan)),
             alignment=None if alignment is None else _on(graph, alignment),
             numbers_sent=self._sent(population, graph & shared.T, graph, forced),
         )
-        return CycleGossipState(state.seed, t + 1, learners, weights), record
+        return CycleGossipState(state.seed, t + 1, train_states, weights), record
 
     def _graph(self, population: Cohort) -> Graph:
         return graph_of(self.topology, population.names)

@@ -21,7 +21,7 @@ from securefair.records import RoundRecord
 
 PeerNumbers = Mapping[str, Mapping[str, float]]
 Peers = Mapping[str, list[str]]
-Learners = TypeVar("Learners")
+TrainStates = TypeVar("TrainStates")
 """Everyone's model in training, as a kind of population keeps them."""
 Answers = TypeVar("Answers")
 """The teachers' logits on the students' samples, as they reach the students."""
@@ -30,22 +30,22 @@ NOTHING: Mapping[str, Never] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
-class LearningState(Generic[Learners]):
+class LearningState(Generic[TrainStates]):
     """Everyone's learner after so many rounds of a run with this seed."""
 
     seed: int
     round: int
-    learners: Learners
+    train_states: TrainStates
 
 
 @dataclass(frozen=True, eq=False)
-class DistillationState(LearningState[Learners]):
+class DistillationState(LearningState[TrainStates]):
     """Everything that a next round depends on."""
 
-    reputation: PeerNumbers  # r_nk: the opinion of student n of teacher k; absent: none yet
+    reputation: PeerNumbers  # r_nk: the reputation of student n of teacher k; absent: none yet
 
 
-class SelfTaught(Protocol[Learners]):
+class SelfTaught(Protocol[TrainStates]):
     """Participants that can train alone."""
 
     @property
@@ -62,15 +62,17 @@ class SelfTaught(Protocol[Learners]):
         """The same settings for other participants."""
         ...
 
-    def trained_alone(self, seed: int) -> Learners:
+    def trained_alone(self, seed: int) -> TrainStates:
         """Alg. 2, line 1: everyone's learner before round 0."""
         ...
 
-    def practised(self, state: LearningState[Learners], names: Collection[str]) -> Learners:
+    def trained_locally(
+        self, state: LearningState[TrainStates], names: Collection[str]
+    ) -> TrainStates:
         """Those named take the local steps of a round on cross-entropy; others stay."""
         ...
 
-    def test_losses(self, learners: Learners) -> list[float]:
+    def test_losses(self, train_states: TrainStates) -> list[float]:
         """Each participant's mean cross-entropy on its own test samples."""
         ...
 
@@ -78,7 +80,7 @@ class SelfTaught(Protocol[Learners]):
         self,
         algorithm: str,
         round: int,
-        learners: Learners,
+        train_states: TrainStates,
         *,
         forced: bool = False,
         asked: Peers = NOTHING,
@@ -91,7 +93,7 @@ class SelfTaught(Protocol[Learners]):
         ...
 
 
-class Distilling(SelfTaught[Learners], Protocol[Learners, Answers]):
+class Distilling(SelfTaught[TrainStates], Protocol[TrainStates, Answers]):
     """Participants that can also learn from each other's logits."""
 
     @property
@@ -99,20 +101,22 @@ class Distilling(SelfTaught[Learners], Protocol[Learners, Answers]):
         """R: every so many rounds everyone asks and answers."""
         ...
 
-    def answers(self, state: LearningState[Learners], answering: Peers) -> Answers:
+    def answers(self, state: LearningState[TrainStates], answering: Peers) -> Answers:
         """The teachers' logits on each student's samples, as released."""
         ...
 
-    def alignments(self, state: LearningState[Learners], received: Answers) -> PeerNumbers:
+    def alignments(self, state: LearningState[TrainStates], received: Answers) -> PeerNumbers:
         """cos(grad L_CE, grad L_DL(n,k)) over all parameters, of each teacher that answered."""
         ...
 
-    def distillation_losses(self, state: LearningState[Learners], received: Answers) -> PeerNumbers:
+    def distillation_losses(
+        self, state: LearningState[TrainStates], received: Answers
+    ) -> PeerNumbers:
         """The approximate KL a sample: the exact one less the mean logsumexp(z / T)."""
         ...
 
     def updated(
-        self, state: LearningState[Learners], received: Answers, weights: PeerNumbers
-    ) -> Learners:
+        self, state: LearningState[TrainStates], received: Answers, weights: PeerNumbers
+    ) -> TrainStates:
         """Alg. 2's last lines: the local steps on L_CE + lambda_0 sum_k lambda_nk L_DL(n,k)."""
         ...

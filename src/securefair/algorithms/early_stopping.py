@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from securefair.algorithms.distillation import Learners, LearningState, SelfTaught
+from securefair.algorithms.distillation import LearningState, SelfTaught, TrainStates
 from securefair.algorithms.standalone import Standalone
 from securefair.data.dataset import ParticipantData
 from securefair.data.split import stratified_split
@@ -28,7 +28,7 @@ from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
-class EarlyStoppingState(LearningState[Learners]):
+class EarlyStoppingState(LearningState[TrainStates]):
     """Everyone's learner after so many rounds, and after how many each stops."""
 
     stops: Mapping[str, int]  # 0: no round at all, only the local epochs
@@ -63,21 +63,23 @@ class EarlyStopping:
                 expected="(0, 1)",
             )
 
-    def init(self, population: SelfTaught[Learners], seed: int) -> EarlyStoppingState[Learners]:
+    def init(
+        self, population: SelfTaught[TrainStates], seed: int
+    ) -> EarlyStoppingState[TrainStates]:
         """Everyone has chosen when to stop, and starts anew with all of its training samples."""
-        learners = population.trained_alone(seed)
-        return EarlyStoppingState(seed, 0, learners, self._stops(population, seed))
+        train_states = population.trained_alone(seed)
+        return EarlyStoppingState(seed, 0, train_states, self._stops(population, seed))
 
     def round(
-        self, state: EarlyStoppingState[Learners], population: SelfTaught[Learners]
-    ) -> tuple[EarlyStoppingState[Learners], RoundRecord]:
+        self, state: EarlyStoppingState[TrainStates], population: SelfTaught[TrainStates]
+    ) -> tuple[EarlyStoppingState[TrainStates], RoundRecord]:
         """The local steps of one more round for everyone who has not stopped."""
         going = [name for name in population.names if state.round < state.stops[name]]
-        learners = population.practised(state, going)
-        record = population.round_record(self.name, state.round, learners)
-        return replace(state, round=state.round + 1, learners=learners), record
+        train_states = population.trained_locally(state, going)
+        record = population.round_record(self.name, state.round, train_states)
+        return replace(state, round=state.round + 1, train_states=train_states), record
 
-    def _stops(self, population: SelfTaught[Learners], seed: int) -> dict[str, int]:
+    def _stops(self, population: SelfTaught[TrainStates], seed: int) -> dict[str, int]:
         """Rounds after which each participant's trial model did best on what was set aside."""
         trial = population.joined_by(
             [self._set_aside(own, seed) for own in population.participants]
@@ -86,7 +88,7 @@ class EarlyStopping:
         state = alone.init(trial, seed)
         losses = []
         for t in range(self.rounds + 1):
-            losses.append(trial.test_losses(state.learners))
+            losses.append(trial.test_losses(state.train_states))
             if t < self.rounds:
                 state, _ = alone.round(state, trial)
         return dict(zip(trial.names, np.argmin(losses, axis=0).tolist(), strict=True))

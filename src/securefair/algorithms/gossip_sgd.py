@@ -23,13 +23,13 @@ from securefair.algorithms.settings import check_settings
 from securefair.errors import ConfigError
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, Matrix, graph_of_edges
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
 
 BEFORE_ROUNDS = -1  # the clock of pretraining; rounds count from 0
 
 Edges = tuple[tuple[str, str], ...]
-GossipState = LearningState[Learners]
+GossipState = LearningState[TrainStates]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +94,10 @@ class GossipSgd:
 
     def init(self, population: Cohort, seed: int) -> GossipState:
         """Everyone before round 0."""
-        learners = population.start(seed, common=self.common_start)
+        train_states = population.start(seed, common=self.common_start)
         optimizer = at_round(self.schedule, population.optimizer, 0)
         alone = population.train(
-            learners,
+            train_states,
             epochs=self.pretraining_epochs,
             seed=seed,
             clock=BEFORE_ROUNDS,
@@ -151,12 +151,12 @@ def random_weights(names: tuple[str, ...], degree: int, seed: int, round: int) -
 
 def gossip(
     population: Cohort,
-    state: LearningState[Learners],
+    state: LearningState[TrainStates],
     weights: Matrix,
     *,
     epochs: int,
     schedule: StepDecay | None,
-) -> Learners:
+) -> TrainStates:
     """Adapt, then combine: x <- W (x - eta g); momentum stays with whom it belongs to."""
     trained = adapted(population, state, epochs=epochs, schedule=schedule)
     return combined(population, state, trained, weights)
@@ -164,14 +164,14 @@ def gossip(
 
 def adapted(
     population: Cohort,
-    state: LearningState[Learners],
+    state: LearningState[TrainStates],
     *,
     epochs: int,
     schedule: StepDecay | None,
-) -> Learners:
+) -> TrainStates:
     """x - eta g: everyone after the local epochs of a round."""
     return population.train(
-        state.learners,
+        state.train_states,
         epochs=epochs,
         seed=state.seed,
         clock=state.round,
@@ -180,11 +180,11 @@ def adapted(
 
 
 def combined(
-    population: Cohort, state: LearningState[Learners], trained: Learners, weights: Matrix
-) -> Learners:
+    population: Cohort, state: LearningState[TrainStates], trained: TrainStates, weights: Matrix
+) -> TrainStates:
     """W x, where free riders send what they had at the beginning of the round."""
     received = population.sent(
-        trained.vectors, state.round, state.seed, unchanged=state.learners.vectors
+        trained.vectors, state.round, state.seed, unchanged=state.train_states.vectors
     )
     return trained.moved(mixed(torch.from_numpy(weights), received, trained.vectors))
 

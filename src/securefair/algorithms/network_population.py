@@ -23,7 +23,7 @@ from securefair.algorithms.settings import check_settings
 from securefair.data.dataset import ParticipantData
 from securefair.fairness import cosine
 from securefair.model.losses import approximate_kl
-from securefair.model.stacked_training import Distillation, Learners, all_logits, loss_gradients
+from securefair.model.stacked_training import Distillation, TrainStates, all_logits, loss_gradients
 from securefair.records import RoundRecord
 
 BEFORE_ROUNDS = -1  # the clock of pretraining; rounds count from 0
@@ -84,7 +84,7 @@ class NetworkPopulation(Cohort):
         """The same settings for other participants."""
         return replace(self, participants=tuple(participants))
 
-    def trained_alone(self, seed: int) -> Learners:
+    def trained_alone(self, seed: int) -> TrainStates:
         """Alg. 2, line 1: everyone's learner before round 0."""
         return self.train(
             self.start(seed, common=self.common_start),
@@ -94,22 +94,24 @@ class NetworkPopulation(Cohort):
             optimizer=at_round(self.schedule, self.optimizer, 0),
         )
 
-    def practised(self, state: LearningState[Learners], names: Collection[str]) -> Learners:
+    def trained_locally(
+        self, state: LearningState[TrainStates], names: Collection[str]
+    ) -> TrainStates:
         """`local_epochs` more on cross-entropy alone for those named; others stay."""
         only = [n for n, name in enumerate(self.names) if name in names]
         if not only:
-            return state.learners
+            return state.train_states
         trained = self.train(
-            state.learners.of(only),
+            state.train_states.of(only),
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,
             optimizer=at_round(self.schedule, self.optimizer, state.round),
             only=only,
         )
-        return state.learners.replaced(only, trained)
+        return state.train_states.replaced(only, trained)
 
-    def answers(self, state: LearningState[Learners], answering: Peers) -> NetworkAnswers:
+    def answers(self, state: LearningState[TrainStates], answering: Peers) -> NetworkAnswers:
         """Logits of the round's snapshot, of all that answer one student in one pass."""
         samples, place = self.samples("train"), {name: n for n, name in enumerate(self.names)}
         teachers = tuple(tuple(place[k] for k in answering[name]) for name in self.names)
@@ -120,13 +122,15 @@ class NetworkPopulation(Cohort):
                 continue
             computed = all_logits(
                 self.stacked,
-                state.learners.vectors[list(rows)],
+                state.train_states.vectors[list(rows)],
                 samples.features[samples.rows(n)],
             )
             logits.append(self.sent(computed, state.round, state.seed, only=rows))
         return NetworkAnswers(teachers, tuple(logits))
 
-    def alignments(self, state: LearningState[Learners], received: NetworkAnswers) -> PeerNumbers:
+    def alignments(
+        self, state: LearningState[TrainStates], received: NetworkAnswers
+    ) -> PeerNumbers:
         """cos(grad L_CE, grad L_DL(n,k)) over all training samples, in evaluation mode (Eq. 6)."""
         samples = self.samples("train")
         result = {}
@@ -147,7 +151,7 @@ class NetworkPopulation(Cohort):
 
             found: dict[str, float] = {}
             if teachers:
-                vector, features = state.learners.vectors[n], samples.features[own]
+                vector, features = state.train_states.vectors[n], samples.features[own]
                 gradients = loss_gradients(self.stacked, vector, features, losses).double().cpu()
                 first, *others = gradients.numpy()
                 found = {
@@ -158,7 +162,7 @@ class NetworkPopulation(Cohort):
         return result
 
     def distillation_losses(
-        self, state: LearningState[Learners], received: NetworkAnswers
+        self, state: LearningState[TrainStates], received: NetworkAnswers
     ) -> PeerNumbers:
         """The approximate KL a sample, on the samples that records score."""
         samples = self.samples("train")
@@ -170,7 +174,7 @@ class NetworkPopulation(Cohort):
             losses: list[float] = []
             if teachers:
                 features = samples.features[samples.rows(n)][rows]
-                logits = all_logits(self.stacked, state.learners.vectors[n : n + 1], features)
+                logits = all_logits(self.stacked, state.train_states.vectors[n : n + 1], features)
                 apart = approximate_kl(logits.double(), answers[:, rows].double(), self.temperature)
                 losses = apart.mean(dim=1).tolist()
             result[self.names[n]] = {
@@ -179,11 +183,11 @@ class NetworkPopulation(Cohort):
         return result
 
     def updated(
-        self, state: LearningState[Learners], received: NetworkAnswers, weights: PeerNumbers
-    ) -> Learners:
+        self, state: LearningState[TrainStates], received: NetworkAnswers, weights: PeerNumbers
+    ) -> TrainStates:
         """`local_epochs` on L_CE + lambda_0 sum_k lambda_nk L_DL(n,k)."""
         return self.train(
-            state.learners,
+            state.train_states,
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,
@@ -208,16 +212,16 @@ class NetworkPopulation(Cohort):
         strength = torch.tensor(totals, dtype=torch.float64, device=self.stacked.device)
         return Distillation(torch.cat(means), strength, self.temperature)
 
-    def test_losses(self, learners: Learners) -> list[float]:
+    def test_losses(self, train_states: TrainStates) -> list[float]:
         """Each participant's mean cross-entropy on its own test samples."""
-        losses: list[float] = self.scores(learners.vectors).cross_entropy.tolist()
+        losses: list[float] = self.scores(train_states.vectors).cross_entropy.tolist()
         return losses
 
     def round_record(
         self,
         algorithm: str,
         round: int,
-        learners: Learners,
+        train_states: TrainStates,
         *,
         forced: bool = False,
         asked: Peers = NOTHING,
@@ -233,7 +237,7 @@ class NetworkPopulation(Cohort):
         return self.record(
             algorithm,
             round,
-            learners.vectors,
+            train_states.vectors,
             forced=forced,
             links=links,
             asked=self._flags(asked),

@@ -29,8 +29,8 @@ from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.seeds import derived_seed
 from securefair.model.training import (
-    Learner,
     OptimizerConfig,
+    TrainState,
     descend,
     evaluate,
     train_epochs,
@@ -39,7 +39,7 @@ from securefair.model.training import (
 from securefair.records import Matrix, RoundRecord
 
 Logits = NDArray[np.float64]
-Heads = Mapping[str, Learner]
+Heads = Mapping[str, TrainState]
 PeerLogits = Mapping[str, Mapping[str, Logits]]
 Channel = Callable[[Logits], Logits]
 
@@ -116,13 +116,13 @@ class Population:
         """The same settings for other participants."""
         return replace(self, participants=tuple(participants))
 
-    def trained_alone(self, seed: int) -> dict[str, Learner]:
+    def trained_alone(self, seed: int) -> dict[str, TrainState]:
         """Alg. 2, line 1: everyone trains alone, from an initialisation of its own.
 
         Only answers are ever exchanged and no parameters are averaged, so nothing asks for a
         common initialisation.
         """
-        learners = {}
+        train_states = {}
         for participant in self.participants:
             head = build_model(
                 self.head,
@@ -132,26 +132,28 @@ class Population:
                 range_penalty=self.range_penalty,
                 seed=derived_seed(seed, "head", participant.name),
             )
-            learner = Learner.start(head, self.optimizer)
+            train_state = TrainState.start(head, self.optimizer)
             train_epochs(
-                learner,
+                train_state,
                 participant.train,
                 self.local_epochs,
                 batch_size=self.batch_size,
                 seed=derived_seed(seed, "batches", participant.name),
             )
-            learners[participant.name] = learner
-        return learners
+            train_states[participant.name] = train_state
+        return train_states
 
-    def practised(self, state: LearningState[Heads], names: Collection[str]) -> dict[str, Learner]:
+    def trained_locally(
+        self, state: LearningState[Heads], names: Collection[str]
+    ) -> dict[str, TrainState]:
         """`local_steps` more full-batch steps on cross-entropy alone."""
-        learners = dict(state.learners)
+        train_states = dict(state.train_states)
         for participant in self.participants:
             if participant.name in names:
-                learner = learners[participant.name].copy()
-                train_epochs(learner, participant.train, self.local_steps)
-                learners[participant.name] = learner
-        return learners
+                train_state = train_states[participant.name].copy()
+                train_epochs(train_state, participant.train, self.local_steps)
+                train_states[participant.name] = train_state
+        return train_states
 
     def teacher_logits(self, head: Head, features: NDArray[np.float64]) -> Logits:
         """Features (B, d) -> logits (B, M) as a teacher computes them for others."""
@@ -164,7 +166,7 @@ class Population:
         return {
             student.name: {
                 teacher: self._channels[student.name](
-                    self.teacher_logits(state.learners[teacher].model, student.train.features)
+                    self.teacher_logits(state.train_states[teacher].model, student.train.features)
                 )
                 for teacher in answering[student.name]
             }
@@ -175,7 +177,7 @@ class Population:
         """cos(grad L_CE, grad L_DL(n,k)) over all parameters (Eq. 6)."""
         result = {}
         for student in self.participants:
-            model = state.learners[student.name].model
+            model = state.train_states[student.name].model
             logits = model(torch.tensor(student.train.features))
             labels = torch.tensor(student.train.labels)
             own = flat_gradient(cross_entropy(logits / self.alignment_temperature, labels), model)
@@ -187,23 +189,23 @@ class Population:
 
     def updated(
         self, state: LearningState[Heads], received: PeerLogits, weights: PeerNumbers
-    ) -> dict[str, Learner]:
+    ) -> dict[str, TrainState]:
         """`local_steps` full-batch steps on L_CE + lambda_0 sum_k lambda_nk L_DL(n,k)."""
-        learners = {}
+        train_states = {}
         for student in self.participants:
-            learner = state.learners[student.name].copy()
+            train_state = state.train_states[student.name].copy()
             loss = self._loss(
-                learner.model, student.train, received[student.name], weights[student.name]
+                train_state.model, student.train, received[student.name], weights[student.name]
             )
-            descend(learner, loss, self.local_steps)
-            learners[student.name] = learner
-        return learners
+            descend(train_state, loss, self.local_steps)
+            train_states[student.name] = train_state
+        return train_states
 
     def distillation_losses(self, state: LearningState[Heads], received: PeerLogits) -> PeerNumbers:
         """The approximate KL a sample: the exact one less the mean logsumexp(z / T)."""
         temperature, result = self.temperature, {}
         for student in self.participants:
-            model = state.learners[student.name].model
+            model = state.train_states[student.name].model
             logits = torch.from_numpy(model.logits(student.train.features))
             result[student.name] = {
                 teacher: float(
@@ -214,15 +216,17 @@ class Population:
             }
         return result
 
-    def test_losses(self, learners: Heads) -> list[float]:
+    def test_losses(self, train_states: Heads) -> list[float]:
         """Each participant's mean cross-entropy on its own test samples."""
-        return [evaluate(learners[p.name].model, p.test).cross_entropy for p in self.participants]
+        return [
+            evaluate(train_states[p.name].model, p.test).cross_entropy for p in self.participants
+        ]
 
     def round_record(
         self,
         algorithm: str,
         round: int,
-        learners: Heads,
+        train_states: Heads,
         *,
         forced: bool = False,
         asked: Peers = NOTHING,
@@ -239,7 +243,7 @@ class Population:
         def flags(peers: Peers) -> list[list[bool]]:
             return [[k in peers.get(n, ()) for k in self.names] for n in self.names]
 
-        models = {name: learners[name].model for name in self.names}
+        models = {name: train_states[name].model for name in self.names}
         return RoundRecord(
             algorithm=algorithm,
             round=round,

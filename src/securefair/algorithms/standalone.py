@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from securefair.algorithms.distillation import Learners, LearningState, SelfTaught
+from securefair.algorithms.distillation import LearningState, SelfTaught, TrainStates
 from securefair.records import RoundRecord
 
 
@@ -19,14 +19,14 @@ class Standalone:
 
     name: str = "standalone"
 
-    def init(self, population: SelfTaught[Learners], seed: int) -> LearningState[Learners]:
+    def init(self, population: SelfTaught[TrainStates], seed: int) -> LearningState[TrainStates]:
         """Everyone trains alone, exactly as before the collaborative algorithms."""
         return LearningState(seed, 0, population.trained_alone(seed))
 
     def round(
-        self, state: LearningState[Learners], population: SelfTaught[Learners]
-    ) -> tuple[LearningState[Learners], RoundRecord]:
+        self, state: LearningState[TrainStates], population: SelfTaught[TrainStates]
+    ) -> tuple[LearningState[TrainStates], RoundRecord]:
         """The local steps of one more round for everyone."""
-        learners = population.practised(state, population.names)
-        record = population.round_record(self.name, state.round, learners)
-        return LearningState(state.seed, state.round + 1, learners), record
+        train_states = population.trained_locally(state, population.names)
+        record = population.round_record(self.name, state.round, train_states)
+        return LearningState(state.seed, state.round + 1, train_states), record

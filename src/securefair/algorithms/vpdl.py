@@ -8,40 +8,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from securefair.algorithms.distillation import Answers, DistillationState, Distilling, Learners
+from securefair.algorithms.distillation import Answers, DistillationState, Distilling, TrainStates
 from securefair.fairness import distillation_weights
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vpdl:
-    """Distillation without opinions. Records show reputation 1, no alignment, no forced round."""
+    """Distillation without reputations. Records show reputation 1 and no forced round."""
 
     name: str = "vpdl"
 
     def init(
-        self, population: Distilling[Learners, Answers], seed: int
-    ) -> DistillationState[Learners]:
+        self, population: Distilling[TrainStates, Answers], seed: int
+    ) -> DistillationState[TrainStates]:
         """Everyone trains alone, exactly as before CYCle."""
         everyone = {n: {k: 1.0 for k in population.names if k != n} for n in population.names}
         return DistillationState(seed, 0, population.trained_alone(seed), everyone)
 
     def round(
-        self, state: DistillationState[Learners], population: Distilling[Learners, Answers]
-    ) -> tuple[DistillationState[Learners], RoundRecord]:
+        self, state: DistillationState[TrainStates], population: Distilling[TrainStates, Answers]
+    ) -> tuple[DistillationState[TrainStates], RoundRecord]:
         """One round, all participants at once."""
         count = len(population.names)
         peers = {n: list(state.reputation[n]) for n in population.names}
         weights = {n: distillation_weights(state.reputation[n], count) for n in population.names}
         received = population.answers(state, peers)
-        learners = population.updated(state, received, weights)
+        train_states = population.updated(state, received, weights)
         record = population.round_record(
             self.name,
             state.round,
-            learners,
+            train_states,
             asked=peers,
             answered=peers,
             reputation=state.reputation,
             distillation_loss=population.distillation_losses(state, received),
         )
-        return replace(state, round=state.round + 1, learners=learners), record
+        return replace(state, round=state.round + 1, train_states=train_states), record

@@ -7,8 +7,8 @@
 """
 
 from securefair.averaging.contributions import (
-    Contribution,
-    Contributions,
+    Share,
+    Shares,
     contribute,
     open_sum,
     release,
@@ -21,16 +21,16 @@ from securefair.averaging.interface import (
     get_averaging,
     plan_sum,
 )
-from securefair.averaging.spec import SumPlan, SumWish
+from securefair.averaging.spec import SumPlan, SumSpec
 
 __all__ = [
     "AVERAGING",
-    "Contribution",
-    "Contributions",
+    "Share",
+    "Shares",
     "Gathering",
     "SumKeys",
     "SumPlan",
-    "SumWish",
+    "SumSpec",
     "WeightedSums",
     "contribute",
     "get_averaging",

@@ -31,7 +31,7 @@ from securefair.averaging.messages import check_contributions, check_request, ch
 from securefair.averaging.pairwise import PairMask, pair_masks
 from securefair.averaging.spec import (
     MIN_FLOODING_BITS,
-    SumWish,
+    SumSpec,
     check_vector,
     largest_magnitude,
 )
@@ -65,9 +65,9 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
     def __init__(self, backend: str = "rns") -> None:
         self._backend = get_backend(backend)
 
-    def plan(self, wish: SumWish) -> CkksSumPlan:
+    def plan(self, spec: SumSpec) -> CkksSumPlan:
         """See `ckks_plan.plan_ckks`."""
-        return plan_ckks(wish)
+        return plan_ckks(spec)
 
     def generate_keys(self, plan: CkksSumPlan) -> CkksSumKeys:
         """Fresh keys of both kinds."""
@@ -112,11 +112,11 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         Raises:
             PlanError: sanitising would hide the parameters too little.
         """
-        if plan.wish.flooding_bits < MIN_FLOODING_BITS:
+        if plan.spec.flooding_bits < MIN_FLOODING_BITS:
             raise PlanError(
                 "a sum would hide the parameters too little",
                 where="flooding_bits",
-                found=plan.wish.flooding_bits,
+                found=plan.spec.flooding_bits,
                 expected=f"at least {MIN_FLOODING_BITS}",
             )
         check_vector(plan, vector)
@@ -140,7 +140,7 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         """The decrypted sum of all contributions, on the plan's grid."""
         check_contributions(plan, gathering, contributions)
         messages = [np.frombuffer(contributions[name], "<u4") for name in gathering.senders]
-        total = np.empty(plan.wish.parameters)
+        total = np.empty(plan.spec.parameters)
         for piece in plan.pieces():
             words = np.zeros(piece.words, dtype=np.uint64)
             for message in messages:
@@ -204,7 +204,7 @@ def _product(
     values = vector[piece.parameters].astype(np.float64).reshape(piece.count, -1)
     polynomials = to_integers(values, plan.log2_factor, plan.params.ring_degree)
     product = evaluator.outer_plain(weight, plan.factors(piece.count), polynomials)
-    product = evaluator.sanitize(product, plan.wish.flooding_bits)
+    product = evaluator.sanitize(product, plan.spec.flooding_bits)
     product = evaluator.rescale(product, plan.answer.limbs, slots=False)
     released = evaluator.extract(product, np.arange(piece.coefficients))
     return np.frombuffer(released.data, dtype="<u4")

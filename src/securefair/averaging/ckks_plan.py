@@ -1,4 +1,4 @@
-"""From a wish to the smallest parameters under which encrypted weights may be multiplied.
+"""From a spec to the smallest parameters under which encrypted weights may be multiplied.
 
 The plan applies the rules of `ckks.rules` in the order of the computation, so it states what an
 encrypted run does: a weight, times parameters packed in coefficients, sanitised, shortened to the
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from securefair.averaging import pairwise
-from securefair.averaging.spec import SumPlan, SumWish, check_wish
+from securefair.averaging.spec import SumPlan, SumSpec, check_spec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.parameters import CkksParameters, CkksSpec
@@ -102,39 +102,39 @@ class CkksSumPlan(SumPlan):
 
     def factors(self, count: int) -> FactorSpec:
         """Public facts of the parameters as polynomials."""
-        return _factors(self.wish, self.log2_factor, count)
+        return _factors(self.spec, self.log2_factor, count)
 
     def pieces(self) -> Iterator[Piece]:
         """All of a contribution, in its order."""
-        yield from _pieces(self.wish.parameters, self.answer)
+        yield from _pieces(self.spec.parameters, self.answer)
 
 
-def plan_ckks(wish: SumWish) -> CkksSumPlan:
+def plan_ckks(spec: SumSpec) -> CkksSumPlan:
     """The cheapest plan: smallest ring, then fewest limbs, then fewest that travel.
 
     Raises:
-        PlanError: no parameters grant the wish; the hint names the nearest precision.
+        PlanError: no parameters grant the spec; the hint names the nearest precision.
     """
-    check_wish(wish)
-    if wish.max_share is not None:
+    check_spec(spec)
+    if spec.max_share is not None:
         raise PlanError(
             "senders that do not see the weights cannot limit them",
             where="max_share",
-            found=wish.max_share,
+            found=spec.max_share,
             expected="None",
             hint='Use averaging "masked"',
         )
     nearest = math.inf
-    for spec in _specs():
-        for candidate in _candidates(wish, spec):
-            reached = candidate.error_bound / wish.bound
-            if reached <= wish.precision:
+    for ckks in _specs():
+        for candidate in _candidates(spec, ckks):
+            reached = candidate.error_bound / spec.bound
+            if reached <= spec.precision:
                 return candidate
             nearest = min(nearest, reached)
     raise PlanError(
         "no parameters at 128-bit security grant this",
         where="precision",
-        found=f"{wish.precision:.3g}",
+        found=f"{spec.precision:.3g}",
         expected=f"at least {nearest:.3g}" if nearest < math.inf else "fewer flooding bits",
         hint="Allow a larger error, or use averaging 'masked'",
     )
@@ -148,56 +148,56 @@ def _specs() -> Iterator[CkksSpec]:
             yield CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=special)
 
 
-def _candidates(wish: SumWish, spec: CkksSpec) -> Iterator[CkksSumPlan]:
+def _candidates(spec: SumSpec, ckks: CkksSpec) -> Iterator[CkksSumPlan]:
     """For each number of limbs that travel, the most precise plan."""
-    params = _parameters(spec)
-    needed = math.ceil(math.log2(0.5 / (wish.precision * wish.bound)))
+    params = _parameters(ckks)
+    needed = math.ceil(math.log2(0.5 / (spec.precision * spec.bound)))
     for limbs in range(1, min(MAX_ANSWER_LIMBS, params.limbs) + 1):
         plans = [
             plan
             for spare in _SPARE_BITS
-            if (plan := _most_precise(wish, params, needed + spare, limbs)) is not None
+            if (plan := _most_precise(spec, params, needed + spare, limbs)) is not None
         ]
         if plans:
             yield min(plans, key=lambda plan: plan.error_bound)
 
 
 def _most_precise(
-    wish: SumWish, params: CkksParameters, log2_factor: int, limbs: int
+    spec: SumSpec, params: CkksParameters, log2_factor: int, limbs: int
 ) -> CkksSumPlan | None:
     """Bisection: a larger scale of the weight is more precise until the product wraps around."""
     low, high = 0, rules.MAX_LOG2_ENCODED
     while low < high:
         middle = (low + high + 1) // 2
-        if _evaluate(wish, params, middle, log2_factor, limbs) is None:
+        if _evaluate(spec, params, middle, log2_factor, limbs) is None:
             high = middle - 1
         else:
             low = middle
-    return _evaluate(wish, params, low, log2_factor, limbs)
+    return _evaluate(spec, params, low, log2_factor, limbs)
 
 
 def _evaluate(
-    wish: SumWish, params: CkksParameters, log2_weight: int, log2_factor: int, limbs: int
+    spec: SumSpec, params: CkksParameters, log2_weight: int, log2_factor: int, limbs: int
 ) -> CkksSumPlan | None:
     """The plan with these scales, None if a value would not fit."""
     try:
         weight = rules.fresh(params, count=1, limbs=params.limbs, log2_scale=log2_weight, bound=1.0)
-        product = rules.outer_plain(weight, _factors(wish, log2_factor, 1))
-        flooded = rules.sanitize(product, wish.flooding_bits)
+        product = rules.outer_plain(weight, _factors(spec, log2_factor, 1))
+        flooded = rules.sanitize(product, spec.flooding_bits)
         answer = rules.rescale(flooded, limbs, slots=False)
-        summed = rules.gathered_sum(answer, wish.senders, bound=wish.bound)
+        summed = rules.gathered_sum(answer, spec.senders, bound=spec.bound)
     except EncryptionError:
         return None
     noise = rules.coefficient_error(summed)
     return CkksSumPlan(
         averaging="ckks",
-        wish=wish,
+        spec=spec,
         # Noise, the rounding of an opened value to the grid, and that of the parameters.
         error_bound=noise * (1 + 0.5 / GRID_STEPS) + 0.5 * 2.0**-log2_factor,
         public_key_bytes=wire.public_key_bytes(params) + pairwise.PUBLIC_BYTES,
         request_bytes=wire.upload_bytes(weight),
         contribution_bytes=wire.WORD
-        * sum(piece.words for piece in _pieces(wish.parameters, answer)),
+        * sum(piece.words for piece in _pieces(spec.parameters, answer)),
         params=params,
         weight=weight,
         log2_factor=log2_factor,
@@ -206,8 +206,8 @@ def _evaluate(
     )
 
 
-def _factors(wish: SumWish, log2_factor: int, count: int) -> FactorSpec:
-    return FactorSpec(count=count, log2_scale=log2_factor, largest=wish.bound, bound=wish.bound)
+def _factors(spec: SumSpec, log2_factor: int, count: int) -> FactorSpec:
+    return FactorSpec(count=count, log2_scale=log2_factor, largest=spec.bound, bound=spec.bound)
 
 
 def _pieces(parameters: int, answer: CipherMeta) -> Iterator[Piece]:
@@ -222,5 +222,5 @@ def _pieces(parameters: int, answer: CipherMeta) -> Iterator[Piece]:
 
 
 @lru_cache(maxsize=256)
-def _parameters(spec: CkksSpec) -> CkksParameters:
-    return CkksParameters(spec)
+def _parameters(ckks: CkksSpec) -> CkksParameters:
+    return CkksParameters(ckks)

@@ -4,7 +4,7 @@ Neither private nor meant to be: it is the oracle that private sums are compared
 averaging costs without privacy, and a fast stand-in for simulations.
 
     request       the weight as a little-endian double
-    contribution  w_j x_j as float32, or float64 where the wish needs it
+    contribution  w_j x_j as float32, or float64 where the spec needs it
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from securefair.averaging.messages import (
 )
 from securefair.averaging.spec import (
     SumPlan,
-    SumWish,
+    SumSpec,
     check_precision,
+    check_spec,
     check_vector,
-    check_wish,
     largest_magnitude,
 )
 from securefair.averaging.streams import in_chunks
@@ -56,17 +56,17 @@ class ClearSums(UnkeyedSums[ClearPlan]):
 
     name: ClassVar[str] = "clear"
 
-    def plan(self, wish: SumWish) -> ClearPlan:
+    def plan(self, spec: SumSpec) -> ClearPlan:
         """float32 unless the precision asks for more."""
-        check_wish(wish)
-        size = 4 if wish.precision >= 2 * ROUNDING[4] else 8
+        check_spec(spec)
+        size = 4 if spec.precision >= 2 * ROUNDING[4] else 8
         plan = ClearPlan(
             averaging=self.name,
-            wish=wish,
-            error_bound=2 * ROUNDING[size] * wish.bound,
+            spec=spec,
+            error_bound=2 * ROUNDING[size] * spec.bound,
             public_key_bytes=0,
             request_bytes=WEIGHT_BYTES,
-            contribution_bytes=size * wish.parameters,
+            contribution_bytes=size * spec.parameters,
             float_bytes=size,
         )
         check_precision(plan)
@@ -108,7 +108,7 @@ class ClearSums(UnkeyedSums[ClearPlan]):
             np.frombuffer(contributions[name], dtype=f"<f{plan.float_bytes}")
             for name in gathering.senders
         ]
-        total = np.empty(plan.wish.parameters)
+        total = np.empty(plan.spec.parameters)
 
         def add(part: slice) -> None:
             total[part] = messages[0][part]

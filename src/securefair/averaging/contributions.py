@@ -36,7 +36,7 @@ KEY_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Contribution:
+class Share:
     """What a sender sent for one gathering.
 
     Attributes:
@@ -55,7 +55,7 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class Contributions:
+class Shares:
     """One sender's memory: the last attempt of every (receiver, round) it contributed to.
 
     Attributes:
@@ -64,27 +64,27 @@ class Contributions:
             it may have forgotten what it sent.
     """
 
-    made: Mapping[tuple[str, int], Contribution] = field(default_factory=dict)
+    made: Mapping[tuple[str, int], Share] = field(default_factory=dict)
     floor: int = 0
 
-    def of(self, receiver: str, round: int) -> Contribution | None:
+    def of(self, receiver: str, round: int) -> Share | None:
         """The last attempt, None if there was none."""
         return self.made.get((receiver, round))
 
-    def forget(self, before: int) -> Contributions:
+    def forget(self, before: int) -> Shares:
         """Close the rounds before that one, and free the memory that their messages take."""
         floor = max(before, self.floor)
         left = {at: made for at, made in self.made.items() if at[1] >= floor}
-        return Contributions(left, floor)
+        return Shares(left, floor)
 
-    def having(self, made: Contribution) -> Contributions:
+    def having(self, made: Share) -> Shares:
         """With that contribution instead of an earlier attempt."""
         at = (made.gathering.receiver, made.gathering.round)
-        return Contributions({**self.made, at: made}, self.floor)
+        return Shares({**self.made, at: made}, self.floor)
 
 
 def contribute(
-    memory: Contributions,
+    memory: Shares,
     sums: WeightedSums[Any, Any],
     plan: SumPlan,
     keys: SumKeys,
@@ -93,7 +93,7 @@ def contribute(
     sender: str,
     request: bytes,
     vector: NDArray[np.floating],
-) -> tuple[Contributions, bytes]:
+) -> tuple[Shares, bytes]:
     """The sealed message of one sender, and its memory with it.
 
     The same gathering and request give the same bytes, whatever the vector is by now. The other
@@ -124,11 +124,11 @@ def contribute(
         _check_repeat(before, gathering)
     message = sums.contribute(plan, keys, publics, gathering, sender, request, vector)
     key = os.urandom(KEY_BYTES)
-    made = Contribution(gathering, request, crypt(message, key), key)
+    made = Share(gathering, request, crypt(message, key), key)
     return memory.having(made), made.sealed
 
 
-def release(memory: Contributions, gathering: Gathering) -> tuple[Contributions, bytes]:
+def release(memory: Shares, gathering: Gathering) -> tuple[Shares, bytes]:
     """The key of the message for that gathering, and the memory that it has left.
 
     Raises:
@@ -178,7 +178,7 @@ def open_sum(
     return sums.total(plan, keys, gathering, opened)
 
 
-def _check_repeat(before: Contribution, gathering: Gathering) -> None:
+def _check_repeat(before: Share, gathering: Gathering) -> None:
     """Refuse any second sum of a round but a later attempt with fewer senders, none opened yet."""
     if before.released:
         problem = "asked for another sum after one of this round was opened"

@@ -35,10 +35,10 @@ from securefair.averaging.messages import (
 )
 from securefair.averaging.spec import (
     SumPlan,
-    SumWish,
+    SumSpec,
     check_precision,
+    check_spec,
     check_vector,
-    check_wish,
     largest_magnitude,
 )
 from securefair.averaging.streams import in_chunks
@@ -72,25 +72,25 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
             )
         self._parties = CryptenParties()
 
-    def plan(self, wish: SumWish) -> CryptenPlan:
+    def plan(self, spec: SumSpec) -> CryptenPlan:
         """CrypTen's ring, with the largest scale that fits it."""
-        check_wish(wish)
-        if wish.max_share is not None:
+        check_spec(spec)
+        if spec.max_share is not None:
             raise PlanError(
                 "averaging crypten shows each sender its own weight only",
                 where="max_share",
-                found=wish.max_share,
+                found=spec.max_share,
                 expected="None",
                 hint='Use averaging "masked"',
             )
-        fixed = FixedPoint.largest(wish, 64)
+        fixed = FixedPoint.largest(spec, 64)
         plan = CryptenPlan(
             averaging=self.name,
-            wish=wish,
-            error_bound=fixed.error_bound(wish),
+            spec=spec,
+            error_bound=fixed.error_bound(spec),
             public_key_bytes=0,
             request_bytes=WEIGHT_BYTES,
-            contribution_bytes=fixed.word_bytes * wish.parameters,
+            contribution_bytes=fixed.word_bytes * spec.parameters,
             fixed=fixed,
         )
         check_precision(plan)
@@ -129,7 +129,7 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
         del keys
         check_contributions(plan, gathering, contributions)
         words = self._parties.sum([contributions[name] for name in gathering.senders])
-        total = np.empty(plan.wish.parameters)
+        total = np.empty(plan.spec.parameters)
         plan.fixed.decode(np.frombuffer(words, dtype=plan.fixed.word), total)
         check_total(plan, gathering, largest_magnitude(total))
         return total

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import WEIGHT_TOLERANCE
-from securefair.averaging.spec import SumWish
+from securefair.averaging.spec import SumSpec
 
 FLOAT_ERROR = 2.0**-50
 """Relative error of w_j x_j in float64, and of reading the sum as one."""
@@ -28,11 +28,11 @@ class FixedPoint:
     log2_scale: int
 
     @classmethod
-    def largest(cls, wish: SumWish, word_bits: int) -> FixedPoint:
-        """The finest format of that size in which no sum of a wish wraps around."""
+    def largest(cls, spec: SumSpec, word_bits: int) -> FixedPoint:
+        """The finest format of that size in which no sum of a spec wraps around."""
         # Sums lie within [-2^(bits - 1), 2^(bits - 1)); rounding adds half a step a sender.
-        room = 2.0 ** (word_bits - 1) - wish.senders
-        return cls(word_bits, math.floor(math.log2(room / (wish.bound * (1 + WEIGHT_TOLERANCE)))))
+        room = 2.0 ** (word_bits - 1) - spec.senders
+        return cls(word_bits, math.floor(math.log2(room / (spec.bound * (1 + WEIGHT_TOLERANCE)))))
 
     @property
     def word(self) -> np.dtype[np.unsignedinteger]:
@@ -44,9 +44,9 @@ class FixedPoint:
         """Bytes of a word."""
         return self.word_bits // 8
 
-    def error_bound(self, wish: SumWish) -> float:
+    def error_bound(self, spec: SumSpec) -> float:
         """No coordinate of a sum is further off."""
-        return wish.senders / 2 * 2.0**-self.log2_scale + wish.bound * FLOAT_ERROR
+        return spec.senders / 2 * 2.0**-self.log2_scale + spec.bound * FLOAT_ERROR
 
     def encode(self, values: NDArray[np.floating], weight: float) -> NDArray[np.unsignedinteger]:
         """Words of weight * values."""

@@ -1,9 +1,9 @@
-"""The interface of private weighted sums: five pure steps, from a wish to a sum.
+"""The interface of private weighted sums: five pure steps, from a spec to a sum.
 
 One sum is a `Gathering`: one receiver, one round, an agreed set of at least two senders. Nothing
 here waits, sends or remembers; what passes between participants is bytes.
 
-    plan_sum(name, wish)                      both sides    -> SumPlan: format, bytes, error bound
+    plan_sum(name, spec)                      both sides    -> SumPlan: format, bytes, error bound
     sums.generate_keys(plan)                  everyone      -> SumKeys, whose `public` all peers get
     sums.check_public(...)                    everyone      for every peer's
     sums.ask(plan, keys, gathering, weights)  the receiver  -> a request for every sender
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging.gathering import Gathering
-from securefair.averaging.spec import SumPlan, SumWish, check_wish
+from securefair.averaging.spec import SumPlan, SumSpec, check_spec
 from securefair.errors import BackendUnavailableError, RemoteProtocolError
 
 AVERAGING = {
@@ -72,11 +72,11 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
     hides_parameters: ClassVar[bool]
 
     @abstractmethod
-    def plan(self, wish: SumWish) -> PlanT:
-        """The format that grants a wish.
+    def plan(self, spec: SumSpec) -> PlanT:
+        """The format that grants a spec.
 
         Raises:
-            PlanError: none does; the hint names the nearest wish that can be granted.
+            PlanError: none does; the hint names the nearest spec that can be granted.
         """
 
     @abstractmethod
@@ -187,13 +187,13 @@ def get_averaging(name: str) -> WeightedSums[Any, Any]:
     return sums
 
 
-def plan_sum(name: str, wish: SumWish) -> SumPlan:
+def plan_sum(name: str, spec: SumSpec) -> SumPlan:
     """The plan of that implementation.
 
     Raises:
-        PlanError: the wish cannot be granted.
+        PlanError: the spec cannot be granted.
         BackendUnavailableError: there is no such implementation here.
     """
-    check_wish(wish)
-    plan: SumPlan = get_averaging(name).plan(wish)
+    check_spec(spec)
+    plan: SumPlan = get_averaging(name).plan(spec)
     return plan

@@ -38,10 +38,10 @@ from securefair.averaging.messages import (
 from securefair.averaging.pairwise import PairMask, pair_masks
 from securefair.averaging.spec import (
     SumPlan,
-    SumWish,
+    SumSpec,
     check_precision,
+    check_spec,
     check_vector,
-    check_wish,
     largest_magnitude,
 )
 from securefair.averaging.streams import in_chunks, key_stream
@@ -74,19 +74,19 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
     hides_weights: ClassVar[bool] = False
     hides_parameters: ClassVar[bool] = True
 
-    def plan(self, wish: SumWish) -> MaskedPlan:
+    def plan(self, spec: SumSpec) -> MaskedPlan:
         """Words of 32 bits unless the precision asks for 64; the largest scale that fits them."""
-        check_wish(wish)
-        fixed = FixedPoint.largest(wish, 32)
-        if fixed.error_bound(wish) > wish.precision * wish.bound:
-            fixed = FixedPoint.largest(wish, 64)
+        check_spec(spec)
+        fixed = FixedPoint.largest(spec, 32)
+        if fixed.error_bound(spec) > spec.precision * spec.bound:
+            fixed = FixedPoint.largest(spec, 64)
         plan = MaskedPlan(
             averaging=self.name,
-            wish=wish,
-            error_bound=fixed.error_bound(wish),
+            spec=spec,
+            error_bound=fixed.error_bound(spec),
             public_key_bytes=pairwise.PUBLIC_BYTES,
-            request_bytes=WEIGHT_BYTES * (1 if wish.max_share is None else wish.senders),
-            contribution_bytes=fixed.word_bytes * wish.parameters,
+            request_bytes=WEIGHT_BYTES * (1 if spec.max_share is None else spec.senders),
+            contribution_bytes=fixed.word_bytes * spec.parameters,
             fixed=fixed,
         )
         check_precision(plan)
@@ -113,7 +113,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         """Every sender's own weight, or with `max_share` all of them."""
         del keys
         check_weights(gathering, weights)
-        if plan.wish.max_share is None:
+        if plan.spec.max_share is None:
             return {name: write_weights([weights[name]]) for name in gathering.senders}
         everyones = write_weights([weights[name] for name in gathering.senders])
         return dict.fromkeys(gathering.senders, everyones)
@@ -132,7 +132,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         check_vector(plan, vector)
         weight = self._own_weight(plan, gathering, sender, request)
         context = plan.digest
-        if plan.wish.max_share is not None:  # senders that were shown other weights do not cancel
+        if plan.spec.max_share is not None:  # senders that were shown other weights do not cancel
             context += hashlib.sha256(request).digest()
         masks = pair_masks(keys.private, publics, gathering, sender, context)
         message = np.empty(len(vector), dtype=plan.fixed.word)
@@ -157,7 +157,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         check_contributions(plan, gathering, contributions)
         word = plan.fixed.word
         messages = [np.frombuffer(contributions[name], word) for name in gathering.senders]
-        total = np.empty(plan.wish.parameters)
+        total = np.empty(plan.spec.parameters)
 
         def add(part: slice) -> None:
             words = messages[0][part].copy()
@@ -172,16 +172,16 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
     def _own_weight(
         self, plan: MaskedPlan, gathering: Gathering, sender: str, request: bytes
     ) -> float:
-        if plan.wish.max_share is None:
+        if plan.spec.max_share is None:
             return read_weights(request, 1, gathering)[0]
         weights = read_weights(request, len(gathering.senders), gathering)
-        most = plan.wish.max_share * math.fsum(weights)
+        most = plan.spec.max_share * math.fsum(weights)
         if max(weights) > most * (1 + WEIGHT_TOLERANCE):
             raise RemoteProtocolError(
                 "asks for a sum that is mostly one sender's model",
                 culprit=gathering.receiver,
                 found=f"a share of {max(weights) / math.fsum(weights):.3g}",
-                expected=f"at most {plan.wish.max_share:g}",
+                expected=f"at most {plan.spec.max_share:g}",
             )
         return weights[gathering.senders.index(sender)]
 

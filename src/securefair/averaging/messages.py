@@ -87,7 +87,7 @@ def check_total(plan: SumPlan, gathering: Gathering, largest: float) -> None:
     Raises:
         RemoteProtocolError: one of the senders is the culprit, and nobody can tell which.
     """
-    most = plan.wish.bound * (1 + WEIGHT_TOLERANCE) + plan.error_bound
+    most = plan.spec.bound * (1 + WEIGHT_TOLERANCE) + plan.error_bound
     if not largest <= most:  # NaN is not
         raise RemoteProtocolError(
             "the sum exceeds what honest contributions add up to",

@@ -23,7 +23,7 @@ CLEAR_BYTES = 4
 """What a parameter takes when a model is sent in the clear: float32."""
 
 
-class SumWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SumSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the participants agree on before any sum.
 
     Attributes:
@@ -48,11 +48,11 @@ class SumWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 @dataclass(frozen=True, kw_only=True)
 class SumPlan(ABC):
-    """The public facts of every sum under one wish; implementations add their formats.
+    """The public facts of every sum under one spec; implementations add their formats.
 
     Attributes:
         averaging: name of the implementation.
-        wish: what was asked for.
+        spec: what was asked for.
         error_bound: no coordinate of a sum of honest contributions is further off.
         public_key_bytes: of `SumKeys.public`, once per collaboration.
         request_bytes: receiver -> sender, once a sum, at most.
@@ -60,7 +60,7 @@ class SumPlan(ABC):
     """
 
     averaging: str
-    wish: SumWish
+    spec: SumSpec
     error_bound: float
     public_key_bytes: int
     request_bytes: int
@@ -69,7 +69,7 @@ class SumPlan(ABC):
     @property
     def clear_bytes(self) -> int:
         """What sending the model in the clear would take."""
-        return CLEAR_BYTES * self.wish.parameters
+        return CLEAR_BYTES * self.spec.parameters
 
     @property
     @abstractmethod
@@ -80,51 +80,51 @@ class SumPlan(ABC):
     def digest(self) -> bytes:
         """32 bytes on which all participants must agree.
 
-        The format follows from the wish by one version of this code; by two it may differ, at one
+        The format follows from the spec by one version of this code; by two it may differ, at one
         size of a contribution, and sums of both would be wrong without a sign of it.
         """
         facts = msgspec.json.encode(
-            (self.averaging, self.wish, self.contribution_bytes, self.format)
+            (self.averaging, self.spec, self.contribution_bytes, self.format)
         )
         return hashlib.sha256(b"securefair sum plan\0" + facts).digest()
 
 
-def check_wish(wish: SumWish) -> None:
+def check_spec(spec: SumSpec) -> None:
     """Refuse what no implementation could grant.
 
     Raises:
         PlanError: names the field.
     """
     for where, value, least, most in (
-        ("parameters", wish.parameters, 1, MAX_PARAMETERS),
-        ("senders", wish.senders, MIN_SENDERS, MAX_SENDERS),
-        ("bound", wish.bound, 1 / MAX_BOUND, MAX_BOUND),
-        ("precision", wish.precision, 2.0**-48, 0.5),
-        ("flooding_bits", wish.flooding_bits, 0, MAX_FLOODING_BITS),
+        ("parameters", spec.parameters, 1, MAX_PARAMETERS),
+        ("senders", spec.senders, MIN_SENDERS, MAX_SENDERS),
+        ("bound", spec.bound, 1 / MAX_BOUND, MAX_BOUND),
+        ("precision", spec.precision, 2.0**-48, 0.5),
+        ("flooding_bits", spec.flooding_bits, 0, MAX_FLOODING_BITS),
     ):
         if not least <= value <= most:  # NaN is not within
             raise PlanError("out of range", where=where, found=value, expected=f"{least} to {most}")
-    if wish.max_share is not None and not 1 / wish.senders <= wish.max_share < 1:
+    if spec.max_share is not None and not 1 / spec.senders <= spec.max_share < 1:
         raise PlanError(
             "out of range",
             where="max_share",
-            found=wish.max_share,
-            expected=f"1 / {wish.senders} (senders) or more, below 1",
+            found=spec.max_share,
+            expected=f"1 / {spec.senders} (senders) or more, below 1",
         )
 
 
 def check_precision(plan: SumPlan) -> None:
-    """Refuse a plan that does not grant its wish.
+    """Refuse a plan that does not grant its spec.
 
     Raises:
         PlanError: the hint names the nearest precision.
     """
-    reached = plan.error_bound / plan.wish.bound
-    if reached > plan.wish.precision:
+    reached = plan.error_bound / plan.spec.bound
+    if reached > plan.spec.precision:
         raise PlanError(
             f"averaging {plan.averaging} is not that precise",
             where="precision",
-            found=f"{plan.wish.precision:.3g}",
+            found=f"{plan.spec.precision:.3g}",
             expected=f"at least {reached:.3g}",
         )
 
@@ -135,21 +135,21 @@ def check_vector(plan: SumPlan, vector: NDArray[np.floating]) -> None:
     Raises:
         ModelError: another shape or type, not finite, or beyond the bound.
     """
-    if vector.ndim != 1 or len(vector) != plan.wish.parameters or vector.dtype.kind != "f":
+    if vector.ndim != 1 or len(vector) != plan.spec.parameters or vector.dtype.kind != "f":
         raise ModelError(
             "the parameters differ from the plan in number or type",
             found=f"{vector.dtype} {vector.shape}",
-            expected=f"floats ({plan.wish.parameters},)",
+            expected=f"floats ({plan.spec.parameters},)",
             hint="All participants must share one architecture",
         )
     largest = largest_magnitude(vector)
     if not math.isfinite(largest):
         raise ModelError("a parameter is not finite", hint="The training diverged")
-    if largest > plan.wish.bound:
+    if largest > plan.spec.bound:
         raise ModelError(
             "a parameter exceeds the planned range",
             found=f"{largest:.6g}",
-            expected=f"at most {plan.wish.bound:g} in magnitude",
+            expected=f"at most {plan.spec.bound:g} in magnitude",
             hint="Plan with a larger bound, or train with more weight decay",
         )
 

@@ -20,7 +20,7 @@ from securefair.circuit.bands import BandedMap
 from securefair.circuit.head import head_logits
 from securefair.circuit.network import Chunk, network_logits
 from securefair.circuit.schedule import Schedule
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherTensor
@@ -51,7 +51,7 @@ class Inputs(Generic[P]):
 
 def answer(
     evaluator: Evaluator[P],
-    wish: Wish,
+    spec: ExchangeSpec,
     schedule: Schedule,
     specs: Sequence[AffineSpec],
     layers: Sequence[AffineLayer | BandedMap | None],
@@ -59,25 +59,25 @@ def answer(
 ) -> list[Released]:
     """One released tensor; for `logits` one a block."""
     logits = [
-        block_logits(evaluator, wish, schedule, specs, layers, block) for block in inputs.features
+        block_logits(evaluator, spec, schedule, specs, layers, block) for block in inputs.features
     ]
-    return release_of(evaluator, wish, schedule, logits, inputs)
+    return release_of(evaluator, spec, schedule, logits, inputs)
 
 
 def release_of(
     evaluator: Evaluator[P],
-    wish: Wish,
+    spec: ExchangeSpec,
     schedule: Schedule,
     logits: Sequence[CipherTensor[P]],
     inputs: Inputs[P],
 ) -> list[Released]:
     """What leaves of the logits of all blocks; the features among the inputs are not read."""
-    flooding_bits = wish.flooding_bits
-    if wish.release == "logits":
+    flooding_bits = spec.flooding_bits
+    if spec.release == "logits":
         return [release(evaluator, flooding_bits, schedule, block, None) for block in logits]
-    if wish.multiplies:
+    if spec.multiplies:
         products = [
-            multiply(evaluator, wish, schedule, block, factor)
+            multiply(evaluator, spec, schedule, block, factor)
             for block, factor in zip(logits, inputs.factors, strict=True)
         ]
         total = reduce(evaluator.add, products)
@@ -88,15 +88,15 @@ def release_of(
 
 def block_logits(
     evaluator: Evaluator[P],
-    wish: Wish,
+    spec: ExchangeSpec,
     schedule: Schedule,
     specs: Sequence[AffineSpec],
     layers: Sequence[AffineLayer | BandedMap | None],
     features: CipherTensor[P] | Sequence[Chunk[P]],
 ) -> CipherTensor[P]:
-    """Logits (M ciphertexts) of one block, by the head or the network that was wished for."""
-    if wish.network:
-        return network_logits(evaluator, features, specs, schedule.stages, wish.network, layers)
+    """Logits (M ciphertexts) of one block, by the head or the network that was specified."""
+    if spec.network:
+        return network_logits(evaluator, features, specs, schedule.stages, spec.network, layers)
     if not isinstance(features, CipherTensor):
         raise EncryptionError("a head reads its features as a whole")
     return head_logits(
@@ -106,7 +106,7 @@ def block_logits(
 
 def multiply(
     evaluator: Evaluator[P],
-    wish: Wish,
+    spec: ExchangeSpec,
     schedule: Schedule,
     logits: CipherTensor[P],
     factors: CipherTensor[P],
@@ -115,9 +115,9 @@ def multiply(
     if logits.meta.polys > 2:
         logits = evaluator.relinearize(logits)
     logits = evaluator.rescale(logits, schedule.product_limbs)
-    if wish.release == "loss":
-        return evaluator.inner(factors, logits, bound=wish.bounds.logit)  # predictions sum to 1
-    if wish.release == "class_sums":
+    if spec.release == "loss":
+        return evaluator.inner(factors, logits, bound=spec.bounds.logit)  # predictions sum to 1
+    if spec.release == "class_sums":
         return evaluator.multiply(factors, logits)
     return evaluator.outer(factors, logits)
 

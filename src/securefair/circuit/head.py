@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeVar
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherTensor
@@ -14,31 +14,31 @@ from securefair.ckks.tensor import CipherTensor
 P = TypeVar("P")
 
 
-def head_specs(wish: Wish) -> tuple[AffineSpec, ...]:
+def head_specs(spec: ExchangeSpec) -> tuple[AffineSpec, ...]:
     """The public side of every layer: one affine map, or two with a square between them."""
-    bounds, bits = wish.bounds, wish.weight_bits
+    bounds, bits = spec.bounds, spec.weight_bits
     output = AffineSpec(
-        inputs=wish.hidden or wish.features,
-        outputs=wish.classes,
+        inputs=spec.hidden or spec.features,
+        outputs=spec.classes,
         log2_scale=bits - math.ceil(math.log2(bounds.output_weight)),
         max_integer=1 << bits,
         l1=bounds.output_l1,
         l2=bounds.output_l2,
         bound=bounds.logit,
     )
-    if not wish.hidden:
+    if not spec.hidden:
         return (output,)
     log2_scale = bits - math.ceil(math.log2(bounds.row_norm))
     # Rounding d weights by up to half a unit each lengthens a row by at most sqrt(d) / 2 units.
-    l2 = bounds.row_norm + math.sqrt(wish.features) * 2.0 ** (-log2_scale - 1)
+    l2 = bounds.row_norm + math.sqrt(spec.features) * 2.0 ** (-log2_scale - 1)
     hidden = AffineSpec(
-        inputs=wish.features,
-        outputs=wish.hidden,
+        inputs=spec.features,
+        outputs=spec.hidden,
         log2_scale=log2_scale,
         max_integer=1 << bits,
-        l1=l2 * math.sqrt(wish.features),
+        l1=l2 * math.sqrt(spec.features),
         l2=l2,
-        bound=wish.hidden_bound,
+        bound=spec.hidden_bound,
     )
     return hidden, output
 

@@ -47,7 +47,7 @@ NORM_TOLERANCE = 1e-6
 """How far beyond 1 the norm of a unit vector may be by rounding."""
 
 
-class InnerProductWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class InnerProductSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What both sides agree on before an inner product.
 
     Attributes:
@@ -66,7 +66,7 @@ class InnerProductPlan:
     """Everything public about one inner product.
 
     Attributes:
-        wish: what was asked for.
+        spec: what was asked for.
         schedule: limbs and scales; its factor scale is that of the private vector.
         params: concrete primes.
         query: public facts of the encrypted vector.
@@ -75,7 +75,7 @@ class InnerProductPlan:
         error_bound: no answer of an honest pair is further off, rounding of both vectors included.
     """
 
-    wish: InnerProductWish
+    spec: InnerProductSpec
     schedule: Schedule
     params: CkksParameters
     query: CipherMeta
@@ -109,26 +109,26 @@ class InnerProductPlan:
         return wire.public_key_bytes(self.params)
 
 
-def plan_inner_product(wish: InnerProductWish) -> InnerProductPlan:
-    """The parameters with the least traffic that grant a wish; pure and equal everywhere.
+def plan_inner_product(spec: InnerProductSpec) -> InnerProductPlan:
+    """The parameters with the least traffic that grant a spec; pure and equal everywhere.
 
     Raises:
         PlanError: a field is out of range, or no parameters at 128-bit security grant it.
     """
-    _check(wish)
-    return _planned(wish)
+    _check(spec)
+    return _planned(spec)
 
 
 @lru_cache(maxsize=64)
-def _planned(wish: InnerProductWish) -> InnerProductPlan:
-    plans = [plan for plan in _candidates(wish) if masks_hold(plan.released, 1)]
-    granted = [plan for plan in plans if plan.error_bound <= wish.precision]
+def _planned(spec: InnerProductSpec) -> InnerProductPlan:
+    plans = [plan for plan in _candidates(spec) if masks_hold(plan.released, 1)]
+    granted = [plan for plan in plans if plan.error_bound <= spec.precision]
     if not granted:
         nearest = min((plan.error_bound for plan in plans), default=math.inf)
         raise PlanError(
             "no parameters at 128-bit security grant this",
             where="precision",
-            found=wish.precision,
+            found=spec.precision,
             expected=f"at least {nearest:.2g}" if nearest < math.inf else "fewer flooding bits",
         )
     return min(granted, key=lambda plan: (plan.query_bytes + plan.answer_bytes, plan.error_bound))
@@ -140,12 +140,12 @@ def pack_query(plan: InnerProductPlan, vector: Array) -> Array:
     Raises:
         DataError: another length, not finite, or a norm beyond 1.
     """
-    norm = float(np.linalg.norm(vector)) if vector.shape == (plan.wish.length,) else math.nan
+    norm = float(np.linalg.norm(vector)) if vector.shape == (plan.spec.length,) else math.nan
     if not norm <= 1 + NORM_TOLERANCE:
         raise DataError(
             "an inner product takes a vector of norm 1 at most",
             found=f"{vector.shape} of norm {norm:.6g}",
-            expected=f"({plan.wish.length},)",
+            expected=f"({plan.spec.length},)",
         )
     padded = np.zeros(plan.query.count * plan.params.ring_degree)
     padded[: len(vector)] = vector
@@ -164,52 +164,52 @@ def inner_product(
     if vector is not None:
         n = plan.params.ring_degree
         polynomials = reversed_integers(pack_query(plan, vector), plan.factor.log2_scale, n)
-    return _answer(evaluator, plan.wish, plan.schedule, plan.factor, query, polynomials)
+    return _answer(evaluator, plan.spec, plan.schedule, plan.factor, query, polynomials)
 
 
 def _answer(
     evaluator: Evaluator[P],
-    wish: InnerProductWish,
+    spec: InnerProductSpec,
     schedule: Schedule,
     factor: PolynomialSpec,
     query: CipherTensor[P],
     polynomials: NDArray[np.int64] | None,
 ) -> Released:
     value = evaluator.inner_plain(query, factor, polynomials)
-    return release(evaluator, wish.flooding_bits, schedule, value, CONSTANT)
+    return release(evaluator, spec.flooding_bits, schedule, value, CONSTANT)
 
 
-def _candidates(wish: InnerProductWish) -> Iterator[InnerProductPlan]:
+def _candidates(spec: InnerProductSpec) -> Iterator[InnerProductPlan]:
     """Every choice of ring, limbs and scales that works at all."""
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         special = smallest_prime_bits(ring_degree)
         for limbs in range(1, min(MAX_LIMBS, (cap - special) // (MAX_LIMB_BITS - 1)) + 1):
             bits = min(MAX_LIMB_BITS, (cap - special) // limbs)
-            spec = CkksSpec(
+            ckks = CkksSpec(
                 ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=special
             )
-            params = CkksParameters(spec)
+            params = CkksParameters(ckks)
             for factor in FACTOR_SCALES:
                 # The largest scale at which values up to 1 do not wrap around.
                 scale = min(
                     rules.MAX_LOG2_COEFFICIENT, math.floor(params.log_q(limbs)) - 2 - factor
                 )
                 for answer_limbs in range(1, limbs + 1):
-                    plan = _plan(wish, spec, params, scale, factor, answer_limbs)
+                    plan = _plan(spec, ckks, params, scale, factor, answer_limbs)
                     if plan is not None:
                         yield plan
 
 
 def _plan(
-    wish: InnerProductWish,
-    spec: CkksSpec,
+    spec: InnerProductSpec,
+    ckks: CkksSpec,
     params: CkksParameters,
     scale: int,
     factor_scale: int,
     answer_limbs: int,
 ) -> InnerProductPlan | None:
     schedule = Schedule(
-        ckks=spec,
+        ckks=ckks,
         feature_scale=scale,
         factor_scale=factor_scale,
         product_limbs=params.limbs,
@@ -217,7 +217,7 @@ def _plan(
         flooding_limbs=params.limbs,
         answer_limbs=answer_limbs,
     )
-    count = -(-wish.length // params.ring_degree)
+    count = -(-spec.length // params.ring_degree)
     factor = PolynomialSpec(count=count, log2_scale=factor_scale, l2=1.0, bound=1.0)
     try:
         query = rules.fresh(
@@ -230,21 +230,21 @@ def _plan(
         )
         evaluator = PlanningEvaluator(params)
         tensor = evaluator.load(b"", query)
-        released = _answer(evaluator, wish, schedule, factor, tensor, None).meta
+        released = _answer(evaluator, spec, schedule, factor, tensor, None).meta
     except EncryptionError:
         return None
     # Rounding moves every coefficient of the private vector by half a unit at most; by Cauchy and
     # Schwarz that moves the product with a unit vector by at most the norm of all the halves.
-    rounding = math.sqrt(wish.length) / 2 * 2.0**-factor_scale
+    rounding = math.sqrt(spec.length) / 2 * 2.0**-factor_scale
     error = rules.coefficient_error(released) + rounding
-    return InnerProductPlan(wish, schedule, params, query, factor, released, error)
+    return InnerProductPlan(spec, schedule, params, query, factor, released, error)
 
 
-def _check(wish: InnerProductWish) -> None:
+def _check(spec: InnerProductSpec) -> None:
     for where, value, least, most in (
-        ("length", wish.length, 1, MAX_LENGTH),
-        ("flooding_bits", wish.flooding_bits, 0, 60),
-        ("precision", wish.precision, 2.0**-40, 0.5),
+        ("length", spec.length, 1, MAX_LENGTH),
+        ("flooding_bits", spec.flooding_bits, 0, 60),
+        ("precision", spec.precision, 2.0**-40, 0.5),
     ):
         if not least <= value <= most:  # NaN is not within
             raise PlanError("out of range", where=where, found=value, expected=f"{least} to {most}")

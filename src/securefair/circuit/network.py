@@ -16,8 +16,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from securefair.circuit.bands import Band, BandedMap
-from securefair.circuit.schedule import Settling, Stage
-from securefair.circuit.spec import MapPromise, Wish
+from securefair.circuit.schedule import LayerSteps, RescaleStep
+from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import Evaluator
@@ -42,22 +42,22 @@ class Chunk(Generic[P]):
     load: Callable[[], CipherTensor[P]]
 
 
-def network_specs(wish: Wish) -> tuple[AffineSpec, ...]:
+def network_specs(spec: ExchangeSpec) -> tuple[AffineSpec, ...]:
     """The public side of every map."""
-    specs, inputs = [], wish.features
-    for promise in wish.network:
+    specs, inputs = [], spec.features
+    for bounds in spec.network:
         specs.append(
             AffineSpec(
                 inputs=inputs,
-                outputs=promise.outputs,
-                log2_scale=promise.log2_scale,
-                max_integer=promise.max_integer,
-                l1=promise.l1,
-                l2=promise.l2,
-                bound=promise.bound,
+                outputs=bounds.outputs,
+                log2_scale=bounds.log2_scale,
+                max_integer=bounds.max_integer,
+                l1=bounds.l1,
+                l2=bounds.l2,
+                bound=bounds.bound,
             )
         )
-        inputs = promise.values
+        inputs = bounds.values
     return tuple(specs)
 
 
@@ -65,8 +65,8 @@ def network_logits(
     evaluator: Evaluator[P],
     features: CipherTensor[P] | Sequence[Chunk[P]],
     specs: Sequence[AffineSpec],
-    stages: Sequence[Stage],
-    promises: Sequence[MapPromise],
+    stages: Sequence[LayerSteps],
+    layer_bounds: Sequence[LayerBounds],
     maps: Sequence[object],
 ) -> CipherTensor[P]:
     """Features of one block (d ciphertexts, or chunks of them) -> logits (M ciphertexts).
@@ -74,11 +74,11 @@ def network_logits(
     Args:
         evaluator: any backend's.
         features: all at once, or to be loaded one chunk after the other.
-        specs, stages, promises: public facts, schedule and promises of each map.
+        specs, stages, bounds: public facts, schedule and bounds of each map.
         maps: the maps in bands (`bands.BandedMap`); None for each only where nothing is computed.
 
     Raises:
-        ModelError: weights exceed what their spec promises.
+        ModelError: weights exceed what their spec bounds.
         EncryptionError: there are no weights, or chunks do not cover the features.
     """
     banded = [each for each in maps if isinstance(each, BandedMap)]
@@ -92,17 +92,19 @@ def network_logits(
     if banded or not isinstance(features, CipherTensor):
         raise EncryptionError("a network needs all of its maps", found=len(banded))
     value = features
-    for spec, stage, promise in zip(specs, stages, promises, strict=True):
+    for spec, stage, bounds in zip(specs, stages, layer_bounds, strict=True):
         value = evaluator.linear(settled(evaluator, value, stage.linear), spec, None)
         if stage.square is not None:
             value = settled(evaluator, value, stage.square)
             # Nothing is computed here: any groups of the right size will do.
-            groups = np.zeros((promise.values, promise.summed), dtype=np.int64)
+            groups = np.zeros((bounds.values, bounds.summed), dtype=np.int64)
             value = evaluator.square_sums(value, groups)
     return value
 
 
-def settled(evaluator: Evaluator[P], value: CipherTensor[P], before: Settling) -> CipherTensor[P]:
+def settled(
+    evaluator: Evaluator[P], value: CipherTensor[P], before: RescaleStep
+) -> CipherTensor[P]:
     """Key switch and rescaling as the schedule has them."""
     if before.relinearize:
         value = evaluator.relinearize(value)
@@ -125,7 +127,7 @@ class Stream(Generic[P]):
         evaluator: Evaluator[P],
         chunks: Sequence[Chunk[P]],
         specs: Sequence[AffineSpec],
-        stages: Sequence[Stage],
+        stages: Sequence[LayerSteps],
         maps: Sequence[BandedMap],
     ) -> None:
         self._evaluator = evaluator
@@ -198,7 +200,7 @@ def planned_peak(
     fresh: CipherTensor[None],
     size: int,
     specs: Sequence[AffineSpec],
-    stages: Sequence[Stage],
+    stages: Sequence[LayerSteps],
     maps: Sequence[BandedMap],
 ) -> int:
     """Most bytes of residues that an evaluation keeps at a time, found on paper.

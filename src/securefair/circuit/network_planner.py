@@ -1,4 +1,4 @@
-"""From a wish for a network to an exchange plan: where to rescale, where to switch keys.
+"""From a spec for a network to an exchange plan: where to rescale, where to switch keys.
 
 All values are kept at scales of at least some target: whenever primes can be dropped without
 falling below it, they are. A higher target is more precise and takes a longer modulus, so the
@@ -17,8 +17,8 @@ import numpy as np
 from securefair.circuit.answer import Inputs, release_of
 from securefair.circuit.network import network_specs, settled
 from securefair.circuit.plan import ExchangePlan, errors, evaluate, is_masked, parameters
-from securefair.circuit.schedule import Schedule, Settling, Stage, factors_meta
-from securefair.circuit.spec import MapPromise, Wish
+from securefair.circuit.schedule import LayerSteps, RescaleStep, Schedule, factors_meta
+from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.circuit.work import (
     map_seconds,
     relinearization_seconds,
@@ -59,10 +59,10 @@ PROBED_LIMBS = 64
 class _Walk:
     """A network on paper: its schedule, what comes out, and how long it takes."""
 
-    spec: CkksSpec
+    ckks: CkksSpec
     feature_scale: float
     target: int
-    stages: tuple[Stage, ...]
+    stages: tuple[LayerSteps, ...]
     logits: CipherTensor[None]
     seconds: float
     spare: int  # limbs that were never needed
@@ -75,44 +75,44 @@ class _Candidate:
     relative_error: float
 
 
-def plan_network(wish: Wish) -> ExchangePlan:
-    """The cheapest plan in the smallest ring that grants the wish.
+def plan_network(spec: ExchangeSpec) -> ExchangePlan:
+    """The cheapest plan in the smallest ring that grants the spec.
 
     Raises:
         PlanError: none does; says how precise the largest ring is, or how much modulus is missing.
     """
-    specs = network_specs(wish)
+    specs = network_specs(spec)
     nearest, unmasked = math.inf, False
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         granting = []
-        for candidate in _candidates(wish, specs, ring_degree, cap):
+        for candidate in _candidates(spec, specs, ring_degree, cap):
             nearest = min(nearest, candidate.relative_error)
-            if candidate.relative_error <= wish.precision:
+            if candidate.relative_error <= spec.precision:
                 granting.append(candidate)
         for candidate in sorted(granting, key=lambda c: (c.seconds, c.relative_error)):
-            plan = evaluate(wish, candidate.schedule)
-            if plan is not None and plan.relative_error <= wish.precision:
+            plan = evaluate(spec, candidate.schedule)
+            if plan is not None and plan.relative_error <= spec.precision:
                 if is_masked(plan):
                     return plan
                 unmasked = True
-    raise _impossible(wish, nearest, unmasked=unmasked)
+    raise _impossible(spec, nearest, unmasked=unmasked)
 
 
-def _impossible(wish: Wish, nearest: float, *, unmasked: bool) -> PlanError:
+def _impossible(spec: ExchangeSpec, nearest: float, *, unmasked: bool) -> PlanError:
     if unmasked:
         return PlanError(
             "so many numbers per class could unmask the model to a dishonest student",
             where="q",
-            found=wish.q,
+            found=spec.q,
             expected="fewer",
             hint="Release fewer numbers, or 'logits' knowingly",
         )
-    squares = sum(promise.summed > 0 for promise in wish.network)
+    squares = sum(bounds.summed > 0 for bounds in spec.network)
     if nearest < math.inf:
         return PlanError(
             "no parameters at 128-bit security grant this to a network",
             where="precision",
-            found=wish.precision,
+            found=spec.precision,
             expected=f"at least {nearest:.2g}",
             hint="Allow a larger error, fewer flooding bits, or tighter bounds on the network",
         )
@@ -126,7 +126,7 @@ def _impossible(wish: Wish, nearest: float, *, unmasked: bool) -> PlanError:
 
 
 def _candidates(
-    wish: Wish, specs: Sequence[AffineSpec], ring_degree: int, cap: int
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ring_degree: int, cap: int
 ) -> Iterator[_Candidate]:
     """For each size of primes the schedules around the lowest target that grants."""
     for bits in LIMB_BITS:
@@ -137,37 +137,37 @@ def _candidates(
         ) -> Iterator[tuple[int, _Candidate]]:
             for target in targets:
                 for offset in offsets:
-                    spec = _spec(ring_degree, bits, most)
-                    candidate = _shortest(wish, specs, spec, target + offset, target)
+                    ckks = _spec(ring_degree, bits, most)
+                    candidate = _shortest(spec, specs, ckks, target + offset, target)
                     if candidate is not None:
                         yield target, candidate
 
         for target, candidate in found(TARGETS, (0,)):
             yield candidate
-            if candidate.relative_error <= wish.precision:
+            if candidate.relative_error <= spec.precision:
                 finer = range(target - TARGETS.step + FINE_STEP, target + 1, FINE_STEP)
                 yield from (other for _, other in found(finer, START_OFFSETS))
                 break
 
 
 def _shortest(
-    wish: Wish, specs: Sequence[AffineSpec], most: CkksSpec, start: int, target: int
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], most: CkksSpec, start: int, target: int
 ) -> _Candidate | None:
     """The best answer with as few limbs as the network fits in; the answer may want some more."""
-    walk = _walk(wish, specs, most, start, target)
+    walk = _walk(spec, specs, most, start, target)
     if walk is None:
         return None
     limbs, found = len(most.limb_bits), []
-    least, more = limbs - walk.spare, MORE_FOR_PRODUCTS if wish.multiplies else MORE
+    least, more = limbs - walk.spare, MORE_FOR_PRODUCTS if spec.multiplies else MORE
     for fewer in range(least, min(limbs, least + more + 1)):
-        spec = _spec(most.ring_degree, most.limb_bits[0], fewer)
-        shorter = _walk(wish, specs, spec, start, target)
-        candidate = _best_release(wish, shorter) if shorter is not None else None
-        if candidate is not None and candidate.relative_error <= wish.precision:
+        ckks = _spec(most.ring_degree, most.limb_bits[0], fewer)
+        shorter = _walk(spec, specs, ckks, start, target)
+        candidate = _best_release(spec, shorter) if shorter is not None else None
+        if candidate is not None and candidate.relative_error <= spec.precision:
             return candidate
         found.append(candidate)
     # Still more only lower the scale of what is flooded, which has few limbs.
-    found.append(_best_release(wish, walk))
+    found.append(_best_release(spec, walk))
     candidates = [candidate for candidate in found if candidate is not None]
     return min(candidates, key=lambda c: c.relative_error, default=None)
 
@@ -177,68 +177,66 @@ def _spec(ring_degree: int, bits: int, limbs: int) -> CkksSpec:
 
 
 def _walk(
-    wish: Wish, specs: Sequence[AffineSpec], spec: CkksSpec, start: int, target: int
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, start: int, target: int
 ) -> _Walk | None:
     """Run the network on the planning backend, deciding as it goes; None if it does not fit."""
     try:
-        params = parameters(spec)
+        params = parameters(ckks)
         fresh = rules.fresh(
             params,
-            count=wish.features,
+            count=spec.features,
             limbs=params.limbs,
             log2_scale=start,
-            bound=wish.bounds.feature,
+            bound=spec.bounds.feature,
         )
-        return _walked(wish, specs, spec, fresh, target)
+        return _walked(spec, specs, ckks, fresh, target)
     except (EncryptionError, PlanError):
         return None
 
 
 def _walked(
-    wish: Wish, specs: Sequence[AffineSpec], spec: CkksSpec, fresh: CipherMeta, target: int
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, fresh: CipherMeta, target: int
 ) -> _Walk:
     evaluator = PlanningEvaluator(fresh.params)
     value = evaluator.load(b"", fresh)
     room, seconds, stages = _room(fresh), 0.0, []
-    for map_spec, promise in zip(specs, wish.network, strict=True):
-        before = _settling(value.meta, target, switch=_early(value.meta, promise, target))
+    for map_spec, bounds in zip(specs, spec.network, strict=True):
+        before = _rescale_step(value.meta, target, switch=_early(value.meta, bounds, target))
         seconds += _settling_seconds(value.meta, before)
         value = settled(evaluator, value, before)
-        seconds += map_seconds(value.meta, promise.outputs, promise.multiply_adds)
+        seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
         value = evaluator.linear(value, map_spec, None)
         room = min(room, _room(value.meta))
         square = None
-        if promise.summed:
-            square = _settling(value.meta, target, switch=value.meta.polys > 2)
+        if bounds.summed:
+            square = _rescale_step(value.meta, target, switch=value.meta.polys > 2)
             seconds += _settling_seconds(value.meta, square)
             value = settled(evaluator, value, square)
             seconds += square_seconds(value.meta)
-            groups = np.zeros((promise.values, promise.summed), dtype=np.int64)
+            groups = np.zeros((bounds.values, bounds.summed), dtype=np.int64)
             value = evaluator.square_sums(value, groups)
             room = min(room, _room(value.meta))
-        stages.append(Stage(linear=before, square=square))
-    spare = min(int(room // min(spec.limb_bits)), value.meta.limbs - 1)
-    return _Walk(spec, fresh.log2_scale, target, tuple(stages), value, seconds, spare)
+        stages.append(LayerSteps(linear=before, square=square))
+    spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
+    return _Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare)
 
 
-def _early(x: CipherMeta, promise: MapPromise, target: int) -> bool:
+def _early(x: CipherMeta, bounds: LayerBounds, target: int) -> bool:
     """Whether products are cheaper to relinearise before the next map than after it."""
     if x.polys == 2:
         return False
     lower = rules.relinearize(x)
     lowered = rules.rescale(lower, _lowered(lower, target))
-    after = rules.with_count(x, promise.outputs)
-    early = relinearization_seconds(x) + map_seconds(
-        lowered, promise.outputs, promise.multiply_adds
-    )
-    late = relinearization_seconds(after) + map_seconds(x, promise.outputs, promise.multiply_adds)
+    after = rules.with_count(x, bounds.outputs)
+    early = relinearization_seconds(x) + map_seconds(lowered, bounds.outputs, bounds.multiply_adds)
+    late = relinearization_seconds(after) + map_seconds(x, bounds.outputs, bounds.multiply_adds)
     return early < late
 
 
-def _settling(x: CipherMeta, target: int, *, switch: bool) -> Settling:
+def _rescale_step(x: CipherMeta, target: int, *, switch: bool) -> RescaleStep:
     """Three polynomials are not rescaled: their rounding errors would be multiplied by s^2."""
     three = x.polys > 2 and not switch
-    return Settling(relinearize=switch, limbs=x.limbs if three else _lowered(x, target))
+    return RescaleStep(relinearize=switch, limbs=x.limbs if three else _lowered(x, target))
 
 
 def _lowered(x: CipherMeta, target: int) -> int:
@@ -251,7 +249,7 @@ def _lowered(x: CipherMeta, target: int) -> int:
     return limbs
 
 
-def _settling_seconds(x: CipherMeta, before: Settling) -> float:
+def _settling_seconds(x: CipherMeta, before: RescaleStep) -> float:
     seconds = relinearization_seconds(x) if before.relinearize else 0.0
     return seconds + rescaling_seconds(x, before.limbs)
 
@@ -261,18 +259,18 @@ def _room(x: CipherMeta) -> float:
     return x.log_q - 1 - math.log2(x.bound * 2.0**x.log2_scale + rules.TAIL * x.noise)
 
 
-def _best_release(wish: Wish, walk: _Walk) -> _Candidate | None:
+def _best_release(spec: ExchangeSpec, walk: _Walk) -> _Candidate | None:
     """The smallest answer that grants the precision, or else the most precise."""
-    params = parameters(walk.spec)
-    blocks = -(-wish.samples // params.slots)
+    params = parameters(walk.ckks)
+    blocks = -(-spec.samples // params.slots)
     found = []
-    for schedule in _endings(wish, walk):
-        relative = _relative_error(wish, params, walk.logits, schedule, blocks)
+    for schedule in _endings(spec, walk):
+        relative = _relative_error(spec, params, walk.logits, schedule, blocks)
         if relative is not None:
             found.append((schedule, relative))
     if not found:
         return None
-    granting = [pair for pair in found if pair[1] <= wish.precision]
+    granting = [pair for pair in found if pair[1] <= spec.precision]
     schedule, relative = (
         min(granting, key=lambda pair: (pair[0].answer_limbs, pair[0].flooding_limbs, pair[1]))
         if granting
@@ -281,25 +279,25 @@ def _best_release(wish: Wish, walk: _Walk) -> _Candidate | None:
     return _Candidate(schedule, walk.seconds, relative)
 
 
-def _endings(wish: Wish, walk: _Walk) -> Iterator[Schedule]:
+def _endings(spec: ExchangeSpec, walk: _Walk) -> Iterator[Schedule]:
     limbs = walk.logits.meta.limbs
     switched = any(
         settling.relinearize for s in walk.stages for settling in (s.linear, s.square) if settling
     )
     products = {limbs}
-    if wish.multiplies:
+    if spec.multiplies:
         lowest = _lowered(walk.logits.meta, walk.target)
         products = {lowest, min(limbs, lowest + 1)}
     for product in sorted(products):
-        for factor in FACTOR_SCALES if wish.multiplies else (0,):
+        for factor in FACTOR_SCALES if spec.multiplies else (0,):
             for answer_limbs in range(1, min(MAX_ANSWER_LIMBS, product) + 1):
                 for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
                     yield Schedule(
-                        ckks=walk.spec,
+                        ckks=walk.ckks,
                         feature_scale=walk.feature_scale,
                         factor_scale=factor,
                         product_limbs=product,
-                        relinearize=switched or wish.multiplies or wish.release == "logits",
+                        relinearize=switched or spec.multiplies or spec.release == "logits",
                         flooding_limbs=flooding,
                         answer_limbs=answer_limbs,
                         stages=walk.stages,
@@ -307,7 +305,7 @@ def _endings(wish: Wish, walk: _Walk) -> Iterator[Schedule]:
 
 
 def _relative_error(
-    wish: Wish,
+    spec: ExchangeSpec,
     params: CkksParameters,
     logits: CipherTensor[None],
     schedule: Schedule,
@@ -316,16 +314,16 @@ def _relative_error(
     evaluator = PlanningEvaluator(params)
     try:
         factors = []
-        if wish.multiplies:
-            count = wish.q if wish.student_basis else wish.classes
+        if spec.multiplies:
+            count = spec.q if spec.student_basis else spec.classes
             factors = [evaluator.load(b"", factors_meta(params, schedule, count))] * blocks
         inputs = Inputs(
             features=(),
             factors=factors,
             signs=np.ones(blocks, dtype=np.int64),
-            coefficients=np.zeros(wish.q, dtype=np.int64),
+            coefficients=np.zeros(spec.q, dtype=np.int64),
         )
-        released = release_of(evaluator, wish, schedule, [logits] * blocks, inputs)
+        released = release_of(evaluator, spec, schedule, [logits] * blocks, inputs)
     except EncryptionError:
         return None
-    return errors(wish, released[0].meta, blocks)[1]
+    return errors(spec, released[0].meta, blocks)[1]

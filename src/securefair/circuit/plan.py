@@ -1,4 +1,4 @@
-"""An exchange plan: a wish, a schedule, and everything public that follows from them.
+"""An exchange plan: a spec, a schedule, and everything public that follows from them.
 
 A plan comes of running the circuit itself on the planning backend, so it states exactly what an
 encrypted run will do: levels, scales, keys, bytes and an error bound.
@@ -18,7 +18,7 @@ from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.head import head_specs
 from securefair.circuit.network import network_specs
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator
@@ -39,7 +39,7 @@ class ExchangePlan:
     """Everything public about one exchange, from keys to answer.
 
     Attributes:
-        wish: what was asked for.
+        spec: what was asked for.
         schedule: limbs and scales that grant it.
         params: concrete primes.
         specs: public facts of each layer.
@@ -51,11 +51,11 @@ class ExchangePlan:
             weights gives, in its own unit (a logit, a coefficient, or a sum over samples). How far
             rounding the weights moves that depends on them, and is not in it; nor is the rounding
             of an opened value to `grid`, by up to an eighth of it.
-        relative_error: the bound over the range that the wish declares; of a projection in terms
+        relative_error: the bound over the range that the spec declares; of a projection in terms
             of a logit, see `errors`.
     """
 
-    wish: Wish
+    spec: ExchangeSpec
     schedule: Schedule
     params: CkksParameters
     specs: tuple[AffineSpec, ...]
@@ -68,9 +68,9 @@ class ExchangePlan:
 
     def __repr__(self) -> str:
         """The parameters in one line."""
-        wish, params = self.wish, self.params
+        spec, params = self.spec, self.params
         return (
-            f"ExchangePlan({wish.release} of {wish.samples} samples of {wish.features} features: "
+            f"ExchangePlan({spec.release} of {spec.samples} samples of {spec.features} features: "
             f"N = {params.ring_degree}, limbs: {params.limbs}, log2 QP = {params.log_qp:.0f}, "
             f"blocks: {self.blocks}, relative error {self.relative_error:.2g})"
         )
@@ -89,18 +89,18 @@ class ExchangePlan:
         """
         return {
             "loss": 1,
-            "class_sums": self.wish.classes,
-            "projection": self.wish.q * self.wish.classes,
-            "logits": self.blocks * self.params.ring_degree * self.wish.classes,
-        }[self.wish.release]
+            "class_sums": self.spec.classes,
+            "projection": self.spec.q * self.spec.classes,
+            "logits": self.blocks * self.params.ring_degree * self.spec.classes,
+        }[self.spec.release]
 
     @property
     def coefficients(self) -> int | None:
         """Released coefficients of each ciphertext; None when whole ciphertexts leave."""
-        if self.wish.release == "logits":
+        if self.spec.release == "logits":
             return None
-        public = self.wish.release == "projection" and not self.wish.student_basis
-        return self.wish.q if public else 1
+        public = self.spec.release == "projection" and not self.spec.student_basis
+        return self.spec.q if public else 1
 
     @property
     def grid(self) -> float:
@@ -124,14 +124,14 @@ class ExchangePlan:
     @property
     def basis_bytes(self) -> int:
         """Upload once per data epoch, with the features, for a student basis."""
-        if self.wish.student_basis and self.factors:
+        if self.spec.student_basis and self.factors:
             return wire.upload_bytes(self.factors) * self.blocks
         return 0
 
     @property
     def query_bytes(self) -> int:
         """Upload with every query: encrypted predictions."""
-        if self.wish.sends_predictions and self.factors:
+        if self.spec.sends_predictions and self.factors:
             return wire.upload_bytes(self.factors) * self.blocks
         return 0
 
@@ -163,42 +163,42 @@ class ExchangePlan:
         """The student must send a relinearisation key."""
         settlings = [s for each in self.schedule.stages for s in (each.linear, each.square) if s]
         inside = any(settling.relinearize for settling in settlings)
-        return self.schedule.relinearize or self.wish.multiplies or inside
+        return self.schedule.relinearize or self.spec.multiplies or inside
 
     @property
     def digest(self) -> bytes:
-        """32 bytes on which both sides must agree: the wish, limbs, scales and primes.
+        """32 bytes on which both sides must agree: the spec, limbs, scales and primes.
 
         Primes follow from the rest by one version of this code; by two they may differ.
         """
-        facts = msgspec.json.encode((self.wish, self.schedule, self.params.digest.hex()))
+        facts = msgspec.json.encode((self.spec, self.schedule, self.params.digest.hex()))
         return hashlib.sha256(b"securefair exchange plan\0" + facts).digest()
 
 
-def evaluate(wish: Wish, schedule: Schedule, *, flood: bool = True) -> ExchangePlan | None:
+def evaluate(spec: ExchangeSpec, schedule: Schedule, *, flood: bool = True) -> ExchangePlan | None:
     """Run the circuit on the planning backend; None if it does not fit."""
     params = parameters(schedule.ckks)
-    specs = network_specs(wish) if wish.network else head_specs(wish)
-    blocks = -(-wish.samples // params.slots)
-    measured = wish if flood else msgspec.structs.replace(wish, flooding_bits=0)
+    specs = network_specs(spec) if spec.network else head_specs(spec)
+    blocks = -(-spec.samples // params.slots)
+    measured = spec if flood else msgspec.structs.replace(spec, flooding_bits=0)
     try:
-        features = features_meta(params, schedule, wish.features, wish.bounds.feature)
+        features = features_meta(params, schedule, spec.features, spec.bounds.feature)
         factors = None
-        if wish.multiplies:
-            count = wish.q if wish.student_basis else wish.classes
+        if spec.multiplies:
+            count = spec.q if spec.student_basis else spec.classes
             factors = factors_meta(params, schedule, count)
         released = _dry_run(measured, schedule, params, specs, blocks, features, factors)
     except EncryptionError:
         return None
     metas = tuple(r.meta for r in released)
-    error, relative = errors(wish, metas[0], blocks)
+    error, relative = errors(spec, metas[0], blocks)
     return ExchangePlan(
-        wish, schedule, params, specs, blocks, features, factors, metas, error, relative
+        spec, schedule, params, specs, blocks, features, factors, metas, error, relative
     )
 
 
 def _dry_run(
-    wish: Wish,
+    spec: ExchangeSpec,
     schedule: Schedule,
     params: CkksParameters,
     specs: tuple[AffineSpec, ...],
@@ -211,12 +211,12 @@ def _dry_run(
         features=[evaluator.load(b"", features)] * blocks,
         factors=[evaluator.load(b"", factors)] * blocks if factors else [],
         signs=np.ones(blocks, dtype=np.int64),
-        coefficients=np.zeros(wish.q, dtype=np.int64),
+        coefficients=np.zeros(spec.q, dtype=np.int64),
     )
-    return answer(evaluator, wish, schedule, specs, (None,) * len(specs), inputs)
+    return answer(evaluator, spec, schedule, specs, (None,) * len(specs), inputs)
 
 
-def errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
+def errors(spec: ExchangeSpec, meta: CipherMeta, blocks: int) -> tuple[float, float]:
     """Bound on a released value, and relative to the range of what it is made of.
 
     Coefficients of a projection are an isometric image of the slots, so their noise is compared
@@ -228,13 +228,13 @@ def errors(wish: Wish, meta: CipherMeta, blocks: int) -> tuple[float, float]:
     that follow the signs reach it always. A mean over slots sees only the used ones, under no
     signs.
     """
-    span = 2 * wish.bounds.logit
-    if wish.release == "logits":
+    span = 2 * spec.bounds.logit
+    if spec.release == "logits":
         return rules.slot_error(meta), rules.slot_error(meta) / span
     error = rules.coefficient_error(meta)
-    if wish.multiplies:  # coefficient 0 is the mean over the slots of a block
+    if spec.multiplies:  # coefficient 0 is the mean over the slots of a block
         total = error * meta.params.slots
-        return total, total / (span * wish.samples)
+        return total, total / (span * spec.samples)
     isometric = math.sqrt(meta.params.ring_degree)
     return error, error * isometric / (span * math.sqrt(blocks))
 

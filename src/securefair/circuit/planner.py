@@ -1,8 +1,8 @@
-"""From a wish to an exchange plan: the smallest parameters that grant it.
+"""From a spec to an exchange plan: the smallest parameters that grant it.
 
 The planner runs the circuit itself on the planning backend, so a plan states exactly what an
 encrypted run will do: levels, scales, keys, bytes and an error bound. Nothing depends on private
-data; both sides compute the same plan from the same wish.
+data; both sides compute the same plan from the same spec.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from securefair.circuit.network_planner import plan_network
 from securefair.circuit.plan import ExchangePlan, evaluate, is_masked
 from securefair.circuit.schedule import Schedule
-from securefair.circuit.spec import Wish, check_wish
+from securefair.circuit.spec import ExchangeSpec, check_spec
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
@@ -36,25 +36,25 @@ MAX_ANSWER_LIMBS = 3
 
 
 @lru_cache(maxsize=256)
-def plan_exchange(wish: Wish) -> ExchangePlan:
+def plan_exchange(spec: ExchangeSpec) -> ExchangePlan:
     """The cheapest plan: smallest ring, then fewest limbs, then smallest answer.
 
     Raises:
-        PlanError: the wish is impossible; the hint names the nearest precision or flooding.
+        PlanError: the spec is impossible; the hint names the nearest precision or flooding.
     """
-    check_wish(wish)
-    if wish.network:
-        return plan_network(wish)
+    check_spec(spec)
+    if spec.network:
+        return plan_network(spec)
     nearest, unmasked = math.inf, False
-    for ring in _rings(wish):
+    for ring in _rings(spec):
         reached = math.inf
-        for spec in ring:
-            plans = [p for s in _schedules(wish, spec) if (p := evaluate(wish, s)) is not None]
+        for ckks in ring:
+            plans = [p for s in _schedules(spec, ckks) if (p := evaluate(spec, s)) is not None]
             masked = [p for p in plans if is_masked(p)]
-            granting = [p for p in masked if p.relative_error <= wish.precision]
+            granting = [p for p in masked if p.relative_error <= spec.precision]
             if granting:
                 return min(granting, key=_cost)
-            unmasked |= any(p.relative_error <= wish.precision for p in plans)
+            unmasked |= any(p.relative_error <= spec.precision for p in plans)
             error = min((p.relative_error for p in plans), default=math.inf)
             nearest = min(nearest, *(p.relative_error for p in masked), math.inf)
             if math.inf > error >= reached * SATURATION:
@@ -64,14 +64,14 @@ def plan_exchange(wish: Wish) -> ExchangePlan:
         raise PlanError(
             "so many numbers per class could unmask the model to a dishonest student",
             where="q",
-            found=wish.q,
+            found=spec.q,
             expected="fewer",
             hint="Release fewer numbers, or 'logits' knowingly",
         )
     raise PlanError(
         "no parameters at 128-bit security grant this",
         where="precision",
-        found=wish.precision,
+        found=spec.precision,
         expected=f"at least {nearest:.2g}" if nearest < math.inf else "a shallower circuit",
         hint="Allow a larger error, fewer flooding bits, or tighter bounds on the model",
     )
@@ -83,9 +83,9 @@ def _cost(plan: ExchangePlan) -> tuple[float, ...]:
     return traffic, plan.schedule.flooding_limbs, plan.relative_error
 
 
-def _rings(wish: Wish) -> Iterator[list[CkksSpec]]:
+def _rings(spec: ExchangeSpec) -> Iterator[list[CkksSpec]]:
     """Parameter sets of one ring degree after the other, each from few limbs to many."""
-    switches = _switches_keys(wish)
+    switches = _switches_keys(spec)
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         special = MAX_LIMB_BITS if switches else smallest_prime_bits(ring_degree)
         specs = []
@@ -97,29 +97,31 @@ def _rings(wish: Wish) -> Iterator[list[CkksSpec]]:
         yield specs
 
 
-def _schedules(wish: Wish, spec: CkksSpec) -> Iterator[Schedule]:
+def _schedules(spec: ExchangeSpec, ckks: CkksSpec) -> Iterator[Schedule]:
     """For each choice of limbs, the schedule with the largest feature scale that fits."""
-    limbs = len(spec.limb_bits)
-    factor_scales = FACTOR_SCALES if wish.multiplies else (0,)
-    for product in range(1, limbs + 1) if wish.multiplies else (limbs,):
+    limbs = len(ckks.limb_bits)
+    factor_scales = FACTOR_SCALES if spec.multiplies else (0,)
+    for product in range(1, limbs + 1) if spec.multiplies else (limbs,):
         for factor in factor_scales:
-            scale = _largest_feature_scale(wish, spec, product, factor)
+            scale = _largest_feature_scale(spec, ckks, product, factor)
             if scale is None:
                 continue
             for answer_limbs in range(1, min(MAX_ANSWER_LIMBS, product) + 1):
                 for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
-                    yield _schedule(wish, spec, scale, factor, product, flooding, answer_limbs)
+                    yield _schedule(spec, ckks, scale, factor, product, flooding, answer_limbs)
 
 
-def _largest_feature_scale(wish: Wish, spec: CkksSpec, product: int, factor: int) -> float | None:
+def _largest_feature_scale(
+    spec: ExchangeSpec, ckks: CkksSpec, product: int, factor: int
+) -> float | None:
     """Bisection: a larger scale is more precise until the value wraps around the modulus."""
     low, high = MIN_FEATURE_SCALE * SCALE_STEPS - 1, rules.MAX_LOG2_ENCODED * SCALE_STEPS
     while low < high:
         middle = (low + high + 1) // 2
         # Flooded at the product level: nothing after it restricts the scale from above.
         scale = middle / SCALE_STEPS
-        schedule = _schedule(wish, spec, scale, factor, product, product, product)
-        if evaluate(wish, schedule, flood=False) is None:
+        schedule = _schedule(spec, ckks, scale, factor, product, product, product)
+        if evaluate(spec, schedule, flood=False) is None:
             high = middle - 1
         else:
             low = middle
@@ -127,8 +129,8 @@ def _largest_feature_scale(wish: Wish, spec: CkksSpec, product: int, factor: int
 
 
 def _schedule(
-    wish: Wish,
-    spec: CkksSpec,
+    spec: ExchangeSpec,
+    ckks: CkksSpec,
     scale: float,
     factor: int,
     product: int,
@@ -136,18 +138,18 @@ def _schedule(
     answer_limbs: int,
 ) -> Schedule:
     return Schedule(
-        ckks=spec,
+        ckks=ckks,
         feature_scale=scale,
         factor_scale=factor,
         product_limbs=product,
-        relinearize=_switches_keys(wish),
+        relinearize=_switches_keys(spec),
         flooding_limbs=flooding,
         answer_limbs=answer_limbs,
     )
 
 
-def _switches_keys(wish: Wish) -> bool:
+def _switches_keys(spec: ExchangeSpec) -> bool:
     """A public projection answers with three polynomials instead: no evaluation key at all."""
-    if wish.multiplies:
+    if spec.multiplies:
         return True
-    return bool(wish.hidden) and wish.release == "logits"
+    return bool(spec.hidden) and spec.release == "logits"

@@ -9,7 +9,7 @@ from securefair.ckks.rules import fresh
 from securefair.ckks.tensor import CipherMeta
 
 
-class Settling(msgspec.Struct, frozen=True, kw_only=True):
+class RescaleStep(msgspec.Struct, frozen=True, kw_only=True):
     """What happens to values before a step of a network.
 
     Attributes:
@@ -21,7 +21,7 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
     limbs: int
 
 
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
+class LayerSteps(msgspec.Struct, frozen=True, kw_only=True):
     """One map of a network.
 
     Attributes:
@@ -29,8 +29,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
         square: before its values are squared; None where they are not.
     """
 
-    linear: Settling
-    square: Settling | None
+    linear: RescaleStep
+    square: RescaleStep | None
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     relinearize: bool
     flooding_limbs: int
     answer_limbs: int
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[LayerSteps, ...] = ()
 
 
 def features_meta(

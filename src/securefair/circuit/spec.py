@@ -31,7 +31,7 @@ MAX_BOUND = 2.0**20
 
 
 class HeadBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Public promises about features and models; nothing here may depend on private weights.
+    """Public bounds about features and models; nothing here may depend on private weights.
 
     Attributes:
         feature: largest |feature|.
@@ -53,8 +53,8 @@ class HeadBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     logit: float = 32.0
 
 
-class MapPromise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Public promises about one map of a network, and the squares that follow it.
+class LayerBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Public bounds about one map of a network, and the squares that follow it.
 
     Attributes:
         outputs: values that the map computes.
@@ -82,7 +82,7 @@ class MapPromise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return self.outputs // max(1, self.summed)
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An exchange in words a user knows; the planner turns it into parameters.
 
     Attributes:
@@ -97,7 +97,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         precision: largest error of a logit over the range of logits, of encryption alone: against
             the head with weights of `weight_bits`, whose rounding comes on top.
         weight_bits: bits of the largest integer weight.
-        bounds: public promises about features and models; of a network, features and logits.
+        bounds: public bounds about features and models; of a network, features and logits.
         network: the maps of a whole network instead of a head, `hidden` being 0.
     """
 
@@ -112,7 +112,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     precision: float = 2.0**-10
     weight_bits: int = 12
     bounds: HeadBounds = HeadBounds()
-    network: tuple[MapPromise, ...] = ()
+    network: tuple[LayerBounds, ...] = ()
 
     @property
     def feature_norm(self) -> float:
@@ -141,71 +141,71 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return self.release == "projection" and self.basis == "student"
 
 
-def check_wish(wish: Wish) -> None:
+def check_spec(spec: ExchangeSpec) -> None:
     """Refuse what no parameters could grant.
 
     Raises:
         PlanError: names the field, and the nearest possible value where there is one.
     """
     for field, least in (("features", 1), ("classes", 2), ("samples", 2), ("hidden", 0), ("q", 1)):
-        _within(field, getattr(wish, field), least, MAX_SIZE)
-    _within("flooding_bits", wish.flooding_bits, 0, 60)
-    _within("weight_bits", wish.weight_bits, 2, MAX_WEIGHT_BITS)
-    _within("precision", wish.precision, 2.0**-40, 0.5)
+        _within(field, getattr(spec, field), least, MAX_SIZE)
+    _within("flooding_bits", spec.flooding_bits, 0, 60)
+    _within("weight_bits", spec.weight_bits, 2, MAX_WEIGHT_BITS)
+    _within("precision", spec.precision, 2.0**-40, 0.5)
     for field in HeadBounds.__struct_fields__:
-        bound = getattr(wish.bounds, field)
+        bound = getattr(spec.bounds, field)
         if bound is not None:
             _within(f"bounds.{field}", bound, 1 / MAX_BOUND, MAX_BOUND)
-    _one_of("release", wish.release, ("loss", "class_sums", "projection", "logits"))
-    _one_of("basis", wish.basis, ("public", "student"))
-    if wish.release == "projection" and wish.q >= wish.samples:
+    _one_of("release", spec.release, ("loss", "class_sums", "projection", "logits"))
+    _one_of("basis", spec.basis, ("public", "student"))
+    if spec.release == "projection" and spec.q >= spec.samples:
         raise PlanError(
             "so many numbers per class disclose as much as the logits themselves",
             where="q",
-            found=wish.q,
-            expected=f"fewer than the student's {wish.samples} samples",
-            hint=f"Choose q = {max(1, wish.samples // 2)} or less, or release 'logits' knowingly",
+            found=spec.q,
+            expected=f"fewer than the student's {spec.samples} samples",
+            hint=f"Choose q = {max(1, spec.samples // 2)} or less, or release 'logits' knowingly",
         )
-    if wish.network:
-        _check_network(wish)
+    if spec.network:
+        _check_network(spec)
         return
-    widest = max(wish.features, wish.hidden)
-    if widest.bit_length() + wish.weight_bits > MAX_EXACT_BITS:
+    widest = max(spec.features, spec.hidden)
+    if widest.bit_length() + spec.weight_bits > MAX_EXACT_BITS:
         raise PlanError(
             "sums over that many inputs are not exact with weights of that many bits",
             where="weight_bits",
-            found=f"{wish.weight_bits} bits for {widest} inputs",
+            found=f"{spec.weight_bits} bits for {widest} inputs",
             expected=f"at most {MAX_EXACT_BITS - widest.bit_length()} bits",
             hint="Lower weight_bits, or reduce the features",
         )
 
 
-def _check_network(wish: Wish) -> None:
-    _within("hidden", wish.hidden, 0, 0)
-    _within("network", len(wish.network), 1, MAX_MAPS)
-    for index, promise in enumerate(wish.network):
+def _check_network(spec: ExchangeSpec) -> None:
+    _within("hidden", spec.hidden, 0, 0)
+    _within("network", len(spec.network), 1, MAX_MAPS)
+    for index, bounds in enumerate(spec.network):
         at = f"network[{index}]"
-        _within(f"{at}.outputs", promise.outputs, 1, MAX_SIZE)
-        _within(f"{at}.summed", promise.summed, 0, promise.outputs)
-        _within(f"{at}.log2_scale", promise.log2_scale, 0, MAX_LOG2_WEIGHT)
-        _within(f"{at}.max_integer", promise.max_integer, 1, (1 << (MAX_WEIGHT_BITS + 1)) - 1)
-        _within(f"{at}.multiply_adds", promise.multiply_adds, 0, MAX_SIZE**2)
+        _within(f"{at}.outputs", bounds.outputs, 1, MAX_SIZE)
+        _within(f"{at}.summed", bounds.summed, 0, bounds.outputs)
+        _within(f"{at}.log2_scale", bounds.log2_scale, 0, MAX_LOG2_WEIGHT)
+        _within(f"{at}.max_integer", bounds.max_integer, 1, (1 << (MAX_WEIGHT_BITS + 1)) - 1)
+        _within(f"{at}.multiply_adds", bounds.multiply_adds, 0, MAX_SIZE**2)
         for field in ("l1", "l2", "bound"):
-            _within(f"{at}.{field}", getattr(promise, field), 1 / MAX_BOUND, MAX_BOUND)
-        if promise.outputs % max(1, promise.summed):
+            _within(f"{at}.{field}", getattr(bounds, field), 1 / MAX_BOUND, MAX_BOUND)
+        if bounds.outputs % max(1, bounds.summed):
             raise PlanError(
                 "squares do not divide into equal sums",
                 where=f"{at}.summed",
-                found=promise.summed,
-                expected=f"a divisor of {promise.outputs}",
+                found=bounds.summed,
+                expected=f"a divisor of {bounds.outputs}",
             )
-    last = wish.network[-1]
-    if (last.values, last.summed, last.bound) != (wish.classes, 0, wish.bounds.logit):
+    last = spec.network[-1]
+    if (last.values, last.summed, last.bound) != (spec.classes, 0, spec.bounds.logit):
         raise PlanError(
             "a network ends with the logits, unsquared and within their bound",
-            where=f"network[{len(wish.network) - 1}]",
+            where=f"network[{len(spec.network) - 1}]",
             found=f"{last.values} values of sums of {last.summed} squares within {last.bound:g}",
-            expected=f"{wish.classes} values within {wish.bounds.logit:g}",
+            expected=f"{spec.classes} values within {spec.bounds.logit:g}",
         )
 
 

@@ -100,7 +100,7 @@ class Evaluator(ABC, Generic[P]):
         `layer` may be None only where nothing is computed (planning).
 
         Raises:
-            ModelError: the weights exceed what the public spec promises.
+            ModelError: the weights exceed what the public spec bounds.
         """
         if layer is not None:
             check_layer(spec, layer)
@@ -203,7 +203,7 @@ class Evaluator(ABC, Generic[P]):
             polynomials: integers (d, N); None only where nothing is computed (planning).
 
         Raises:
-            ModelError: the polynomials exceed what the public spec promises.
+            ModelError: the polynomials exceed what the public spec bounds.
         """
         if polynomials is not None:
             check_polynomials(spec, polynomials, self.params.ring_degree)
@@ -227,7 +227,7 @@ class Evaluator(ABC, Generic[P]):
             d ciphertexts packed in coefficients.
 
         Raises:
-            ModelError: the polynomials exceed what the public spec promises.
+            ModelError: the polynomials exceed what the public spec bounds.
         """
         if polynomials is not None:
             check_factors(spec, polynomials, self.params.ring_degree)
@@ -351,7 +351,7 @@ class Evaluator(ABC, Generic[P]):
 
 
 def check_layer(spec: AffineSpec, layer: Layer) -> None:
-    """Refuse weights beyond the public promise; it would break the noise bound or the flooding."""
+    """Refuse weights beyond the public bound; it would break the noise bound or the flooding."""
     expected = (spec.outputs, spec.inputs)
     if layer.shape != expected or layer.bias.shape != expected[:1]:
         raise ModelError(

@@ -12,7 +12,7 @@ from securefair.errors import ModelError
 def check_polynomials(
     spec: PolynomialSpec, polynomials: NDArray[np.int64], ring_degree: int
 ) -> None:
-    """Refuse polynomials beyond the public promise; they would break noise bound or flooding.
+    """Refuse polynomials beyond the public bound; they would break noise bound or flooding.
 
     Raises:
         ModelError: another shape than (count, N), or too long a norm.
@@ -34,7 +34,7 @@ def check_polynomials(
 
 
 def check_factors(spec: FactorSpec, polynomials: NDArray[np.int64], ring_degree: int) -> None:
-    """Refuse polynomials beyond the public promise; they would break noise bound or flooding.
+    """Refuse polynomials beyond the public bound; they would break noise bound or flooding.
 
     Raises:
         ModelError: another shape than (count, N), or too large a coefficient.

@@ -82,13 +82,13 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
 
 def _plan(plan: PlanReport) -> Table:
     """What matters before a run; `securefair plan` and --json show every step."""
-    wish, sizes = plan.wish, plan.bytes
-    sums = f", {wish.basis} basis, q = {wish.q}" if wish.release == "projection" else ""
+    spec, sizes = plan.spec, plan.bytes
+    sums = f", {spec.basis} basis, q = {spec.q}" if spec.release == "projection" else ""
     keys, samples = sizes.public_key + sizes.evaluation_keys, sizes.features + sizes.basis
     rows = [
-        ("Release", wish.release + sums),
+        ("Release", spec.release + sums),
         ("Security", f"{plan.security_bits} bits; ring degree {count(plan.ring_degree)}"),
-        ("Flooding", f"{wish.flooding_bits} bits above all noise that tells of a model"),
+        ("Flooding", f"{spec.flooding_bits} bits above all noise that tells of a model"),
         ("Largest error", f"{plan.relative_error:.2g} of the range of a released number"),
         ("To each peer, once", f"{data_size(keys)} of keys, {data_size(samples)} of samples"),
         ("A question", data_size(sizes.query)),

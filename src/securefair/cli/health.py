@@ -27,7 +27,7 @@ def doctor(json: JsonOption = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from securefair.cli.doctor import diagnose
+    from securefair.cli.diagnosis import diagnose
 
     logging.getLogger("securefair").setLevel(logging.ERROR)  # what it would warn of is a finding
     diagnosis = diagnose()

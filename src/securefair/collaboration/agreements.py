@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import HeadBounds, MapPromise, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.gossip.agreement import GossipAgreement
@@ -14,7 +14,7 @@ from securefair.config import RunConfig
 from securefair.config.sections import GOSSIP
 from securefair.data import PARTITIONERS, ParticipantData, Samples, load_population
 from securefair.errors import ConfigError, PlanError
-from securefair.exchange.compile import promises_by_shape
+from securefair.exchange.compile import bounds_by_shape
 from securefair.fairness import ReputationRule
 from securefair.model.networks import fold, small_network
 from securefair.user.tables import load_own
@@ -49,7 +49,7 @@ def collaboration_of(
     distillation, fairness = config.distillation, config.fairness
     return Collaboration(
         participants=tuple(own.name for own in data),
-        wish=_wish(config, max((own.train for own in data), key=len)),
+        spec=_spec(config, max((own.train for own in data), key=len)),
         rule=ReputationRule(
             alpha=fairness.alpha, tau_opt=fairness.tau_opt, tau_max=fairness.tau_max
         ),
@@ -112,17 +112,17 @@ def network_of(config: RunConfig) -> str:
     return f"quadratic-head-{hidden}" if config.model.kind == "quadratic" else "linear-head"
 
 
-def _wish(config: RunConfig, student: Samples) -> Wish:
+def _spec(config: RunConfig, student: Samples) -> ExchangeSpec:
     """The exchange that a configuration asks for, with a student of these samples.
 
     Raises:
         ConfigError: the samples do not fit the network.
     """
     distillation, model = config.distillation, config.model
-    network: tuple[MapPromise, ...] = ()
+    network: tuple[LayerBounds, ...] = ()
     if model.network is not None:
-        network = _promises(model.network, student, model.weight_bits)
-    return Wish(
+        network = _layer_bounds(model.network, student, model.weight_bits)
+    return ExchangeSpec(
         features=int(student.features.shape[1]),
         classes=student.classes,
         samples=len(student),
@@ -138,7 +138,7 @@ def _wish(config: RunConfig, student: Samples) -> Wish:
     )
 
 
-def _promises(name: str, student: Samples, weight_bits: int) -> tuple[MapPromise, ...]:
+def _layer_bounds(name: str, student: Samples, weight_bits: int) -> tuple[LayerBounds, ...]:
     """Public terms of a network, of its architecture alone."""
     network = fold(small_network(name, student.classes, seed=0))
     width, pixels = int(student.features.shape[1]), math.prod(network.input_shape)
@@ -149,7 +149,7 @@ def _promises(name: str, student: Samples, weight_bits: int) -> tuple[MapPromise
             found=f"{width} features",
             expected=f"{pixels} pixels for {name}",
         )
-    return promises_by_shape(network, weight_bits=weight_bits)
+    return bounds_by_shape(network, weight_bits=weight_bits)
 
 
 def check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
@@ -166,7 +166,7 @@ def check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
         return
     for own in sorted(data, key=lambda own: len(own.train)):
         try:
-            plan_exchange(_wish(config, own.train))
+            plan_exchange(_spec(config, own.train))
         except PlanError as error:
             raise PlanError(
                 error.problem,

@@ -11,7 +11,7 @@ class DisclosureLimits:
 
     Attributes:
         fraction: most numbers to one student of one version of the model, as a part of the
-            smaller yardstick (`protocol.ledger`).
+            smaller disclosure bound (`protocol.ledger`).
         student_total, teacher_total: most numbers over all versions, to one student and to all.
 
     None stands for no limit.

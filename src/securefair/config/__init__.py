@@ -11,14 +11,6 @@ from securefair.config.loading import (
     override,
     parse_config,
 )
-from securefair.config.own_data import (
-    BinaryColumn,
-    CategoricalColumn,
-    IgnoredColumn,
-    NumericColumn,
-    ParticipantSection,
-    TableSection,
-)
 from securefair.config.partition import (
     ClassLadderPartition,
     DirichletPartition,
@@ -42,6 +34,14 @@ from securefair.config.sections import (
     RunConfig,
     RunSection,
     TrainingSection,
+)
+from securefair.config.user_data import (
+    BinaryColumn,
+    CategoricalColumn,
+    IgnoredColumn,
+    NumericColumn,
+    ParticipantSection,
+    TableSection,
 )
 from securefair.config.writing import to_toml
 

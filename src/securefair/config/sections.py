@@ -13,8 +13,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from securefair.config.base import Ratio, Section, contradiction, refuse_repeats
-from securefair.config.own_data import FilePath, ParticipantSection, TableSection
 from securefair.config.partition import Partition
+from securefair.config.user_data import FilePath, ParticipantSection, TableSection
 
 AlgorithmName = Literal["standalone", "vpdl", "cycle", "cycle-gossip"]
 
@@ -244,7 +244,7 @@ class DistillationSection(Section):
 
 
 class FairnessSection(Section):
-    """[fairness]: how a participant's opinion of a peer is formed and used (CYCle)."""
+    """[fairness]: how a participant's reputation of a peer is formed and used (CYCle)."""
 
     alpha: float = Field(
         default=0.5, ge=0, lt=1, description="How much of the old reputation survives an update"

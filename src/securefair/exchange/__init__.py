@@ -1,9 +1,9 @@
 """Encrypted distillation as a library call: three lines on each side, bytes in between.
 
-    student = Student(wish)                       # hospital A: data and secret key
+    student = Student(spec)                       # hospital A: data and secret key
     request = student.request(samples)
     ...                                           # bytes
-    answer = Teacher(model, wish).answer(request)  # hospital B: a private model
+    answer = Teacher(model, spec).answer(request)  # hospital B: a private model
     ...                                           # bytes
     opened = student.open(answer)                 # hospital A: logits, or a loss
 

@@ -1,6 +1,6 @@
-"""From a folded network to what circuits evaluate: public promises, and private maps in bands.
+"""From a folded network to what circuits evaluate: public bounds, and private maps in bands.
 
-    FoldedNetwork -> segments -> promises (public, for the wish) and banded maps (the teacher's)
+    FoldedNetwork -> segments -> bounds (public, for the spec) and banded maps (the teacher's)
 
 A segment is one linear map with the squares that follow it and, where a pool sums whole windows of
 them, that pool: under encryption such sums cost less than the squares they are made of.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.bands import MOST_VALUES, BandedMap, Window, convolution, dense, pooling
-from securefair.circuit.spec import MapPromise
+from securefair.circuit.spec import LayerBounds
 from securefair.errors import ModelError, PlanError
 from securefair.model.folded_network import CHUNK, FoldedNetwork, Square, network_ranges
 from securefair.model.linear_maps import ConvMap, LinearMap, Pair, Shape, SumPool
@@ -91,23 +91,23 @@ def _whole(pool: SumPool) -> bool:
     return pool.kernel == pool.stride and pool.padding == (0, 0)
 
 
-def promises_for(
+def bounds_for(
     network: FoldedNetwork,
     inputs: NDArray[np.float64],
     *,
     weight_bits: int,
     head_room: float,
-) -> tuple[MapPromise, ...]:
-    """Promises that fit this network, with room for others like it and for other samples.
+) -> tuple[LayerBounds, ...]:
+    """Bounds that fit this network, with room for others like it and for other samples.
 
     Whoever sees them learns the largest row norms and values of this network, times the head room.
-    `promises_by_shape` tell nothing of it, and are looser.
+    `bounds_by_shape` tell nothing of it, and are looser.
 
     Args:
         network: balanced, so that all channels use the range alike.
         inputs: (B, *input_shape), whose values bounds are taken from.
         weight_bits: of the largest integer weight.
-        head_room: factor between what is found and what is promised, at least 1.
+        head_room: factor between what is found and what is agreed, at least 1.
 
     Raises:
         ModelError: `weight_bits` is out of range.
@@ -120,7 +120,7 @@ def promises_for(
         scale = quantized.log2_scales[segment.index]
         l1, l2 = _norms(segment.map)
         found.append(
-            MapPromise(
+            LayerBounds(
                 outputs=segment.outputs,
                 summed=math.prod(segment.pool) if segment.pool else 0,
                 log2_scale=scale or 0,
@@ -135,7 +135,7 @@ def promises_for(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
+class Headroom:
     """What weights and values of one map may become while participants train.
 
     Attributes:
@@ -150,21 +150,21 @@ class Room:
     bound: float
 
 
-FIRST_ROOM = Room(weight=4, l1=16.0, l2=4.0, bound=4.0)
-INNER_ROOM = Room(weight=8, l1=128.0, l2=16.0, bound=4.0)
-LAST_ROOM = Room(weight=32, l1=512.0, l2=128.0, bound=128.0)
+FIRST_HEADROOM = Headroom(weight=4, l1=16.0, l2=4.0, bound=4.0)
+INNER_HEADROOM = Headroom(weight=8, l1=128.0, l2=16.0, bound=4.0)
+LAST_HEADROOM = Headroom(weight=32, l1=512.0, l2=128.0, bound=128.0)
 """Four times and more what balanced networks of the examples need. They reach 1 before every square
 on their owner's samples; a network that outgrows the room is refused when it is to answer."""
 
 
-def promises_by_shape(network: FoldedNetwork, *, weight_bits: int) -> tuple[MapPromise, ...]:
-    """Promises for every network of this architecture, before anybody has trained one.
+def bounds_by_shape(network: FoldedNetwork, *, weight_bits: int) -> tuple[LayerBounds, ...]:
+    """Bounds for every network of this architecture, before anybody has trained one.
 
     Nothing but shapes is read, so all participants agree on the same.
 
     Args:
         network: any of the architecture, for features of at most 1 in size.
-        weight_bits: of the largest integer weight, at least those of `Room.weight`.
+        weight_bits: of the largest integer weight, at least those of `Headroom.weight`.
 
     Raises:
         PlanError: too few bits for the weights that there must be room for.
@@ -173,8 +173,8 @@ def promises_by_shape(network: FoldedNetwork, *, weight_bits: int) -> tuple[MapP
     read = 1.0  # bound on the values that the next map reads
     for place, segment in enumerate(parts):
         pool = isinstance(segment.map, SumPool)
-        room = FIRST_ROOM if place == 0 else INNER_ROOM
-        room = LAST_ROOM if place == len(parts) - 1 else room
+        room = FIRST_HEADROOM if place == 0 else INNER_HEADROOM
+        room = LAST_HEADROOM if place == len(parts) - 1 else room
         least = room.weight.bit_length() - 1
         if not pool and weight_bits < least:
             raise PlanError(
@@ -190,7 +190,7 @@ def promises_by_shape(network: FoldedNetwork, *, weight_bits: int) -> tuple[MapP
         summed = math.prod(segment.pool) if segment.pool else 0
         read = summed * bound**2 if summed else bound
         found.append(
-            MapPromise(
+            LayerBounds(
                 outputs=segment.outputs,
                 summed=summed,
                 log2_scale=0 if pool else weight_bits - least,
@@ -245,32 +245,32 @@ class CompiledNetwork:
 
 
 def compiled_network(
-    network: FoldedNetwork, promises: Sequence[MapPromise], *, most: int = MOST_VALUES
+    network: FoldedNetwork, layer_bounds: Sequence[LayerBounds], *, most: int = MOST_VALUES
 ) -> CompiledNetwork:
-    """Integer weights at the promised scales, in bands; whether they keep the other promises is
+    """Integer weights at the agreed scales, in bands; whether they keep the other bounds is
     checked where they meet ciphertexts.
 
     Args:
         network: what is compiled.
-        promises: of the wish that was agreed on.
+        bounds: of the spec that was agreed on.
         most: ciphertexts that a band may compute at a time.
 
     Raises:
-        ModelError: another architecture than the promised one.
+        ModelError: another architecture than the agreed one.
     """
     parts = segments(network)
     found = [(s.outputs, math.prod(s.pool) if s.pool else 0) for s in parts]
-    expected = [(promise.outputs, promise.summed) for promise in promises]
+    expected = [(bounds.outputs, bounds.summed) for bounds in layer_bounds]
     if found != expected:
         raise ModelError(
-            "another network was promised",
+            "another network was agreed",
             where="(values, summed squares) of each map",
             found=found,
             expected=expected,
         )
     scales = [
-        promise.log2_scale
-        for segment, promise in zip(parts, promises, strict=True)
+        bounds.log2_scale
+        for segment, bounds in zip(parts, layer_bounds, strict=True)
         if not isinstance(segment.map, SumPool)
     ]
     quantized = quantize_network_at(network, scales)
@@ -278,21 +278,21 @@ def compiled_network(
 
 
 def bounded_logits(
-    network: FoldedNetwork, promises: Sequence[MapPromise], inputs: NDArray[np.floating]
+    network: FoldedNetwork, layer_bounds: Sequence[LayerBounds], inputs: NDArray[np.floating]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Logits in the clear, and which samples reach a value beyond its promised bound.
+    """Logits in the clear, and which samples reach a value beyond its agreed bound.
 
     Args:
         network: with rounded weights or without.
-        promises: of the same architecture.
+        bounds: of the same architecture.
         inputs: (B, *input_shape).
 
     Returns:
         (B, M) and (B,).
     """
     bounds = {
-        segment.index: promise.bound
-        for segment, promise in zip(segments(network), promises, strict=True)
+        segment.index: bounds.bound
+        for segment, bounds in zip(segments(network), layer_bounds, strict=True)
     }
     logits, beyond = np.empty((len(inputs), network.classes)), np.zeros(len(inputs), dtype=bool)
     for start in range(0, len(inputs), CHUNK):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError
 
 REQUEST_FORMAT = 1
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A self-contained question: the wish, the student's public keys and its ciphertexts."""
+    """A self-contained question: the spec, the student's public keys and its ciphertexts."""
 
     format: int
-    wish: Wish
+    spec: ExchangeSpec
     digest: bytes  # of the plan, so that a disagreement shows before any work
     seed: bytes  # public, of the projection's basis
     public_key: bytes

@@ -39,7 +39,7 @@ from securefair.model.heads import Head
 from securefair.model.losses import approximate_kl
 from securefair.model.projection import block_signs, public_indices
 from securefair.model.quantize import QuantizedHead, quantize_at
-from securefair.model.training import Learner, TeacherAnswer, distil_steps
+from securefair.model.training import TeacherAnswer, TrainState, distil_steps
 
 Array = NDArray[np.float64]
 P = TypeVar("P")
@@ -77,18 +77,18 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
     Raises:
         DataError: shape, NaN, or features beyond the public bounds of the plan.
     """
-    wish, bounds = plan.wish, plan.wish.bounds
-    if features.shape != (wish.samples, wish.features):
+    spec, bounds = plan.spec, plan.spec.bounds
+    if features.shape != (spec.samples, spec.features):
         raise DataError(
             "the features do not fit the plan",
             found=features.shape,
-            expected=(wish.samples, wish.features),
+            expected=(spec.samples, spec.features),
         )
     if not np.isfinite(features).all():
         raise DataError("a feature is NaN or infinite", hint="Fill missing values first")
     for name, size, bound in (
         ("feature", np.abs(features), bounds.feature),
-        ("feature_norm", np.linalg.norm(features, axis=1), wish.feature_norm),
+        ("feature_norm", np.linalg.norm(features, axis=1), spec.feature_norm),
     ):
         if size.max() > bound * (1 + 1e-9):
             raise DataError(
@@ -98,7 +98,7 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
                 expected=f"at most {bound}",
                 hint="Scale the features, or agree on larger bounds",
             )
-    positions = np.arange(plan.blocks * plan.params.slots) % wish.samples
+    positions = np.arange(plan.blocks * plan.params.slots) % spec.samples
     return _blocks(plan, features[positions])
 
 
@@ -195,14 +195,14 @@ def compile_model(plan: ExchangePlan, model: Head) -> Compiled:
     Raises:
         ModelError: the model's shape is not the plan's, or a weight does not fit.
     """
-    if not plan.wish.network:
+    if not plan.spec.network:
         return compile_head(plan, model)
     folded = model.folded()
     if not isinstance(folded, FoldedNetwork):
         raise ModelError(
             "a network was planned", found=type(model).__name__, expected="a NetworkHead"
         )
-    return compiled_network(folded, plan.wish.network)
+    return compiled_network(folded, plan.spec.network)
 
 
 def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
@@ -221,7 +221,7 @@ def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
     if not isinstance(model, CompiledNetwork):
         return
     images = own.reshape(-1, *model.quantized.input_shape)
-    _, beyond = bounded_logits(model.quantized.network, plan.wish.network, images)
+    _, beyond = bounded_logits(model.quantized.network, plan.spec.network, images)
     if beyond.any():
         raise ModelError(
             "a network's values exceed the agreed bounds on its owner's own samples",
@@ -240,7 +240,7 @@ def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:
     found = model.folded()
     if not isinstance(found, FoldedHead):
         raise ModelError("a head was planned", found=type(model).__name__)
-    folded = balanced(found, plan.wish.bounds.row_norm)
+    folded = balanced(found, plan.spec.bounds.row_norm)
     if len(folded.layers) != len(plan.specs):
         raise ModelError(
             "another kind of head was planned",
@@ -262,7 +262,7 @@ def infer(
         if isinstance(model, CompiledNetwork)
         else [AffineLayer(layer.weights, layer.bias) for layer in model.layers]
     )
-    released = answer(evaluator, plan.wish, plan.schedule, plan.specs, layers, inputs)
+    released = answer(evaluator, plan.spec, plan.schedule, plan.specs, layers, inputs)
     return b"".join(part.data for part in released)
 
 
@@ -281,18 +281,18 @@ def open_answer(decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, da
 def _natural_unit(
     decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes
 ) -> Array:
-    wish = plan.wish
+    spec = plan.spec
     opened = [_plausible(decryptor.open(part), part) for part in _parts(plan, basis, data)]
-    if wish.release == "logits":
+    if spec.release == "logits":
         slots = np.concatenate(opened, axis=1)
-        return slots[:, : wish.samples].T
+        return slots[:, : spec.samples].T
     values = opened[0]
-    if not wish.multiplies:
+    if not spec.multiplies:
         return values.T
     sums = values[:, 0] * plan.params.slots  # a mean over the slots of a block
-    if wish.student_basis:
-        return sums.reshape(wish.q, wish.classes)
-    return sums if wish.release == "class_sums" else np.asarray(sums[0])
+    if spec.student_basis:
+        return sums.reshape(spec.q, spec.classes)
+    return sums if spec.release == "class_sums" else np.asarray(sums[0])
 
 
 def predictions(model: Head, samples: Samples, temperature: float) -> Array:
@@ -320,13 +320,13 @@ def distillation_loss(
     return float(loss.mean())
 
 
-def judge(rule: ReputationRule, previous: float | None, alignment: float) -> float:
-    """Alignment -> this participant's new opinion of the teacher."""
+def update_reputation(rule: ReputationRule, previous: float | None, alignment: float) -> float:
+    """Alignment -> this participant's new reputation of the teacher."""
     return rule.update(previous, alignment)
 
 
 def learn(
-    learner: Learner,
+    train_state: TrainState,
     samples: Samples,
     teacher_logits: Mapping[str, Array],
     reputations: Mapping[str, float],
@@ -341,7 +341,7 @@ def learn(
     answers = [
         TeacherAnswer(logits, lambda_0 * weights[peer]) for peer, logits in teacher_logits.items()
     ]
-    distil_steps(learner, samples, answers, steps, temperature=temperature)
+    distil_steps(train_state, samples, answers, steps, temperature=temperature)
 
 
 def _plausible(values: Array, part: Released) -> Array:
@@ -371,6 +371,6 @@ def _parts(plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Iterable[Rele
     size = -(-len(data) // len(plan.released))  # a remainder shows as a wrong length later
     chosen = None
     if plan.coefficients is not None:
-        chosen = np.zeros(1, np.int64) if plan.wish.multiplies else basis.coefficients
+        chosen = np.zeros(1, np.int64) if plan.spec.multiplies else basis.coefficients
     for index, meta in enumerate(plan.released):
         yield Released(meta, chosen, data[index * size : (index + 1) * size])

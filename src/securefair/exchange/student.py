@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.data.dataset import Samples
@@ -43,16 +43,16 @@ class Student:
     """Owns data and the secret key. Nothing it returns as bytes reveals a sample.
 
     Args:
-        wish: what both sides agreed on; `wish.samples` is this student's number of samples.
+        spec: what both sides agreed on; `spec.samples` is this student's number of samples.
         backend: which encryption engine to use ("rns", "seal", "clear").
         seed: public seed of a projection's basis; fixed for a data epoch.
 
     Raises:
-        PlanError: the wish cannot be granted.
+        PlanError: the spec cannot be granted.
     """
 
-    def __init__(self, wish: Wish, *, backend: str = "rns", seed: bytes = b"") -> None:
-        self.plan: ExchangePlan = plan_exchange(wish)
+    def __init__(self, spec: ExchangeSpec, *, backend: str = "rns", seed: bytes = b"") -> None:
+        self.plan: ExchangePlan = plan_exchange(spec)
         self.seed = seed
         self._basis = steps.public_basis(self.plan, seed)
         self._keys = get_backend(backend).generate_keys(
@@ -77,15 +77,15 @@ class Student:
         plan = self.plan
         slots = steps.pack(plan, samples.features)
         rows = None
-        if plan.wish.student_basis:
-            rows = student_basis(samples, plan.wish.q)
-        elif plan.wish.release == "projection":
+        if plan.spec.student_basis:
+            rows = student_basis(samples, plan.spec.q)
+        elif plan.spec.release == "projection":
             signs = self._basis.signs.astype(np.float64)
             n = plan.params.ring_degree
-            rows = public_rows(n, self._basis.coefficients, plan.wish.samples, signs)
+            rows = public_rows(n, self._basis.coefficients, plan.spec.samples, signs)
         if rows is not None:
             # A student basis travels scaled to a peak of 1, and what is opened is scaled back.
-            scale = float(np.abs(rows).max()) if plan.wish.student_basis else 1.0
+            scale = float(np.abs(rows).max()) if plan.spec.student_basis else 1.0
             self._reconstructor = Reconstructor(samples, rows, plan.noise_std * scale)
         features = steps.encrypt(self._keys.encryptor, plan.features, slots)
         if rows is None or plan.factors is None:
@@ -100,10 +100,10 @@ class Student:
         Raises:
             DataError: not probabilities of this many samples and classes.
         """
-        wish, factors = self.plan.wish, self.plan.factors
-        if not wish.sends_predictions or factors is None:
-            raise DataError("this release sends no predictions", found=wish.release)
-        expected = (wish.samples, wish.classes)
+        spec, factors = self.plan.spec, self.plan.factors
+        if not spec.sends_predictions or factors is None:
+            raise DataError("this release sends no predictions", found=spec.release)
+        expected = (spec.samples, spec.classes)
         probable = predictions.shape == expected and predictions.min() >= 0
         if not probable or not np.allclose(predictions.sum(axis=1), 1.0):
             raise DataError(
@@ -116,14 +116,14 @@ class Student:
         """Everything in one message; `predictions` only for `loss` and `class_sums`."""
         features, basis = self.encrypt_features(samples)
         question = b"" if predictions is None else self.encrypt_predictions(predictions)
-        if self.plan.wish.sends_predictions and not question:
+        if self.plan.spec.sends_predictions and not question:
             raise DataError(
-                "this release needs the student's predictions", where=self.plan.wish.release
+                "this release needs the student's predictions", where=self.plan.spec.release
             )
         return msgspec.msgpack.encode(
             Request(
                 format=REQUEST_FORMAT,
-                wish=self.plan.wish,
+                spec=self.plan.spec,
                 digest=self.plan.digest,
                 seed=self.seed,
                 public_key=self.public_keys.encryption,
@@ -146,9 +146,9 @@ class Student:
         """
         plan = self.plan
         released = steps.open_answer(self._keys.decryptor, plan, self._basis, answer)
-        if plan.wish.sends_predictions:
+        if plan.spec.sends_predictions:
             return Opened(released / temperature, None, None)
-        if plan.wish.release == "logits":
+        if plan.spec.release == "logits":
             return Opened(released, released, 0.0)
         if self._reconstructor is None:
             raise EncryptionError("an answer was opened before the features were encrypted")

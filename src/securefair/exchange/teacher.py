@@ -10,7 +10,7 @@ import msgspec
 from securefair.circuit.answer import Inputs
 from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import PublicKeys
@@ -41,10 +41,10 @@ class Upload:
 
     def __repr__(self) -> str:
         """What it is, without its residues."""
-        wish = self.plan.wish
+        spec = self.plan.spec
         return (
-            f"Upload({wish.samples} samples of {wish.features} features, "
-            f"blocks: {len(self.features)}, release {wish.release})"
+            f"Upload({spec.samples} samples of {spec.features} features, "
+            f"blocks: {len(self.features)}, release {spec.release})"
         )
 
 
@@ -53,8 +53,8 @@ class Teacher:
 
     Args:
         model: the head or network to evaluate.
-        agreed: the wish that both sides agreed on; its number of samples is the most that a
-            student may bring. None answers whatever a student wishes, which gives a stranger
+        agreed: the spec that both sides agreed on; its number of samples is the most that a
+            student may bring. None answers whatever a student specs, which gives a stranger
             the choice of release, numbers and bounds: only for students that may have the model.
         seed: public seed that was agreed on for the basis of projections.
         backend: which encryption engine to use; must be the student's ("seal" and "rns" mix).
@@ -66,7 +66,7 @@ class Teacher:
     def __init__(
         self,
         model: Head,
-        agreed: Wish | None = None,
+        agreed: ExchangeSpec | None = None,
         *,
         seed: bytes = b"",
         backend: str = "rns",
@@ -81,22 +81,22 @@ class Teacher:
         self._max_numbers = max_numbers
 
     def receive(
-        self, wish: Wish, seed: bytes, keys: PublicKeys, features: bytes, basis: bytes
+        self, spec: ExchangeSpec, seed: bytes, keys: PublicKeys, features: bytes, basis: bytes
     ) -> Upload:
         """Validate a student's keys and ciphertexts once, for any number of answers.
 
         Raises:
-            PlanError: the wish is impossible or hides the model too little.
+            PlanError: the spec is impossible or hides the model too little.
             EncryptionError: keys or ciphertexts do not fit the plan.
         """
-        if wish.flooding_bits < self._min_flooding_bits:
+        if spec.flooding_bits < self._min_flooding_bits:
             raise PlanError(
                 "the request would hide the model too little",
                 where="flooding_bits",
-                found=wish.flooding_bits,
+                found=spec.flooding_bits,
                 expected=f"at least {self._min_flooding_bits}",
             )
-        plan = plan_exchange(wish)
+        plan = plan_exchange(spec)
         if len(keys.relinearization) > plan.evaluation_key_bytes:
             raise EncryptionError(
                 "evaluation keys are larger than the plan lists",
@@ -106,7 +106,7 @@ class Teacher:
         evaluator = self._backend.evaluator(plan.params, keys)
         factors = (
             steps.receive(evaluator, plan.factors, basis, plan.blocks)
-            if plan.factors is not None and wish.student_basis
+            if plan.factors is not None and spec.student_basis
             else []
         )
         return Upload(
@@ -115,7 +115,7 @@ class Teacher:
             evaluator=evaluator,
             features=(
                 steps.receive_in_chunks(evaluator, plan.features, features, plan.blocks)
-                if wish.network
+                if spec.network
                 else steps.receive(evaluator, plan.features, features, plan.blocks)
             ),
             factors=factors,
@@ -130,7 +130,7 @@ class Teacher:
         """
         plan = upload.plan
         factors = upload.factors
-        if plan.wish.sends_predictions and plan.factors is not None:
+        if plan.spec.sends_predictions and plan.factors is not None:
             factors = steps.receive(upload.evaluator, plan.factors, predictions, plan.blocks)
         inputs = Inputs(upload.features, factors, upload.basis.signs, upload.basis.coefficients)
         model = steps.compile_model(plan, self.model)
@@ -148,7 +148,7 @@ class Teacher:
         """
         asked = decode_request(request)
         self._check_agreed(asked)
-        plan = plan_exchange(asked.wish)
+        plan = plan_exchange(asked.spec)
         if self._max_numbers is not None and plan.numbers > self._max_numbers:
             raise LedgerError(
                 "the request asks for too many numbers",
@@ -161,7 +161,7 @@ class Teacher:
                 hint="Use the same version of securefair on both sides",
             )
         keys = PublicKeys(asked.public_key, asked.evaluation_keys)
-        upload = self.receive(asked.wish, asked.seed, keys, asked.features, asked.basis)
+        upload = self.receive(asked.spec, asked.seed, keys, asked.features, asked.basis)
         return self.evaluate(upload, asked.predictions)
 
     def _check_agreed(self, asked: Request) -> None:
@@ -169,11 +169,11 @@ class Teacher:
         agreed = self._agreed
         if agreed is None:
             return
-        same = msgspec.structs.replace(asked.wish, samples=agreed.samples) == agreed
-        if not same or asked.wish.samples > agreed.samples or asked.seed != self._seed:
+        same = msgspec.structs.replace(asked.spec, samples=agreed.samples) == agreed
+        if not same or asked.spec.samples > agreed.samples or asked.seed != self._seed:
             raise PlanError(
                 "the request is not what was agreed",
-                found=asked.wish,
+                found=asked.spec,
                 expected=agreed,
-                hint="Use the same wish and seed on both sides",
+                hint="Use the same spec and seed on both sides",
             )

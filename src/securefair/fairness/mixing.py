@@ -4,7 +4,7 @@
 
 Matrices are float64 (N, N), row i belongs to participant i and sums to 1 (row-stochastic; nothing
 makes the columns do so). Graphs are boolean (N, N), symmetric, with a true diagonal: a link needs
-the good opinion of its sender and of its receiver, so a one-way edge would never carry anything.
+the good reputation of its sender and of its receiver, so a one-way edge would never carry anything.
 Every participant can compute its own row alone: `preferences` and `smooth` take a single row as
 well as the matrix, and `own_row` has what is done with one row at a time.
 
@@ -46,7 +46,7 @@ def exponential_graph(participants: int) -> Graph:
     """Each beside those at distance 1, 2, 4, ... around the ring, in both directions.
 
     The static exponential graph of Ying et al. (2021) with its edges made symmetric: the original
-    is directed, and a link needs both opinions.
+    is directed, and a link needs both reputations.
     """
     _check_count(participants)
     hops = tuple(1 << k for k in range((participants - 1).bit_length()))

@@ -1,4 +1,4 @@
-"""Reputation: a student's smoothed opinion of one teacher (CYCle, section 4.1)."""
+"""Reputation: a student's smoothed reputation of one teacher (CYCle, section 4.1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReputationRule:
     App. G.9 says the opposite of `tau_opt`, against its own Eq. 7.
 
     Args:
-        alpha: weight of the previous opinion, in [0, 1); 0 forgets it.
+        alpha: weight of the previous reputation, in [0, 1); 0 forgets it.
         tau_opt: misalignment s up to which a peer is fully trusted.
         tau_max: misalignment s from which a peer is not trusted at all; above `tau_opt`.
 
@@ -43,7 +43,7 @@ class ReputationRule:
             )
 
     def score(self, cosine: float) -> float:
-        """The opinion that one alignment in [-1, 1] deserves, in [0, 1].
+        """The reputation that one alignment in [-1, 1] deserves, in [0, 1].
 
         Raises:
             ModelError: `cosine` is NaN or outside [-1, 1].
@@ -56,7 +56,7 @@ class ReputationRule:
         return max(0.0, min(1.0, (s - self.tau_max) / (self.tau_opt - self.tau_max)))
 
     def update(self, previous: float | None, cosine: float) -> float:
-        """The new reputation; `previous` is None when there is no opinion yet.
+        """The new reputation; `previous` is None when there is no reputation yet.
 
         Raises:
             ModelError: `cosine` is not in [-1, 1], or `previous` not in [0, 1].

@@ -1,6 +1,6 @@
 """Sharing decisions: whom a student asks, whom a teacher answers, how much each answer weighs.
 
-CYCle, section 4.2 and Algorithms 1 and 2. A teacher decides by its *own* opinion of the student
+CYCle, section 4.2 and Algorithms 1 and 2. A teacher decides by its *own* reputation of the student
 (the text; Alg. 1 line 18 prints the indices the other way round).
 """
 
@@ -47,7 +47,7 @@ def is_forced(round: int, every: int) -> bool:
 def shares(reputation: float | None, coin: float, forced: bool) -> bool:
     """Whether a teacher answers a student of whom it holds this `reputation` (r_kn).
 
-    A forced round always shares. Otherwise no opinion counts as reputation 0, and reputation 0
+    A forced round always shares. Otherwise no reputation counts as reputation 0, and reputation 0
     never shares: `coin <= r` alone would let one coin in 2^53 through.
     """
     if forced:
@@ -62,7 +62,7 @@ def peers_to_ask(reputations: Mapping[str, float | None], forced: bool) -> list[
     peer would have no weight.
 
     Args:
-        reputations: the student's opinion of each peer; None for no opinion yet.
+        reputations: the student's reputation of each peer; None for no reputation yet.
         forced: whether the round is forced.
     """
     return [peer for peer, r in reputations.items() if forced or (r is not None and r > 0.0)]

@@ -25,7 +25,7 @@ from securefair.library.models import Model, Models, hidden_units, suitable_q
 from securefair.library.result import Result
 from securefair.library.settings import settings
 from securefair.model.heads import Head
-from securefair.model.training import Learner, OptimizerConfig
+from securefair.model.training import OptimizerConfig, TrainState
 from securefair.run.callbacks import Callback
 from securefair.run.results import Repetition, conclude, facts_of
 from securefair.user.tables import alike
@@ -144,9 +144,9 @@ def collaborate(
         run, repetition = _carried_out(config, data, heads, steps, disclosure, callbacks)
     return Result(
         models=models.trained(
-            {name: own.learner.model for name, own in run.engine.participants.items()}
+            {name: own.train_state.model for name, own in run.engine.participants.items()}
         ),
-        plan=plan_exchange(run.collaboration.wish),
+        plan=plan_exchange(run.collaboration.spec),
         config=config,
         outcome=conclude(config, [repetition]),
     )
@@ -218,7 +218,7 @@ def _carried_out(
 def _start(
     config: RunConfig,
     data: Sequence[ParticipantData],
-    learners: Mapping[str, Learner],
+    train_states: Mapping[str, TrainState],
     optimizer: OptimizerConfig,
     disclosure: DisclosureLimits | None,
 ) -> EncryptedRun:
@@ -241,5 +241,5 @@ def _start(
         trained=False,
     )
     for name, participant in run.engine.participants.items():
-        participant.learner = learners[name]
+        participant.train_state = train_states[name]
     return run

@@ -12,9 +12,9 @@ from securefair.algorithms.population import Population
 from securefair.algorithms.standalone import Standalone
 from securefair.errors import ModelError
 from securefair.model.heads import Head
-from securefair.model.training import Learner, train_epochs
+from securefair.model.training import TrainState, train_epochs
 from securefair.records import RoundRecord
-from securefair.run.resumable import ReferenceCourse
+from securefair.run.resumable import ReferenceRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,26 +27,26 @@ class GivenHeads(Population):
 
     heads: Mapping[str, Head]
 
-    def trained_alone(self, seed: int) -> dict[str, Learner]:
+    def trained_alone(self, seed: int) -> dict[str, TrainState]:
         """Everyone's learner before round 0.
 
         Raises:
             ModelError: a training diverged; names the hospital.
         """
         del seed  # full batches: nothing is drawn
-        learners = {}
+        train_states = {}
         for own in self.participants:
-            learner = Learner.start(copy.deepcopy(self.heads[own.name]), self.optimizer)
+            train_state = TrainState.start(copy.deepcopy(self.heads[own.name]), self.optimizer)
             with _about(own.name):
-                train_epochs(learner, own.train, self.local_epochs)
-            learners[own.name] = learner
-        return learners
+                train_epochs(train_state, own.train, self.local_epochs)
+            train_states[own.name] = train_state
+        return train_states
 
 
 def controls(population: Population, rounds: int, seed: int) -> dict[str, list[RoundRecord]]:
     """Records of training alone as long as the others collaborate, and of stopping early."""
-    alone = ReferenceCourse(Standalone(), population, seed)
-    stopped = ReferenceCourse(EarlyStopping(rounds=rounds), population, seed)
+    alone = ReferenceRun(Standalone(), population, seed)
+    stopped = ReferenceRun(EarlyStopping(rounds=rounds), population, seed)
     return {
         "standalone": list(alone.rounds(rounds)),
         "early_stopping": list(stopped.rounds(rounds)),

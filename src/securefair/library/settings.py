@@ -62,7 +62,7 @@ def settings(
             expected=", ".join(ALGORITHMS),
         )
     steps = _of(OptimizerConfig, "optimizer", optimizer)
-    opinions = _of(ReputationRule, "rule", rule)
+    reputations = _of(ReputationRule, "rule", rule)
     limits = _of(DisclosureLimits, "disclosure", disclosure)
     table: dict[str, object] = {
         "run": {"name": "collaboration", "seeds": [seed], "algorithms": ["standalone", algorithm]},
@@ -90,9 +90,9 @@ def settings(
         }
         | ({} if q is None else {"q": q}),
         "fairness": {
-            "alpha": opinions.alpha,
-            "tau_opt": opinions.tau_opt,
-            "tau_max": opinions.tau_max,
+            "alpha": reputations.alpha,
+            "tau_opt": reputations.tau_opt,
+            "tau_max": reputations.tau_max,
             "forced_every": forced_every,
         },
         "encryption": {

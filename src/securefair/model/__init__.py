@@ -20,9 +20,9 @@ from securefair.model.reconstruction import Reconstruction, Reconstructor, recon
 from securefair.model.seeds import derived_seed
 from securefair.model.training import (
     Evaluation,
-    Learner,
     OptimizerConfig,
     TeacherAnswer,
+    TrainState,
     descend,
     distil_steps,
     evaluate,
@@ -36,7 +36,7 @@ __all__ = [
     "Head",
     "HeadKind",
     "LayerNorms",
-    "Learner",
+    "TrainState",
     "LinearHead",
     "OptimizerConfig",
     "QuadraticHead",

@@ -53,7 +53,7 @@ class Head(nn.Module, ABC):
 
     @property
     def parameter_count(self) -> int:
-        """Numbers that training changes: the yardstick of what the head can give away."""
+        """Numbers that training changes: the disclosure bound of what the head can give away."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:

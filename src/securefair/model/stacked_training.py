@@ -27,35 +27,35 @@ GRADIENT_CHUNK = 512  # samples at once where activations must be kept for the g
 
 
 @dataclass(frozen=True, eq=False)
-class Learners:
+class TrainStates:
     """Networks in training: `vectors` (N, V) as `Stacked` defines them, `momentum` (N, P)."""
 
     vectors: Tensor
     momentum: Tensor
 
     @classmethod
-    def start(cls, stacked: Stacked, seeds: Sequence[int]) -> Learners:
+    def start(cls, stacked: Stacked, seeds: Sequence[int]) -> TrainStates:
         """Fresh networks without momentum; equal seeds give equal networks."""
         vectors = stacked.initial(seeds)
         return cls(vectors, torch.zeros_like(vectors[:, : stacked.trained]))
 
-    def moved(self, vectors: Tensor) -> Learners:
+    def moved(self, vectors: Tensor) -> TrainStates:
         """Other parameters (an average, a reward) with the momentum of before."""
-        return Learners(vectors, self.momentum)
+        return TrainStates(vectors, self.momentum)
 
-    def rested(self) -> Learners:
+    def momentum_reset(self) -> TrainStates:
         """The same networks without momentum."""
-        return Learners(self.vectors, torch.zeros_like(self.momentum))
+        return TrainStates(self.vectors, torch.zeros_like(self.momentum))
 
-    def of(self, rows: Sequence[int]) -> Learners:
+    def of(self, rows: Sequence[int]) -> TrainStates:
         """Some of the networks."""
-        return Learners(self.vectors[list(rows)], self.momentum[list(rows)])
+        return TrainStates(self.vectors[list(rows)], self.momentum[list(rows)])
 
-    def replaced(self, rows: Sequence[int], others: Learners) -> Learners:
+    def replaced(self, rows: Sequence[int], others: TrainStates) -> TrainStates:
         """Others in the place of some of the networks."""
         vectors, momentum = self.vectors.clone(), self.momentum.clone()
         vectors[list(rows)], momentum[list(rows)] = others.vectors, others.momentum
-        return Learners(vectors, momentum)
+        return TrainStates(vectors, momentum)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -84,7 +84,7 @@ class Proximal:
 
 def train(
     stacked: Stacked,
-    learners: Learners,
+    train_states: TrainStates,
     samples: StackedSamples,
     batches: Batches,
     optimizer: OptimizerConfig,
@@ -94,7 +94,7 @@ def train(
     frozen: Tensor | None = None,
     precision: Literal["full", "bfloat16"] = "full",
     names: Sequence[str] | None = None,
-) -> Learners:
+) -> TrainStates:
     """Optimiser steps on mean cross-entropy, and on what else is given.
 
     Args:
@@ -108,10 +108,10 @@ def train(
         ModelError: the training of a participant diverged.
     """
 
-    def trained(who: Sequence[int]) -> tuple[Learners, Tensor]:
+    def trained(who: Sequence[int]) -> tuple[TrainStates, Tensor]:
         return _train_together(
             stacked,
-            learners,
+            train_states,
             samples,
             batches,
             optimizer,
@@ -134,7 +134,7 @@ def train(
             hint="Lower the learning rate or the distillation weight, or set clip_norm",
         )
     back = torch.tensor(np.argsort(done), device=stacked.device)
-    return Learners(
+    return TrainStates(
         torch.cat([one.vectors for one, _ in results])[back],
         torch.cat([one.momentum for one, _ in results])[back],
     )
@@ -142,7 +142,7 @@ def train(
 
 def _train_together(
     stacked: Stacked,
-    learners: Learners,
+    train_states: TrainStates,
     samples: StackedSamples,
     batches: Batches,
     optimizer: OptimizerConfig,
@@ -152,15 +152,15 @@ def _train_together(
     proximal: Proximal | None,
     frozen: Tensor | None,
     precision: Literal["full", "bfloat16"],
-) -> tuple[Learners, Tensor]:
+) -> tuple[TrainStates, Tensor]:
     """Those participants after their steps, and whose gradients were finite throughout.
 
     Args:
         who: in falling order of their steps: those still at work are then always a prefix.
     """
     steps = [len(batches.indices[n]) for n in who]
-    parameters, statistics = (part.clone() for part in stacked.parts(learners.vectors[who]))
-    momentum = learners.momentum[who].clone()
+    parameters, statistics = (part.clone() for part in stacked.parts(train_states.vectors[who]))
+    momentum = train_states.momentum[who].clone()
     # What every step needs is looked up once: on small networks such small things cost most.
     rows, weights = batches.together(who, stacked)
     labels = samples.labels[rows]
@@ -191,7 +191,7 @@ def _train_together(
             norms[:active] += sgd_step(
                 parameters[:active], momentum[:active], gradient, optimizer, frozen
             )
-    return Learners(torch.cat([parameters, statistics], dim=1), momentum), norms.isfinite()
+    return TrainStates(torch.cat([parameters, statistics], dim=1), momentum), norms.isfinite()
 
 
 def loss_gradients(

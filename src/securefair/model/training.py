@@ -1,7 +1,7 @@
 """Local training: cross-entropy alone, and cross-entropy with what the teachers answered.
 
-Every function here changes its learner in place, as torch does; `Learner.copy` is for callers who
-must keep the state from before. The number of threads is the caller's business.
+Every function here changes its state in place, as torch does; `TrainState.copy` is for callers
+who must keep the state from before. The number of threads is the caller's business.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class OptimizerConfig:
 
 
 @dataclass(frozen=True, eq=False)
-class Learner:
+class TrainState:
     """A head in training: the model, and the optimiser that remembers its momentum."""
 
     model: Head
@@ -72,7 +72,7 @@ class Learner:
     clip_norm: float | None
 
     @classmethod
-    def start(cls, model: Head, config: OptimizerConfig) -> Learner:
+    def start(cls, model: Head, config: OptimizerConfig) -> TrainState:
         """A learner without momentum yet."""
         optimizer = torch.optim.SGD(
             model.parameters(),
@@ -82,10 +82,10 @@ class Learner:
         )
         return cls(model, optimizer, config.clip_norm)
 
-    def copy(self) -> Learner:
+    def copy(self) -> TrainState:
         """An independent learner in the same state."""
         model, optimizer = copy.deepcopy((self.model, self.optimizer))
-        return Learner(model, optimizer, self.clip_norm)
+        return TrainState(model, optimizer, self.clip_norm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,19 +119,19 @@ def evaluate(model: Head, samples: Samples) -> Evaluation:
     return Evaluation(accuracy=float(hits.mean()), cross_entropy=float(loss))
 
 
-def descend(learner: Learner, loss: Callable[[], Tensor], steps: int) -> None:
+def descend(train_state: TrainState, loss: Callable[[], Tensor], steps: int) -> None:
     """Take `steps` optimiser steps on a scalar loss, evaluated anew before each.
 
     Raises:
         ModelError: the loss or its gradient became infinite or NaN.
     """
     for step in range(steps):
-        learner.optimizer.zero_grad()
+        train_state.optimizer.zero_grad()
         value = loss()
         value.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
         norm = torch.nn.utils.clip_grad_norm_(
-            learner.model.parameters(),
-            math.inf if learner.clip_norm is None else learner.clip_norm,
+            train_state.model.parameters(),
+            math.inf if train_state.clip_norm is None else train_state.clip_norm,
         )
         if not (math.isfinite(value.item()) and math.isfinite(norm.item())):
             raise ModelError(
@@ -140,7 +140,7 @@ def descend(learner: Learner, loss: Callable[[], Tensor], steps: int) -> None:
                 found=f"loss {value.item():g}",
                 hint="Lower the learning rate or the distillation weight, or set clip_norm",
             )
-        learner.optimizer.step()
+        train_state.optimizer.step()
 
 
 def training_loss(
@@ -167,7 +167,7 @@ def training_loss(
 
 
 def train_epochs(
-    learner: Learner,
+    train_state: TrainState,
     samples: Samples,
     epochs: int,
     *,
@@ -182,18 +182,18 @@ def train_epochs(
         ModelError: the training diverged.
     """
     if batch_size is None:
-        descend(learner, _cross_entropy_on(learner.model, samples), epochs)
+        descend(train_state, _cross_entropy_on(train_state.model, samples), epochs)
         return
     rng = np.random.default_rng(seed)
     for _ in range(epochs):
         order = rng.permutation(len(samples))
         for start in range(0, len(samples), batch_size):
             batch = samples.take(order[start : start + batch_size])
-            descend(learner, _cross_entropy_on(learner.model, batch), 1)
+            descend(train_state, _cross_entropy_on(train_state.model, batch), 1)
 
 
 def distil_steps(
-    learner: Learner,
+    train_state: TrainState,
     samples: Samples,
     answers: Sequence[TeacherAnswer],
     steps: int,
@@ -211,7 +211,7 @@ def distil_steps(
     """
     total = sum(answer.weight for answer in answers)
     if total == 0:
-        descend(learner, _cross_entropy_on(learner.model, samples), steps)
+        descend(train_state, _cross_entropy_on(train_state.model, samples), steps)
         return
     x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
     mean_logits = torch.from_numpy(
@@ -222,7 +222,7 @@ def distil_steps(
         distillation = approximate_kl(logits, mean_logits, temperature).mean()
         return cross_entropy(logits, y) + total * distillation
 
-    descend(learner, training_loss(learner.model, x, loss), steps)
+    descend(train_state, training_loss(train_state.model, x, loss), steps)
 
 
 def _cross_entropy_on(model: Head, samples: Samples) -> Callable[[], Tensor]:

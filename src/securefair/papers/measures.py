@@ -76,7 +76,7 @@ def honesty(run: Finished) -> Mapping[str, float]:
     }
 
 
-def opinions(run: Finished) -> Mapping[str, float]:
+def reputations(run: Finished) -> Mapping[str, float]:
     """Mean reputations and the share of questions that were answered, in percent.
 
     Reputations of the first participant, of the others among themselves and of all, after the

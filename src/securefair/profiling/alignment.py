@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 
 from securefair.collaboration.gossip import (
+    AlignmentSpec,
     AlignmentStudent,
     AlignmentTeacher,
-    AlignmentWish,
     plan_alignment,
 )
 from securefair.fairness.alignment import cosine
@@ -52,17 +52,17 @@ class AlignmentProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_alignment(
-    wish: AlignmentWish, *, backend: str = "rns", repeats: int = 9
+    spec: AlignmentSpec, *, backend: str = "rns", repeats: int = 9
 ) -> AlignmentProfile:
     """Align two invented gradients, several times.
 
     Raises:
-        PlanError: the wish cannot be granted.
+        PlanError: the spec cannot be granted.
         BackendUnavailableError: there is no such backend here.
     """
-    plan = plan_alignment(wish)
+    plan = plan_alignment(spec)
     rng = np.random.default_rng(0)
-    one, other = rng.normal(size=(2, wish.dimension))
+    one, other = rng.normal(size=(2, spec.dimension))
     other += ROTATION * one
     exact = cosine(one, other)
     student = AlignmentStudent(plan, backend=backend)
@@ -93,9 +93,9 @@ def profile_alignment(
         abs_error=max(errors),
         stated_error_bound=plan.error_bound,
         encryption_error_bound=inner.error_bound + inner.grid / 2,
-        failure=wish.failure,
-        dimension=wish.dimension,
-        numbers=inner.wish.length,
+        failure=spec.failure,
+        dimension=spec.dimension,
+        numbers=inner.spec.length,
         ciphertexts=inner.query.count,
         ring_degree=inner.params.ring_degree,
         backend=backend,

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.averaging import (
-    Contributions,
     Gathering,
+    Shares,
     SumKeys,
     SumPlan,
-    SumWish,
+    SumSpec,
     WeightedSums,
     contribute,
     get_averaging,
@@ -41,7 +41,7 @@ class AveragingProfile(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         averaging: the implementation.
-        wish: what was asked for.
+        spec: what was asked for.
         seconds_per_edge: asking, contributing and opening, over the senders; all of them take
             turns in this process.
         stages: the same by stage: ask, contribute, open.
@@ -57,7 +57,7 @@ class AveragingProfile(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     averaging: str
-    wish: SumWish
+    spec: SumSpec
     seconds_per_edge: float
     stages: dict[str, float]
     bytes_per_edge: int
@@ -89,23 +89,23 @@ class Rehearsal:
     weights: dict[str, float]
 
     @classmethod
-    def of(cls, name: str, wish: SumWish) -> Rehearsal:
-        """Keys and weights for a wish.
+    def of(cls, name: str, spec: SumSpec) -> Rehearsal:
+        """Keys and weights for a spec.
 
         Raises:
-            PlanError: the wish cannot be granted.
+            PlanError: the spec cannot be granted.
             BackendUnavailableError: there is no such implementation here.
         """
-        plan, sums = plan_sum(name, wish), get_averaging(name)
-        senders = [f"sender{i:04}" for i in range(wish.senders)]
-        row = np.random.default_rng(0).dirichlet(np.ones(wish.senders + 1)).tolist()
+        plan, sums = plan_sum(name, spec), get_averaging(name)
+        senders = [f"sender{i:04}" for i in range(spec.senders)]
+        row = np.random.default_rng(0).dirichlet(np.ones(spec.senders + 1)).tolist()
         keys = {name: sums.generate_keys(plan) for name in (*senders, RECEIVER)}
         return cls(sums, plan, keys, dict(zip(senders, row, strict=False)))
 
     def vector(self, sender: int) -> NDArray[np.float32]:
         """Invented parameters, the same every time, float32 (parameters,)."""
-        rng, bound = np.random.default_rng(sender), self.plan.wish.bound
-        drawn = rng.standard_normal(self.plan.wish.parameters, dtype=np.float32)
+        rng, bound = np.random.default_rng(sender), self.plan.spec.bound
+        drawn = rng.standard_normal(self.plan.spec.parameters, dtype=np.float32)
         drawn *= SPREAD * min(1.0, bound)
         return np.clip(drawn, -bound, bound, out=drawn)
 
@@ -114,7 +114,7 @@ class Rehearsal:
         gathering = Gathering.of(bytes(SESSION_BYTES), round, RECEIVER, self.weights)
         publics = {name: keys.public for name, keys in self.keys.items()}
         receiver = self.keys[RECEIVER]
-        expected = np.zeros(self.plan.wish.parameters)
+        expected = np.zeros(self.plan.spec.parameters)
         sealed, released = {}, {}
         with watch.stage("ask"):
             requests = self.sums.ask(self.plan, receiver, gathering, self.weights)
@@ -123,7 +123,7 @@ class Rehearsal:
             expected += weight * vector.astype(np.float64)
             with watch.stage("contribute"):
                 memory, sealed[name] = contribute(
-                    Contributions(),
+                    Shares(),
                     self.sums,
                     self.plan,
                     self.keys[name],
@@ -141,26 +141,26 @@ class Rehearsal:
         return float(np.abs(total, out=total).max())
 
 
-def profile_averaging(name: str, wish: SumWish, *, repeats: int = 5) -> AveragingProfile:
+def profile_averaging(name: str, spec: SumSpec, *, repeats: int = 5) -> AveragingProfile:
     """Sum invented parameters, several times.
 
     Raises:
-        PlanError: the wish cannot be granted.
+        PlanError: the spec cannot be granted.
         BackendUnavailableError: there is no such implementation here.
     """
-    rehearsal = Rehearsal.of(name, wish)
+    dry_exchange = Rehearsal.of(name, spec)
     gc.collect()
     reset_peak_memory()
     runs, errors = [], []
     for round in range(repeats + 1):
         watch = Stopwatch()
-        errors.append(rehearsal.run(round, watch))
+        errors.append(dry_exchange.run(round, watch))
         runs.append(watch.seconds | {"whole": sum(watch.seconds.values())})
-    seconds = {stage: value / wish.senders for stage, value in medians(runs[1:]).items()}
-    plan = rehearsal.plan
+    seconds = {stage: value / spec.senders for stage, value in medians(runs[1:]).items()}
+    plan = dry_exchange.plan
     return AveragingProfile(
         averaging=name,
-        wish=wish,
+        spec=spec,
         seconds_per_edge=seconds.pop("whole"),
         stages=seconds,
         bytes_per_edge=plan.request_bytes + plan.contribution_bytes + KEY_BYTES,
@@ -170,8 +170,8 @@ def profile_averaging(name: str, wish: SumWish, *, repeats: int = 5) -> Averagin
         error_bound=plan.error_bound,
         peak_rss_mb=peak_memory() / 1e6,
         first_seconds=runs[0]["whole"],
-        hides_weights=rehearsal.sums.hides_weights,
-        hides_parameters=rehearsal.sums.hides_parameters,
+        hides_weights=dry_exchange.sums.hides_weights,
+        hides_parameters=dry_exchange.sums.hides_parameters,
         threads=kernels.describe().threads,
         repeats=repeats,
     )

@@ -15,7 +15,7 @@ def averaging_table(profile: AveragingProfile) -> Table:
     over = p.bytes_per_edge / p.clear_bytes_per_edge
     rows = [
         ("Averaging", f"{p.averaging}, median of {plural(p.repeats, 'sum')}"),
-        ("Parameters, senders", f"{count(p.wish.parameters)}, {p.wish.senders}"),
+        ("Parameters, senders", f"{count(p.spec.parameters)}, {p.spec.senders}"),
         ("One edge", f"{p.seconds_per_edge * 1e3:.1f} ms on {plural(p.threads, 'thread')}"),
         *((f"  {name}", f"{value * 1e3:.1f} ms") for name, value in p.stages.items()),
         ("Sent on it", data_size(p.bytes_per_edge)),

@@ -127,7 +127,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         size = upload.seek(0, os.SEEK_END)
         with watch.stage(COMPILE), processor.stage(COMPILE):
             evaluator = engine.evaluator(plan.params, keys.public)
-            compiled = compiled_network(task.network, plan.wish.network)
+            compiled = compiled_network(task.network, plan.spec.network)
         with watch.stage(ANSWER), processor.stage(ANSWER):
             released = _answered(evaluator, plan, upload, size, compiled.maps)
     with watch.stage(OPEN):
@@ -166,7 +166,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         ring_degree=plan.params.ring_degree,
         limbs=plan.params.limbs,
         log_qp=plan.params.log_qp,
-        flooding_bits=plan.wish.flooding_bits,
+        flooding_bits=plan.spec.flooding_bits,
     )
 
 
@@ -194,7 +194,7 @@ def _answered(
     chunks: list[Chunk[Any]] = steps.feature_chunks(evaluator, plan.features, size, read)
     nothing = np.zeros(0, dtype=np.int64)
     inputs = Inputs([chunks], [], np.ones(1, dtype=np.int64), nothing)
-    (released,) = answer(evaluator, plan.wish, plan.schedule, plan.specs, maps, inputs)
+    (released,) = answer(evaluator, plan.spec, plan.schedule, plan.specs, maps, inputs)
     return released
 
 
@@ -206,7 +206,7 @@ def _opened(plan: ExchangePlan, keys: StudentKeys, released: Released) -> Logits
 def _quality(task: CnnTask, compiled: CompiledNetwork, found: Logits) -> dict[str, Any]:
     """How good the opened logits are, against labels and against both clear networks."""
     plan, tested = task.plan, task.tested
-    rounded, beyond = bounded_logits(compiled.quantized.network, plan.wish.network, task.images)
+    rounded, beyond = bounded_logits(compiled.quantized.network, plan.spec.network, task.images)
     clear = task.network.clear(task.images[:tested].astype(np.float64)).argmax(axis=1)
     opened = found[:tested].argmax(axis=1)
     return {

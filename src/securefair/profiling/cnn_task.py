@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.data.folder import data_folder
 from securefair.data.images import ImageSet, load_cifar10, load_ham10000, load_mnist
 from securefair.errors import ConfigError
-from securefair.exchange.compile import promises_for
+from securefair.exchange.compile import bounds_for
 from securefair.model.folded_network import FoldedNetwork
 from securefair.model.networks import balanced_network, fold, reference, trained_network
 from securefair.model.networks.reference import ReferenceName
@@ -103,14 +103,14 @@ def cnn_task(
     calibration = train.features[order[:CALIBRATION_IMAGES]].astype(np.float64)
     network = balanced_network(fold(trained_network(name, weights)), calibration)
     largest = max(float(np.abs(part.features).max()) for part in (train, test))
-    wish = network_wish(
+    spec = network_spec(
         network,
         calibration,
         classes=chosen.classes,
         largest=largest,
         weight_bits=WEIGHT_BITS[name],
     )
-    plan = plan_exchange(wish)
+    plan = plan_exchange(spec)
     slots = plan.params.slots
     count = slots if samples is None else samples
     if not 2 <= count <= slots:
@@ -125,23 +125,23 @@ def cnn_task(
     return CnnTask(
         name=name,
         network=network,
-        plan=plan_exchange(msgspec.structs.replace(wish, samples=count)),
+        plan=plan_exchange(msgspec.structs.replace(spec, samples=count)),
         images=np.concatenate([test.features[rows], extra]).astype(np.float32),
         labels=test.labels[rows],
     )
 
 
-def network_wish(
+def network_spec(
     network: FoldedNetwork,
     calibration: Images,
     *,
     classes: int,
     largest: float,
     weight_bits: int,
-) -> Wish:
-    """Logits of a network whose ranges are promised from its owner's images.
+) -> ExchangeSpec:
+    """Logits of a network whose ranges are agreed from its owner's images.
 
-    Such promises tell a little of the network (`compilation.promises_for`).
+    Such bounds tell a little of the network (`compilation.bounds_for`).
 
     Args:
         network: balanced.
@@ -150,8 +150,8 @@ def network_wish(
         largest: |pixel| after normalisation, which is public.
         weight_bits: of the largest integer weight of each map.
     """
-    promises = promises_for(network, calibration, weight_bits=weight_bits, head_room=HEAD_ROOM)
-    return Wish(
+    layer_bounds = bounds_for(network, calibration, weight_bits=weight_bits, head_room=HEAD_ROOM)
+    return ExchangeSpec(
         features=int(np.prod(network.input_shape)),
         hidden=0,
         classes=classes,
@@ -160,8 +160,8 @@ def network_wish(
         flooding_bits=FLOODING_BITS,
         precision=PRECISION,
         weight_bits=weight_bits,
-        bounds=HeadBounds(feature=largest, logit=promises[-1].bound),
-        network=promises,
+        bounds=HeadBounds(feature=largest, logit=layer_bounds[-1].bound),
+        network=layer_bounds,
     )
 
 

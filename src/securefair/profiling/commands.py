@@ -64,7 +64,7 @@ def head(
     from securefair.profiling.head import profile_head
     from securefair.profiling.tables import profile_table
 
-    wish = options.wish_of(
+    spec = options.spec_of(
         features=features,
         hidden=hidden,
         classes=classes,
@@ -77,7 +77,7 @@ def head(
         feature_norm=feature_norm,
         weight_bits=weight_bits,
     )
-    measured = profile_head(wish, backend=backend, threads=threads, repeats=repeats)
+    measured = profile_head(spec, backend=backend, threads=threads, repeats=repeats)
     if json:
         typer.echo(msgspec.json.encode(measured).decode())
     else:
@@ -226,7 +226,7 @@ def scale(
         "participants": options.whole_numbers_of("--participants", participants),
     }
     last = options.whole_numbers_of("--held-out", held_out, exactly=2)
-    wish = options.wish_of(
+    spec = options.spec_of(
         features=1,
         hidden=hidden,
         classes=classes,
@@ -241,7 +241,7 @@ def scale(
     with Progress(console=Console(stderr=True), transient=True) as bar:
         shown = bar.add_task("Exchanges", total=None)
         measured = profile_scale(
-            wish,
+            spec,
             held_out=(last[0], last[1]),
             backend=backend,
             repeats=repeats,
@@ -279,18 +279,18 @@ def alignment(
     from rich.console import Console
 
     from securefair.ckks.threads import cores, set_threads
-    from securefair.collaboration.gossip import AlignmentWish
+    from securefair.collaboration.gossip import AlignmentSpec
     from securefair.profiling.alignment import profile_alignment
     from securefair.profiling.alignment_table import alignment_table
 
     set_threads(threads or cores())
-    wish = AlignmentWish(
+    spec = AlignmentSpec(
         dimension=dimension,
         sketch=sketch or None,
         failure=failure,
         flooding_bits=flooding_bits,
     )
-    measured = profile_alignment(wish, backend=backend, repeats=repeats)
+    measured = profile_alignment(spec, backend=backend, repeats=repeats)
     if json:
         typer.echo(msgspec.json.encode(measured).decode())
     else:
@@ -320,20 +320,20 @@ def averaging(
     import msgspec
     from rich.console import Console
 
-    from securefair.averaging import SumWish
+    from securefair.averaging import SumSpec
     from securefair.ckks.threads import cores, set_threads
     from securefair.profiling.averaging import profile_averaging
     from securefair.profiling.averaging_table import averaging_table
 
     set_threads(threads or cores())
-    wish = SumWish(
+    spec = SumSpec(
         parameters=parameters,
         senders=senders,
         bound=bound,
         precision=precision,
         flooding_bits=flooding_bits,
     )
-    measured = profile_averaging(averaging, wish, repeats=repeats)
+    measured = profile_averaging(averaging, spec, repeats=repeats)
     if json:
         typer.echo(msgspec.json.encode(measured).decode())
     else:

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from securefair.circuit.planner import ExchangePlan
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import ConfigError, DataError
 from securefair.model.kernel import EXACT_SAMPLES, LANDMARKS
 from securefair.profiling.cost import WORD, Cost, cost, total
@@ -52,7 +52,7 @@ OPTIONAL = ("query_seconds", "prepare_seconds")
 """What some releases do without: 0 there."""
 
 FIXED = ("hidden", "classes", "release", "basis", "q", "flooding_bits", "precision")
-"""Fields of a wish that prices depend on."""
+"""Fields of a spec that prices depend on."""
 
 REUSED_RESIDUES = (32 << 20) // WORD
 """glibc gives larger allocations back at once, and every page of the next is made anew (at most
@@ -64,7 +64,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         format: of the file.
-        wish: what was measured; samples and features aside.
+        spec: what was measured; samples and features aside.
         machine: where they were measured.
         backend, threads: with what.
         samples, features: smallest and largest that were measured.
@@ -73,7 +73,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     format: int
-    wish: Wish
+    spec: ExchangeSpec
     machine: str
     backend: str
     threads: int
@@ -82,13 +82,13 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
     prices: Mapping[str, tuple[float, ...]]
     largest_error: Mapping[str, float]
 
-    def covers(self, wish: Wish) -> bool:
-        """Whether the wish lies within what was measured."""
+    def covers(self, spec: ExchangeSpec) -> bool:
+        """Whether the spec lies within what was measured."""
         return all(
             low <= value <= high
             for value, (low, high) in (
-                (wish.samples, self.samples),
-                (wish.features, self.features),
+                (spec.samples, self.samples),
+                (spec.features, self.features),
             )
         )
 
@@ -99,7 +99,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: the model was fitted to other heads or releases.
         """
         for field in FIXED:
-            found, expected = getattr(plan.wish, field), getattr(self.wish, field)
+            found, expected = getattr(plan.spec, field), getattr(self.spec, field)
             if found != expected:
                 raise ConfigError(
                     "the cost model was measured with another exchange",
@@ -119,12 +119,12 @@ def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
     upload = upload_residues(plan)
     work = answer_work(plan)
     zeros = work.encryptions * n * (limbs + 1)
-    samples = plan.wish.samples
+    samples = plan.spec.samples
     query = 0
-    if plan.wish.sends_predictions and plan.factors is not None:
+    if plan.spec.sends_predictions and plan.factors is not None:
         query = plan.blocks * plan.factors.count * plan.factors.limbs * n
     exact = approximated = 0
-    if plan.wish.release == "projection":
+    if plan.spec.release == "projection":
         if samples <= EXACT_SAMPLES:
             exact = samples * samples
         else:
@@ -149,7 +149,7 @@ def upload_residues(plan: ExchangePlan) -> int:
         * plan.blocks
         * sum(
             meta.count * meta.limbs * meta.params.ring_degree
-            for meta in (plan.features, plan.factors if plan.wish.student_basis else None)
+            for meta in (plan.features, plan.factors if plan.spec.student_basis else None)
             if meta is not None
         )
     )
@@ -157,7 +157,7 @@ def upload_residues(plan: ExchangePlan) -> int:
 
 def answer_work(plan: ExchangePlan) -> Cost:
     """Work of one answer when the features are there already; predictions come with each query."""
-    query = plan.factors if plan.wish.sends_predictions else None
+    query = plan.factors if plan.spec.sends_predictions else None
     steps = [s for s in trace(plan) if s.operation != "load" or s.output == query]
     return total(cost(step) for step in steps)
 
@@ -207,12 +207,12 @@ def fit_model(
         errors[name] = float(np.abs(rows @ np.array(prices[name]) / values - 1).max())
     return CostModel(
         format=FORMAT,
-        wish=plans[0].wish,
+        spec=plans[0].spec,
         machine=machine,
         backend=backend,
         threads=threads,
-        samples=_range([plan.wish.samples for plan in plans]),
-        features=_range([plan.wish.features for plan in plans]),
+        samples=_range([plan.spec.samples for plan in plans]),
+        features=_range([plan.spec.features for plan in plans]),
         prices=prices,
         largest_error=errors,
     )

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Release, Wish
+from securefair.circuit.spec import ExchangeSpec, Release
 from securefair.ckks.backends import kernels
 from securefair.errors import ModelError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher, Upload
 from securefair.model.folded import FoldedHead
 from securefair.model.heads import Head
+from securefair.profiling.dry_exchange import Material, rounding_error, synthetic
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
-from securefair.profiling.rehearsal import Material, invent, rounding_error
 
 CLEARTEXT_BYTES = 8
 """A float64 feature as the student holds it."""
@@ -86,25 +86,27 @@ class PreparedExchange:
     """A student that has encrypted invented samples, and a teacher ready to receive them.
 
     Args:
-        wish: the exchange.
+        spec: the exchange.
         head: the teacher's model; None for random weights.
         backend: of both.
 
     Raises:
-        PlanError: the wish cannot be granted.
-        ModelError: the head does not fit the wish, or its bounds.
+        PlanError: the spec cannot be granted.
+        ModelError: the head does not fit the spec, or its bounds.
     """
 
-    def __init__(self, wish: Wish, head: Head | None = None, *, backend: str = "rns") -> None:
+    def __init__(
+        self, spec: ExchangeSpec, head: Head | None = None, *, backend: str = "rns"
+    ) -> None:
         reset_peak_memory()
-        self.plan: ExchangePlan = plan_exchange(wish)
+        self.plan: ExchangePlan = plan_exchange(spec)
         self._backend = backend
-        material: Material = invent(self.plan)
+        material: Material = synthetic(self.plan)
         self._head = material.model if head is None else head
         self._samples = material.samples
         self._seconds = Stopwatch()
         with self._seconds.stage("keys"):
-            self._student = Student(wish, backend=backend)
+            self._student = Student(spec, backend=backend)
         with self._seconds.stage("encrypt"):
             self._features, self._basis = self._student.encrypt_features(material.samples)
         self._query = b""
@@ -121,7 +123,7 @@ class PreparedExchange:
         """The teacher's half that happens once a data epoch."""
         plan = self.plan
         return self._teacher.receive(
-            plan.wish, b"", self._student.public_keys, self._features, self._basis
+            plan.spec, b"", self._student.public_keys, self._features, self._basis
         )
 
     def evaluate(self, upload: Upload) -> bytes:
@@ -156,22 +158,22 @@ class PreparedExchange:
     ) -> ExchangeCost:
         peak = peak_memory()  # before the clear twin adds its own
         plan, public, seconds = self.plan, self._student.public_keys, self._seconds.seconds
-        wish, params = plan.wish, plan.params
+        spec, params = plan.spec, plan.params
         return ExchangeCost(
-            release=wish.release,
+            release=spec.release,
             backend=self._backend,
             threads=kernels.describe().threads,
             ring_degree=params.ring_degree,
             modulus_bits=round(params.log_qp, 1),
             limbs=params.limbs,
             level=plan.released[0].level,
-            slots_used=wish.samples,
+            slots_used=spec.samples,
             slots_available=plan.blocks * params.slots,
             key_bytes=len(public.encryption) + len(public.relinearization),
             feature_bytes=self.feature_bytes,
             query_bytes=len(self._query),
             answer_bytes=len(data),
-            expansion=len(self._features) / (wish.samples * wish.features * CLEARTEXT_BYTES),
+            expansion=len(self._features) / (spec.samples * spec.features * CLEARTEXT_BYTES),
             key_seconds=seconds["keys"],
             encrypt_seconds=seconds["encrypt"],
             open_seconds=seconds["open"],
@@ -184,27 +186,29 @@ class PreparedExchange:
         )
 
     def _clear(self) -> NDArray[np.float64]:
-        twin = PreparedExchange(self.plan.wish, self._head, backend="clear")
+        twin = PreparedExchange(self.plan.spec, self._head, backend="clear")
         return twin.open(twin.serve())
 
 
-def wish_for(head: Head, samples: int, release: Release = "logits", **settings: Any) -> Wish:
-    """The wish for a student of that many samples and a given head.
+def spec_for(
+    head: Head, samples: int, release: Release = "logits", **settings: Any
+) -> ExchangeSpec:
+    """The spec for a student of that many samples and a given head.
 
     Args:
         head: its sizes are asked for.
         samples: the student's.
         release: what leaves the encryption.
-        settings: any other field of `Wish`, such as q, precision or bounds.
+        settings: any other field of `ExchangeSpec`, such as q, precision or bounds.
 
     Raises:
         ModelError: a whole network.
     """
     folded = head.folded()
     if not isinstance(folded, FoldedHead):
-        raise ModelError("a network's wish says more than its sizes", found=type(head).__name__)
+        raise ModelError("a network's spec says more than its sizes", found=type(head).__name__)
     layers = folded.layers
-    return Wish(
+    return ExchangeSpec(
         features=head.features,
         hidden=len(layers[0].bias) if len(layers) > 1 else 0,
         classes=head.classes,

@@ -58,11 +58,11 @@ class CheckedDisclosure(msgspec.Struct, frozen=True, kw_only=True):
     """What a teacher lets out to one student, against what there is to know.
 
     Attributes:
-        student: whose samples the second yardstick counts.
+        student: whose samples the second disclosure bound counts.
         numbers_per_answer: of one version of a teacher's model.
         limit: most numbers of one version; None for no limit.
         numbers_in_run: most over all versions, by the run's rounds and `disclosure.student_total`.
-        teacher_parameters: the first yardstick.
+        teacher_parameters: the first disclosure bound.
         student_logits: the second: samples times classes.
         permitted: whether teachers would answer at all.
     """
@@ -168,7 +168,7 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     averaging = None
     if GOSSIP in config.run.collaborative:
         averaging = agreement_of(config, first, seed=config.run.seeds[0])
-    plan = plan_exchange(next(iter(agreed.values())).wish) if agreed else None
+    plan = plan_exchange(next(iter(agreed.values())).spec) if agreed else None
     cost = None
     if cost_model is not None and plan is not None:
         cost = estimate(
@@ -226,7 +226,7 @@ def _algorithm(
 ) -> CheckedAlgorithm:
     rounds, peers = config.training.rounds, len(data) - 1
     forced = rounds if agreed.always_share else -(-rounds // agreed.forced_every)
-    plans = [plan_exchange(agreed.wish_for(len(own.train))) for own in data]
+    plans = [plan_exchange(agreed.spec_for(len(own.train))) for own in data]
     total = config.disclosure.teacher_total
 
     def traffic(asked: int, extreme: Callable[[Iterable[int]], int]) -> tuple[int, int]:
@@ -329,7 +329,7 @@ def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int) -> int:
 def _disclosure(
     config: RunConfig, agreed: Collaboration, data: Sequence[ParticipantData]
 ) -> list[CheckedDisclosure]:
-    wish, limits = agreed.wish, config.disclosure
+    spec, limits = agreed.spec, config.disclosure
     section = config.model
     model = build_model(
         section.kind, data[0].train, hidden=section.hidden, network=section.network, seed=0
@@ -353,7 +353,7 @@ def _disclosure(
                 limit=None if np.isinf(limit) else int(limit),
                 numbers_in_run=answers * numbers,
                 teacher_parameters=parameters,
-                student_logits=samples * wish.classes,
+                student_logits=samples * spec.classes,
                 permitted=permitted,
             )
         )

@@ -16,11 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.keys import Backend, StudentKeys
 from securefair.ckks.threads import cores, set_threads
 from securefair.profiling.cost import Cost, cost, total
+from securefair.profiling.dry_exchange import (
+    ANSWER,
+    EPOCH,
+    QUERY,
+    RECEIVE,
+    Material,
+    dry_exchange,
+    encode_only,
+    rounding_error,
+    synthetic,
+)
 from securefair.profiling.measure import (
     Clock,
     MachineLimits,
@@ -29,17 +40,6 @@ from securefair.profiling.measure import (
     medians,
     peak_memory,
     reset_peak_memory,
-)
-from securefair.profiling.rehearsal import (
-    ANSWER,
-    EPOCH,
-    QUERY,
-    RECEIVE,
-    Material,
-    encode_only,
-    invent,
-    rehearse,
-    rounding_error,
 )
 from securefair.profiling.trace import trace
 
@@ -118,14 +118,14 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
         key_bytes: public and evaluation keys, once per key epoch.
         max_abs_error: largest difference of a released number from the clear backend's, over all
             repeats, in its own unit (`ExchangePlan.error_bound`).
-        error_over_range: the same over the range that the wish declares, as in its precision.
+        error_over_range: the same over the range that the spec declares, as in its precision.
         error_bound: what the plan promises for max_abs_error.
         rounding_error: how far rounding weights to integers moves a logit at most, which no
             other error contains.
         peak_rss_mb: largest memory of the process and its children, both sides together.
     """
 
-    wish: Wish
+    spec: ExchangeSpec
     backend: str
     threads: int
     repeats: int
@@ -157,22 +157,22 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_head(
-    wish: Wish, *, backend: str = "rns", threads: int | None = None, repeats: int = 5
+    spec: ExchangeSpec, *, backend: str = "rns", threads: int | None = None, repeats: int = 5
 ) -> HeadProfile:
     """Measure exchanges of invented samples and weights.
 
     Args:
-        wish: sizes, release, flooding and precision.
+        spec: sizes, release, flooding and precision.
         backend: "rns", "seal" or "clear".
         threads: for all pools together (`threads.set_threads`); None for one a core.
         repeats: exchanges that count, at least 1.
 
     Raises:
-        PlanError: the wish cannot be granted.
+        PlanError: the spec cannot be granted.
         ConfigError: more threads than cores.
         BackendUnavailableError: there is no such backend here.
     """
-    plan = plan_exchange(wish)
+    plan = plan_exchange(spec)
     get_backend(backend)  # refuse before anything is measured
     threads = threads or cores()
     set_threads(threads)
@@ -196,9 +196,9 @@ def profile_plan(
     Raises:
         ConfigError, BackendUnavailableError: see `profile_head`.
     """
-    wish, engine = plan.wish, get_backend(backend)
+    spec, engine = plan.spec, get_backend(backend)
     set_threads(threads)
-    material = invent(plan)
+    material = synthetic(plan)
     expected = _clear(material)
     gc.collect()
     reset_peak_memory()
@@ -206,17 +206,17 @@ def profile_plan(
     stages, totals, error = [], [], 0.0
     for _ in range(repeats + 1):
         stage, whole = Stopwatch(clock), Stopwatch(clock)
-        done = rehearse(material, engine, keys, stage, whole)
+        done = dry_exchange(material, engine, keys, stage, whole)
         error = max(error, float(np.abs(done.released - expected).max()))
         stages.append(stage.seconds)
         totals.append(whole.seconds)
     peak = peak_memory()
     seconds, sums = medians(stages[1:]), medians(totals[1:])
     encode = _encode_seconds(material, repeats) if backend == "rns" else 0.0
-    samples, server = wish.samples, sums[RECEIVE] + sums[ANSWER]
+    samples, server = spec.samples, sums[RECEIVE] + sums[ANSWER]
     ordered = _ordered({"keys": key_seconds, **seconds}, encode, server)
     return HeadProfile(
-        wish=wish,
+        spec=spec,
         backend=backend,
         threads=threads,
         repeats=repeats,
@@ -242,7 +242,7 @@ def profile_plan(
         limbs=plan.params.limbs,
         blocks=plan.blocks,
         log_qp=plan.params.log_qp,
-        flooding_bits=wish.flooding_bits,
+        flooding_bits=spec.flooding_bits,
         peak_rss_mb=peak / 1e6,
         distance=_distance(plan, server, limits),
     )
@@ -265,7 +265,7 @@ def describe_machine() -> Machine:
 def _clear(material: Material) -> NDArray[np.float64]:
     engine, plan = get_backend("clear"), material.plan
     keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
-    return rehearse(material, engine, keys, Stopwatch(), Stopwatch()).released
+    return dry_exchange(material, engine, keys, Stopwatch(), Stopwatch()).released
 
 
 def _generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[StudentKeys, float]:
@@ -322,7 +322,7 @@ def _stage_times(
 def _distance(plan: ExchangePlan, server: float, limits: MachineLimits) -> Distance:
     work = total(cost(step) for step in trace(plan))
     arithmetic, bandwidth = work.multiply_adds / limits.multiply_adds, work.bytes / limits.bytes
-    per_sample = 1e3 / plan.wish.samples
+    per_sample = 1e3 / plan.spec.samples
     return Distance(
         multiply_adds_per_second=limits.multiply_adds,
         bytes_per_second=limits.bytes,

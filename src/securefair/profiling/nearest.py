@@ -1,7 +1,7 @@
-"""For a wish that cannot be granted: a plan that can, with one number of the wish changed.
+"""For a spec that cannot be granted: a plan that can, with one number of the spec changed.
 
 A refusal of the planner names the field at fault and what would do. A search would take a minute
-for wishes that multiply ciphertexts, so only what the refusal suggests is tried.
+for specs that multiply ciphertexts, so only what the refusal suggests is tried.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import PlanError
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -25,43 +25,43 @@ LEAST_FLOODING_BITS = 30
 """Teachers refuse less (`exchange.MIN_FLOODING_BITS`)."""
 
 
-def nearest_plan(wish: Wish, refusal: PlanError) -> tuple[str, ExchangePlan] | None:
+def nearest_plan(spec: ExchangeSpec, refusal: PlanError) -> tuple[str, ExchangePlan] | None:
     """The changed field and the plan; None where no change that the refusal suggests helps."""
-    for field, value in _suggestions(wish, refusal):
-        plan = _granted(wish, field, value)
+    for field, value in _suggestions(spec, refusal):
+        plan = _granted(spec, field, value)
         if plan is not None:
-            return field, _closer(wish, field, plan) if field == "q" else plan
+            return field, _closer(spec, field, plan) if field == "q" else plan
     return None
 
 
-def _suggestions(wish: Wish, refusal: PlanError) -> Iterator[tuple[str, float]]:
+def _suggestions(spec: ExchangeSpec, refusal: PlanError) -> Iterator[tuple[str, float]]:
     """Changes to try, the smaller ones first."""
     named = [float(number) for number in _NUMBER.findall(str(refusal.expected))]
     match refusal.where:
         case "precision" if named:
             error = named[0] * _ROUNDED
-            if wish.precision < error <= MAX_PRECISION:
+            if spec.precision < error <= MAX_PRECISION:
                 yield "precision", error
             # Flooding is most of the error, and every bit less halves it.
-            excess = math.floor(math.log2(error / wish.precision))
-            for bits in (wish.flooding_bits - excess, wish.flooding_bits - excess - 1):
+            excess = math.floor(math.log2(error / spec.precision))
+            for bits in (spec.flooding_bits - excess, spec.flooding_bits - excess - 1):
                 if bits >= LEAST_FLOODING_BITS:
                     yield "flooding_bits", bits
         case "q":
-            yield "q", min(wish.q, wish.samples) - 1
+            yield "q", min(spec.q, spec.samples) - 1
             yield "q", 1
         case "weight_bits" | "flooding_bits" | "features" | "hidden" | "classes" | "samples":
-            value = getattr(wish, refusal.where)
+            value = getattr(spec, refusal.where)
             if named:
                 yield refusal.where, int(min(named, key=lambda limit: abs(limit - value)))
 
 
-def _closer(wish: Wish, field: str, plan: ExchangePlan) -> ExchangePlan:
+def _closer(spec: ExchangeSpec, field: str, plan: ExchangePlan) -> ExchangePlan:
     """Bisection between what was granted and what was asked for."""
-    low, high = getattr(plan.wish, field), getattr(wish, field)
+    low, high = getattr(plan.spec, field), getattr(spec, field)
     while high - low > 1:
         middle = (low + high) // 2
-        found = _granted(wish, field, middle)
+        found = _granted(spec, field, middle)
         if found is None:
             high = middle
         else:
@@ -69,8 +69,8 @@ def _closer(wish: Wish, field: str, plan: ExchangePlan) -> ExchangePlan:
     return plan
 
 
-def _granted(wish: Wish, field: str, value: float) -> ExchangePlan | None:
+def _granted(spec: ExchangeSpec, field: str, value: float) -> ExchangePlan | None:
     try:
-        return plan_exchange(msgspec.structs.replace(wish, **{field: value}))
+        return plan_exchange(msgspec.structs.replace(spec, **{field: value}))
     except PlanError:
         return None

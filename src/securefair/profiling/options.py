@@ -1,4 +1,4 @@
-"""Options that ask for an exchange, the same for every command, and the wish that they make."""
+"""Options that ask for an exchange, the same for every command, and the spec that they make."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 if TYPE_CHECKING:
-    from securefair.circuit.spec import Wish
+    from securefair.circuit.spec import ExchangeSpec
 
 FeaturesOption = Annotated[int, typer.Option(help="Width of a sample's feature vector.")]
 HiddenOption = Annotated[int, typer.Option(help="Units of the quadratic layer; 0: linear head.")]
@@ -38,7 +38,7 @@ RELEASE, BASIS, NUMBERS = "projection", "public", 64
 FLOODING_BITS, PRECISION, WEIGHT_BITS = 30, 2.0**-10, 12
 
 
-def wish_of(
+def spec_of(
     *,
     features: int,
     hidden: int,
@@ -51,11 +51,11 @@ def wish_of(
     precision: float,
     feature_norm: float | None,
     weight_bits: int = WEIGHT_BITS,
-) -> Wish:
-    """The wish that options spell out; the planner judges it."""
-    from securefair.circuit.spec import Basis, HeadBounds, Release, Wish
+) -> ExchangeSpec:
+    """The spec that options spell out; the planner judges it."""
+    from securefair.circuit.spec import Basis, ExchangeSpec, HeadBounds, Release
 
-    return Wish(
+    return ExchangeSpec(
         features=features,
         hidden=hidden,
         classes=classes,

@@ -54,7 +54,7 @@ def plan(
 ) -> None:
     """Choose parameters for an exchange: ring, primes, scales, keys, bytes, work, error bound.
 
-    Nothing is encrypted or measured. A wish that cannot be granted ends with the reason, and with
+    Nothing is encrypted or measured. A spec that cannot be granted ends with the reason, and with
     the nearest plan that could be. With a cost model of this machine, the plan comes with what a
     whole collaboration of such exchanges costs a hospital: hours, bytes and memory.
 
@@ -72,7 +72,7 @@ def plan(
     from securefair.profiling.plan_tables import plan_table
     from securefair.profiling.planned import report_plan
 
-    wish = options.wish_of(
+    spec = options.spec_of(
         features=features,
         hidden=hidden,
         classes=classes,
@@ -86,12 +86,12 @@ def plan(
         weight_bits=weight_bits,
     )
     try:
-        report = report_plan(plan_exchange(wish))
+        report = report_plan(plan_exchange(spec))
     except PlanError as refusal:
-        nearest = nearest_plan(wish, refusal)
+        nearest = nearest_plan(spec, refusal)
         if nearest is not None:
             field, instead = nearest
-            value = getattr(instead.wish, field)
+            value = getattr(instead.spec, field)
             console = Console(stderr=True)
             console.print(plan_table(report_plan(instead)))
             console.print(f"Nearest possible plan: {field} = {value:.4g}, shown above.")
@@ -103,7 +103,7 @@ def plan(
 
         prices = load_model(model)
         cost = estimate(
-            plan_exchange(wish),
+            plan_exchange(spec),
             prices,
             participants=participants,
             rounds=rounds,
@@ -114,7 +114,7 @@ def plan(
     if estimate_security:
         from securefair.profiling.security_estimate import estimate_text, security_estimate
 
-        security = security_estimate(plan_exchange(wish).params)
+        security = security_estimate(plan_exchange(spec).params)
     if json:
         facts = msgspec.structs.asdict(report)
         facts |= {"estimate": cost} if cost else {}
@@ -127,4 +127,4 @@ def plan(
     if cost is not None and prices is not None:
         from securefair.profiling.scale_table import estimate_text as cost_text
 
-        Console().print(cost_text(cost, prices, wish))
+        Console().print(cost_text(cost, prices, spec))

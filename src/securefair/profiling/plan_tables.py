@@ -7,7 +7,7 @@ import math
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.profiling.cost import Cost
 from securefair.profiling.planned import PlannedStep, PlanReport
 from securefair.profiling.tables import STAGES, plain_table, rows_table
@@ -26,32 +26,32 @@ def plan_table(report: PlanReport) -> RenderableType:
     )
 
 
-def shape(wish: Wish) -> str:
+def shape(spec: ExchangeSpec) -> str:
     """The model's layers: "head 512 -> 64 -> 10"."""
-    if wish.network:
-        widths = (wish.features, *(promise.values for promise in wish.network))
+    if spec.network:
+        widths = (spec.features, *(bounds.values for bounds in spec.network))
     else:
-        widths = (wish.features, *((wish.hidden,) if wish.hidden else ()), wish.classes)
-    kind = "network" if wish.network else "head"
+        widths = (spec.features, *((spec.hidden,) if spec.hidden else ()), spec.classes)
+    kind = "network" if spec.network else "head"
     return f"{kind} " + " -> ".join(count(width) for width in widths)
 
 
 def _parameters(r: PlanReport) -> list[tuple[str, str]]:
-    wish = r.wish
-    chosen = f", {wish.basis} basis, q = {wish.q}" if wish.release == "projection" else ""
-    filled = percent(wish.samples / (r.blocks * r.slots), 0)
+    spec = r.spec
+    chosen = f", {spec.basis} basis, q = {spec.q}" if spec.release == "projection" else ""
+    filled = percent(spec.samples / (r.blocks * r.slots), 0)
     bits = ", ".join(f"{p.bit_length()}" for p in r.primes)
     return [
-        ("Exchange", f"{count(wish.samples)} samples, {shape(wish)}"),
-        ("Release", wish.release + chosen),
+        ("Exchange", f"{count(spec.samples)} samples, {shape(spec)}"),
+        ("Release", spec.release + chosen),
         ("Ring degree", f"{count(r.ring_degree)}; {plural(r.blocks, 'block')}, {filled} filled"),
         ("Limbs", f"{len(r.primes)} of {bits} bits, special {r.special_prime.bit_length()} bits"),
         ("log2 QP", f"{r.log_qp:.1f} of at most {r.log_qp_cap} bits"),
         ("Security", f"{r.security_bits} bits, classical"),
         ("Evaluation keys", ", ".join(r.evaluation_keys) or "none"),
-        ("Flooding", f"{wish.flooding_bits} bits above all noise that tells of the model"),
+        ("Flooding", f"{spec.flooding_bits} bits above all noise that tells of the model"),
         ("Largest error", f"{r.error_bound:.3g} in a released number"),
-        ("  over the range", f"{r.relative_error:.2g}, asked for {wish.precision:.2g}"),
+        ("  over the range", f"{r.relative_error:.2g}, asked for {spec.precision:.2g}"),
         ("  not in it", "rounding the model's weights to integers"),
     ]
 
@@ -77,7 +77,7 @@ def _steps(steps: list[PlannedStep]) -> RenderableType:
 
 
 def _bytes(r: PlanReport) -> list[tuple[str, str]]:
-    size, samples = r.bytes, r.wish.samples
+    size, samples = r.bytes, r.spec.samples
     rows = [
         ("Public key, once per key epoch", data_size(size.public_key)),
         ("Evaluation keys, at most", data_size(size.evaluation_keys)),
@@ -91,7 +91,7 @@ def _bytes(r: PlanReport) -> list[tuple[str, str]]:
 
 def _work(r: PlanReport) -> list[tuple[str, str]]:
     work: Cost = r.teacher
-    each = work.multiply_adds / r.wish.samples
+    each = work.multiply_adds / r.spec.samples
     return [
         (
             "Teacher: modular multiply-adds",

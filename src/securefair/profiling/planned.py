@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from securefair.circuit.planner import ExchangePlan
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta
@@ -69,7 +69,7 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         numbers: released by an answer.
         model_parameters: of the teacher's model; as many numbers could determine it. None for a
-            network, whose wish does not tell how often it uses a weight.
+            network, whose spec does not tell how often it uses a weight.
         all_logits: what the release `logits` would disclose, samples times classes.
     """
 
@@ -82,7 +82,7 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange plan in full.
 
     Attributes:
-        wish: what was asked for.
+        spec: what was asked for.
         ring_degree, slots, blocks: N, N / 2, and the blocks that the samples fill.
         primes, special_prime: the modulus; all data primes are limbs of a fresh ciphertext.
         log_qp, log_qp_cap: bits of the whole modulus, and the most that security allows.
@@ -92,10 +92,10 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
         teacher: work of one answer, the upload's expansion included.
         encryptions: symmetric ones by the student, of features and factors.
         error_bound: of a released number, in its own unit.
-        relative_error: the same over the range that the wish declares.
+        relative_error: the same over the range that the spec declares.
     """
 
-    wish: Wish
+    spec: ExchangeSpec
     ring_degree: int
     slots: int
     blocks: int
@@ -116,11 +116,11 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def report_plan(plan: ExchangePlan) -> PlanReport:
     """All facts of a plan; runs the circuit once more on paper."""
-    wish, params = plan.wish, plan.params
+    spec, params = plan.spec, plan.params
     steps = [planned_step(step) for step in trace(plan)]
     factors = plan.factors.count if plan.factors else 0
     return PlanReport(
-        wish=wish,
+        spec=spec,
         ring_degree=params.ring_degree,
         slots=params.slots,
         blocks=plan.blocks,
@@ -132,12 +132,12 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         evaluation_keys=("relinearisation",) if plan.needs_relinearization else (),
         steps=steps,
         teacher=total(step.work for step in steps),
-        encryptions=plan.blocks * (wish.features + factors),
+        encryptions=plan.blocks * (spec.features + factors),
         bytes=_bytes(plan),
         disclosure=Disclosure(
             numbers=plan.numbers,
-            model_parameters=model_parameters(wish),
-            all_logits=wish.samples * wish.classes,
+            model_parameters=model_parameters(spec),
+            all_logits=spec.samples * spec.classes,
         ),
         error_bound=plan.error_bound,
         relative_error=plan.relative_error,
@@ -161,18 +161,18 @@ def planned_step(step: Step) -> PlannedStep:
     )
 
 
-def model_parameters(wish: Wish) -> int | None:
+def model_parameters(spec: ExchangeSpec) -> int | None:
     """Numbers that training changes in a head of that shape (`Head.parameter_count`)."""
-    if wish.network:
+    if spec.network:
         return None
-    d, hidden, classes = wish.features, wish.hidden, wish.classes
+    d, hidden, classes = spec.features, spec.hidden, spec.classes
     if not hidden:
         return classes * (d + 1)
     return hidden * (d + 1) + classes * (hidden + 1) + 2  # the square's gain and slope
 
 
 def _bytes(plan: ExchangePlan) -> PlannedBytes:
-    samples = plan.wish.samples
+    samples = plan.spec.samples
     return PlannedBytes(
         public_key=plan.public_key_bytes,
         evaluation_keys=plan.evaluation_key_bytes,

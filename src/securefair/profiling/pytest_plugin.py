@@ -43,7 +43,7 @@ class FheCost:
         release: Release = "logits",
         backend: str = "rns",
         repeats: int = 3,
-        **wish: Any,
+        **spec: Any,
     ) -> ExchangeCost:
         """Run one exchange of that many invented samples, and measure it.
 
@@ -53,17 +53,17 @@ class FheCost:
             release: what leaves the encryption: "loss", "class_sums", "projection", "logits".
             backend: "rns", "seal" or "clear".
             repeats: times are medians of so many answers.
-            wish: other fields of `securefair.Wish`, such as q, precision or bounds.
+            spec: other fields of `securefair.ExchangeSpec`, such as q, precision or bounds.
 
         Raises:
             PlanError: no parameters grant this.
-            ModelError: the head's weights exceed the bounds of the wish.
+            ModelError: the head's weights exceed the bounds of the spec.
         """
         from msgspec.structs import asdict
 
-        from securefair.profiling.exchange_cost import PreparedExchange, wish_for
+        from securefair.profiling.exchange_cost import PreparedExchange, spec_for
 
-        prepared = PreparedExchange(wish_for(head, samples, release, **wish), head, backend=backend)
+        prepared = PreparedExchange(spec_for(head, samples, release, **spec), head, backend=backend)
         self.last = cost = prepared.cost(repeats=repeats)
         # A test has one benchmark: the first exchange that it runs.
         if self._benchmark is not None and not self._benchmark.extra_info:

@@ -18,17 +18,17 @@ import msgspec
 import numpy as np
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.threads import set_threads
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData
 from securefair.profiling.cost_model import CostModel, fit_model
+from securefair.profiling.dry_exchange import ANSWER, IMPORT, RECEIVE, dry_exchange, synthetic
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.head import describe_machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
-from securefair.profiling.rehearsal import ANSWER, IMPORT, RECEIVE, invent, rehearse
 from securefair.profiling.watched import start_watched
 
 SAMPLES = (500, 2000, 5000, 9000)
@@ -99,7 +99,7 @@ class ScaleProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_scale(
-    wish: Wish,
+    spec: ExchangeSpec,
     *,
     samples: Sequence[int] = SAMPLES,
     features: Sequence[int] = FEATURES,
@@ -114,7 +114,7 @@ def profile_scale(
     Sets one thread for the whole process (`threads.set_threads`).
 
     Args:
-        wish: the exchange; its samples and features are replaced.
+        spec: the exchange; its samples and features are replaced.
         samples, features: sides of the grid; at least four points together.
         held_out: samples and features of the point to predict.
         participants: sizes of the collaborations.
@@ -128,7 +128,7 @@ def profile_scale(
     """
     set_threads(1)
     sizes = [*product(samples, features), held_out]
-    plans = [plan_exchange(msgspec.structs.replace(wish, samples=b, features=d)) for b, d in sizes]
+    plans = [plan_exchange(msgspec.structs.replace(spec, samples=b, features=d)) for b, d in sizes]
     _measure(plans[0], backend)  # starts what starts only once
     measured: list[dict[str, float]] = [{} for _ in plans]
     for _ in range(repeats):
@@ -155,15 +155,17 @@ def profile_scale(
 
 
 def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
-    material, engine, keys = invent(plan), get_backend(backend), Stopwatch(time.process_time)
+    material, engine, keys = synthetic(plan), get_backend(backend), Stopwatch(time.process_time)
     gc.collect()
     reset_peak_memory()
     with keys.stage("keys"):
         owned = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
-    rehearse(material, engine, owned, Stopwatch(), Stopwatch())  # memory of this size is there now
+    dry_exchange(
+        material, engine, owned, Stopwatch(), Stopwatch()
+    )  # memory of this size is there now
     stages, totals = Stopwatch(time.process_time), Stopwatch(time.process_time)
-    rehearse(material, engine, owned, stages, totals)
-    student, basis = stages.seconds, plan.wish.student_basis
+    dry_exchange(material, engine, owned, stages, totals)
+    student, basis = stages.seconds, plan.spec.student_basis
     factors = student.get("encrypt_query", 0.0)
     return {
         "key_seconds": keys.seconds["keys"],
@@ -182,8 +184,8 @@ def _point(plan: ExchangePlan, measured: dict[str, float], model: CostModel) -> 
     predicted = model.predict(plan)
     ratio = _teacher(predicted) / _teacher(measured)
     return ScalePoint(
-        samples=plan.wish.samples,
-        features=plan.wish.features,
+        samples=plan.spec.samples,
+        features=plan.spec.features,
         ring_degree=plan.params.ring_degree,
         limbs=plan.params.limbs,
         blocks=plan.blocks,
@@ -207,17 +209,17 @@ def _collaborate(
     plan: ExchangePlan, participants: int, backend: str, model: CostModel
 ) -> ParticipantsPoint:
     """Rounds of always sharing among equal participants, without local training."""
-    wish = plan.wish
+    spec = plan.spec
     names = [f"P{n}" for n in range(1, participants + 1)]
     data = [
         ParticipantData(name, material.samples, material.samples.take(np.arange(1)))
-        for name, material in ((name, invent(plan, seed=n)) for n, name in enumerate(names))
+        for name, material in ((name, synthetic(plan, seed=n)) for n, name in enumerate(names))
     ]
     agreed = Collaboration(
-        participants=tuple(names), wish=wish, always_share=True, local_steps=1, lambda_0=0.0
+        participants=tuple(names), spec=spec, always_share=True, local_steps=1, lambda_0=0.0
     )
     head = ModelConfig(
-        kind="quadratic" if wish.hidden else "linear", hidden=wish.hidden or 1, local_epochs=0
+        kind="quadratic" if spec.hidden else "linear", hidden=spec.hidden or 1, local_epochs=0
     )
     run, everyone = start_watched(
         "scale", data, agreed, head, seed=0, backend=backend, clock=time.process_time

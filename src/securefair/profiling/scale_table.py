@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.profiling.cost_model import CostModel
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.scale import TEACHER, ScaleProfile
@@ -60,7 +60,7 @@ def scale_table(profile: ScaleProfile) -> RenderableType:
     return Group(grid, Text("\n".join(lines)))
 
 
-def estimate_text(found: Estimate, model: CostModel, wish: Wish) -> RenderableType:
+def estimate_text(found: Estimate, model: CostModel, spec: ExchangeSpec) -> RenderableType:
     """A hospital's whole collaboration in a few lines, and how far to trust them."""
     title = (
         f"A hospital's cost: {found.participants} participants, {found.rounds} rounds, "
@@ -74,7 +74,7 @@ def estimate_text(found: Estimate, model: CostModel, wish: Wish) -> RenderableTy
     grid.add_row("Received as student", data_size(found.gigabytes_down * GIGA))
     grid.add_row("Peak memory", data_size(found.peak_gigabytes * GIGA))
     lines = [f"Measured on: {model.machine}, backend {model.backend}, threads: {model.threads}."]
-    if not model.covers(wish):
+    if not model.covers(spec):
         (b0, b1), (d0, d1) = model.samples, model.features
         lines.append(
             f"Extrapolated: measured were {count(b0)} to {count(b1)} samples of {count(d0)} to "

@@ -27,9 +27,9 @@ from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.training import OptimizerConfig
+from securefair.profiling.dry_exchange import dry_exchange, synthetic
 from securefair.profiling.fit import linear_fit
 from securefair.profiling.measure import Stopwatch
-from securefair.profiling.rehearsal import invent, rehearse
 from securefair.profiling.sharing_records import (
     CycleCost,
     SharingCost,
@@ -70,19 +70,19 @@ def profile_sharing(
         on_round: called after every round of every run, to show progress.
 
     Raises:
-        ConfigError: probabilities out of range or too few, or a release that tells no opinion.
+        ConfigError: probabilities out of range or too few, or a release that tells no reputation.
         PlanError: the exchange is impossible.
     """
     _check(probabilities)
     agreed = collaboration_of(config, data, algorithm="cycle", seed=seed)
-    plan = plan_exchange(agreed.wish)
-    opinions: dict[str, float | None] = {ALWAYS: None, CYCLE: None}
-    opinions |= {_name(r): r for r in probabilities}
+    plan = plan_exchange(agreed.spec)
+    reputations: dict[str, float | None] = {ALWAYS: None, CYCLE: None}
+    reputations |= {_name(r): r for r in probabilities}
 
     _warm_up(plan, config.encryption.backend)
     finished: dict[str, _Finished] = {}
-    for names in _batches(list(opinions), plan, len(data)):
-        runs = {name: _start(config, data, name, opinions[name], seed) for name in names}
+    for names in _batches(list(reputations), plan, len(data)):
+        runs = {name: _start(config, data, name, reputations[name], seed) for name in names}
         rounds = [run.rounds(config.training.rounds, on_round) for run in runs.values()]
         for _ in zip(*rounds, strict=True):
             pass  # every run has advanced by one round
@@ -157,7 +157,11 @@ class _Run:
 
 
 def _start(
-    config: RunConfig, data: Sequence[ParticipantData], name: str, opinion: float | None, seed: int
+    config: RunConfig,
+    data: Sequence[ParticipantData],
+    name: str,
+    reputation: float | None,
+    seed: int,
 ) -> _Run:
     training = config.training
     algorithm = "vpdl" if name == ALWAYS else "cycle"
@@ -178,7 +182,7 @@ def _start(
         ),
         seed=seed,
         backend=config.encryption.backend,
-        opinion=opinion,
+        reputation=reputation,
         clock=time.process_time,
     )
     return _Run(run, participants)
@@ -188,7 +192,7 @@ def _warm_up(plan: ExchangePlan, backend: str) -> None:
     """One exchange that does not count: it fills caches and starts child processes."""
     engine = get_backend(backend)
     keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
-    rehearse(invent(plan), engine, keys, Stopwatch(), Stopwatch())
+    dry_exchange(synthetic(plan), engine, keys, Stopwatch(), Stopwatch())
 
 
 def _batches(names: list[str], plan: ExchangePlan, participants: int) -> list[list[str]]:
@@ -211,26 +215,28 @@ def _compared(cost: SharingCost, always: SharingCost) -> dict[str, Any]:
 def _mean_reputation(records: Sequence[RoundRecord]) -> float:
     """Over the rounds in which it decides; over all where every round is forced."""
     deciding = [record for record in records if not record.forced] or records
-    opinions = [r for record in deciding for row in record.reputation for r in row if r is not None]
-    return fmean(opinions)
+    reputations = [
+        r for record in deciding for row in record.reputation for r in row if r is not None
+    ]
+    return fmean(reputations)
 
 
 def _task(config: RunConfig, agreed: Collaboration, plan: ExchangePlan, seed: int) -> SharingTask:
-    wish = plan.wish
+    spec = plan.spec
     return SharingTask(
         data=config.data.source,
         participants=len(agreed.participants),
-        samples=wish.samples,
-        features=wish.features,
-        classes=wish.classes,
+        samples=spec.samples,
+        features=spec.features,
+        classes=spec.classes,
         rounds=config.training.rounds,
         forced_every=agreed.forced_every,
-        release=wish.release,
-        q=wish.q,
+        release=spec.release,
+        q=spec.q,
         backend=config.encryption.backend,
         ring_degree=plan.params.ring_degree,
         log_qp=plan.params.log_qp,
-        flooding_bits=wish.flooding_bits,
+        flooding_bits=spec.flooding_bits,
         seed=seed,
         threads=kernels.describe().threads,
     )

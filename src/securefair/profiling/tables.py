@@ -44,11 +44,11 @@ def profile_table(profile: HeadProfile) -> RenderableType:
 
 
 def _figures(p: HeadProfile) -> Table:
-    wish, machine = p.wish, p.machine
-    layers = [wish.features, *([wish.hidden] if wish.hidden else []), wish.classes]
+    spec, machine = p.spec, p.machine
+    layers = [spec.features, *([spec.hidden] if spec.hidden else []), spec.classes]
     rows = [
-        ("Samples, head", f"{count(wish.samples)}, {' -> '.join(count(w) for w in layers)}"),
-        ("Release", wish.release),
+        ("Samples, head", f"{count(spec.samples)}, {' -> '.join(count(w) for w in layers)}"),
+        ("Release", spec.release),
         ("Processor", f"{machine.processor}, {plural(machine.cores, 'core')}"),
         ("Backend", f"{p.backend}, {machine.instruction_set}, {plural(p.threads, 'thread')}"),
         ("Repeats", f"median of {p.repeats}"),
@@ -84,7 +84,7 @@ def _stages(p: HeadProfile) -> Table:
             stage.side,
             STAGES[stage.stage],
             duration(stage.ms / 1e3),
-            f"{stage.ms * 1e3 / p.wish.samples:.3g}",
+            f"{stage.ms * 1e3 / p.spec.samples:.3g}",
             *("" if limit is None else duration(limit / 1e3) for limit in limits),
         )
     return table

@@ -63,8 +63,8 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
     """The steps of an answer in order, equal ones of different blocks counted together."""
     seen: dict[tuple[object, ...], Step] = {}
     products = {
-        f"linear{place}": promise.multiply_adds
-        for place, promise in enumerate(plan.wish.network, start=1)
+        f"linear{place}": bounds.multiply_adds
+        for place, bounds in enumerate(plan.spec.network, start=1)
     }
 
     def write_down(operation: str, method: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -89,7 +89,7 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
         features=[evaluator.load(b"", plan.features) for _ in range(plan.blocks)],
         factors=[evaluator.load(b"", factors) for _ in range(plan.blocks)] if factors else [],
         signs=np.ones(plan.blocks, dtype=np.int64),
-        coefficients=np.zeros(plan.wish.q, dtype=np.int64),
+        coefficients=np.zeros(plan.spec.q, dtype=np.int64),
     )
-    answer(evaluator, plan.wish, plan.schedule, plan.specs, (None,) * len(plan.specs), inputs)
+    answer(evaluator, plan.spec, plan.schedule, plan.specs, (None,) * len(plan.specs), inputs)
     return tuple(seen.values())

@@ -1,4 +1,4 @@
-"""Participants that note what their jobs cost, and may hold opinions that never change."""
+"""Participants that note what their jobs cost, and may hold reputations that never change."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ UNLIMITED = DisclosureLimits(fraction=None)
 class WatchedParticipant(Participant):
     """A participant whose jobs are timed.
 
-    With `opinion`, whatever it thinks of a teacher it reports that reputation instead. Machine,
+    With `reputation`, whatever it thinks of a teacher it reports that reputation instead. Machine,
     messages, ledger and encryption are those of any other participant, so sharing decisions
     against a fixed reputation r are answers with probability r outside forced rounds.
 
     Args:
-        opinion: reputation that it reports of everyone, in [0, 1]; None for its own.
+        reputation: reputation that it reports of everyone, in [0, 1]; None for its own.
         data, collaboration, model, seed, backend: as of every participant.
         clock: in seconds.
     """
@@ -53,13 +53,13 @@ class WatchedParticipant(Participant):
         *,
         seed: int,
         backend: str,
-        opinion: float | None,
+        reputation: float | None,
         clock: Clock = time.perf_counter,
     ) -> None:
         super().__init__(
             data, collaboration, model, seed=seed, backend=backend, disclosure=UNLIMITED
         )
-        self.opinion = opinion
+        self.reputation = reputation
         self._clock = clock
         self.teacher_seconds = 0.0
         self.student_seconds = 0.0
@@ -73,8 +73,8 @@ class WatchedParticipant(Participant):
             self.teacher_seconds += seconds
         elif isinstance(job, AS_STUDENT):
             self.student_seconds += seconds
-        if isinstance(job, OpenAnswer) and job.score and self.opinion is not None:
-            return Opened(self.opinion)
+        if isinstance(job, OpenAnswer) and job.score and self.reputation is not None:
+            return Opened(self.reputation)
         return result
 
 
@@ -86,7 +86,7 @@ def start_watched(
     *,
     seed: int,
     backend: str,
-    opinion: float | None = None,
+    reputation: float | None = None,
     clock: Clock = time.perf_counter,
 ) -> tuple[EncryptedRun, list[WatchedParticipant]]:
     """An encrypted run before its first round, as `simulation.run.start_run` makes them.
@@ -101,7 +101,7 @@ def start_watched(
             model,
             seed=seed,
             backend=backend,
-            opinion=opinion,
+            reputation=reputation,
             clock=clock,
         )
         for own in data

@@ -24,18 +24,18 @@ from securefair.errors import ConfigError, LocalProtocolError, RemoteProtocolErr
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Answer,
-    Contribution,
     Decline,
     Features,
-    Gather,
     Hello,
     Keys,
     Message,
     Offer,
     Query,
-    SealKey,
-    Unseal,
-    Withhold,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
     name_of,
 )
 
@@ -49,11 +49,11 @@ TYPE_CODES: Mapping[type[Message], int] = {
     Answer: 5,
     Decline: 6,
     Offer: 7,
-    Gather: 8,
-    Contribution: 9,
-    Withhold: 10,
-    Unseal: 11,
-    SealKey: 12,
+    ShareRequest: 8,
+    Share: 9,
+    Refusal: 10,
+    ShareReveal: 11,
+    ShareKey: 12,
 }
 """The tag of each message type on the wire; a code is never given to another type."""
 
@@ -103,15 +103,15 @@ class Limits:
             return {"payload": self.features, "basis": self.basis}
         if kind is Query:
             return {"predictions": self.predictions}
-        if kind is Gather:
+        if kind is ShareRequest:
             return {"request": self.sum_request}
-        if kind is Contribution:
+        if kind is Share:
             return {"payload": self.contribution}
         return {"payload": self.answer} if kind is Answer else {}
 
     def of_frame(self, kind: type[Message]) -> int:
         """Most bytes of a whole frame of one message type."""
-        names = self.sum_names if kind is Gather else 0
+        names = self.sum_names if kind is ShareRequest else 0
         return FRAMING_BYTES + names + sum(self.of_fields(kind).values())
 
     @property

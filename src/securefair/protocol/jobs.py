@@ -63,9 +63,9 @@ class AnswerQuery(Value, frozen=True, tag="answer_query"):
 
 
 class OpenAnswer(Value, frozen=True, tag="open_answer"):
-    """Decrypt a teacher's answer and, if `score`, update the opinion of that teacher.
+    """Decrypt a teacher's answer and, if `score`, update the reputation of that teacher.
 
-    `reputation` is the opinion so far, None if there is none yet; the new one comes back in the
+    `reputation` is the reputation so far, None if there is none yet; the new one comes back in the
     result and replaces it only if the round has not ended meanwhile.
     """
 
@@ -80,7 +80,7 @@ class OpenAnswer(Value, frozen=True, tag="open_answer"):
 class Step(Value, frozen=True, tag="step"):
     """Take the round's optimiser steps with the teachers whose answers were opened.
 
-    `reputations[i]` is this participant's opinion of `peers[i]`, scores of this round included.
+    `reputations[i]` is this participant's reputation of `peers[i]`, scores of this round included.
     """
 
     round: int
@@ -91,12 +91,12 @@ class Step(Value, frozen=True, tag="step"):
 class Adapt(Value, frozen=True, tag="adapt"):
     """Take the round's local steps; in scored rounds, weigh the neighbours anew.
 
-    `opinions[i]` is the similarity to `peers[i]`, whose alignment was opened this round.
+    `reputations[i]` is the similarity to `peers[i]`, whose alignment was opened this round.
     """
 
     round: int
     peers: tuple[str, ...]
-    opinions: tuple[float | None, ...]
+    reputations: tuple[float | None, ...]
 
 
 class AskSum(Value, frozen=True, tag="ask_sum"):
@@ -177,7 +177,7 @@ class Answered(Value, frozen=True, tag="answered"):
 class Opened(Value, frozen=True, tag="opened"):
     """The answer is decrypted and kept by the participant for the step.
 
-    `reputation` is the new opinion in [0, 1] if the job asked to score, else None.
+    `reputation` is the new reputation in [0, 1] if the job asked to score, else None.
     """
 
     reputation: float | None

@@ -1,14 +1,14 @@
 """The disclosure ledger: how many numbers a teacher has let out, to whom, of which model.
 
 What happened (the numbers of each answer) is kept apart from what it amounts to (totals against
-limits). Two yardsticks say how much there is to know at all:
+limits). Two disclosure bounds say how much there is to know at all:
 
     the teacher's parameter count P      that many independent numbers determine a model that is
                                          linear in its parameters
     the student's samples times classes  the B * M logits from which every release is computed
 
 A student that holds the *smaller* of the two in numbers may know all that the release could ever
-tell it, so the limit for one teacher version is a fraction of that smaller yardstick. A later
+tell it, so the limit for one teacher version is a fraction of that smaller bound. A later
 version is a different model and starts its own count, but successive versions are alike; the
 optional totals over all versions bound what is learnt of all of them together. Several students
 may pool their answers, hence a total per teacher besides the one per student.
@@ -21,10 +21,10 @@ number can carry is not bounded by the count: one of an answer to chosen ciphert
 44 bits (docs/threat-model.md), more than an honest student's planned precision leaves of it. It is
 not differential privacy.
 
-Edge cases: the samples that the yardstick uses are the student's claim, which only the import of
-its features can check. One answer of `logits` is at least the whole second yardstick, and with
-`block` it counts every slot, two numbers each: 2 * block / B times as much for one block. Where the
-first yardstick is the smaller, it exceeds that by even more. So fractions about 1 refuse it, and a
+Edge cases: the samples of the second bound are the student's claim, which only the import of its
+features can check. One answer of `logits` is at least the whole second bound, and with `block` it
+counts every slot, two numbers each: 2 * block / B times as much for one block. Where the first
+bound is the smaller, it exceeds that by even more. So fractions about 1 refuse it, and a
 collaboration that agreed on `logits` sets none (None).
 """
 
@@ -166,7 +166,7 @@ class Ledger:
             version: of the teacher's model.
             basis: names the functionals: an answer with the same version and basis repeats the
                 same numbers and costs nothing more (at most the difference, if it has more).
-            samples: B of the student, for the second yardstick.
+            samples: B of the student, for the second disclosure bound.
 
         Raises:
             LedgerError: a limit would be exceeded; the ledger is unchanged.

@@ -65,20 +65,20 @@ from securefair.protocol.jobs import (
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
     Answer,
-    Contribution,
     Decline,
     Features,
-    Gather,
     Hello,
     Keys,
     Offer,
     Query,
-    SealKey,
-    Unseal,
-    Withhold,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
     name_of,
 )
-from securefair.protocol.saved_state import Standing
+from securefair.protocol.saved_state import SavedState
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
     ROUND,
@@ -111,7 +111,7 @@ class ParticipantMachine:
         peers: Sequence[str],
         settings: MachineSettings,
         *,
-        standing: Standing | None = None,
+        saved_state: SavedState | None = None,
     ) -> None:
         names = [name, *peers]
         if "" in names or len(set(names)) != len(names):
@@ -125,11 +125,11 @@ class ParticipantMachine:
             ledger=Ledger(settings.disclosure),
             peers={peer: Peer(reputation=reputation) for peer in peers},
         )
-        if standing is not None:
-            self._memory = _recalled(self._memory, standing)
+        if saved_state is not None:
+            self._memory = _recalled(self._memory, saved_state)
 
     @property
-    def standing(self) -> Standing:
+    def saved_state(self) -> SavedState:
         """What to remember of the rounds so far.
 
         Raises:
@@ -138,7 +138,7 @@ class ParticipantMachine:
         memory = self._memory
         if memory.state is not RoundState.IDLE:
             raise LocalProtocolError("a round is under way", found=memory.state.value)
-        return Standing(
+        return SavedState(
             round=memory.round,
             teacher_version=memory.teacher_version,
             reputations=_reputations(memory),
@@ -153,7 +153,7 @@ class ParticipantMachine:
 
     @property
     def reputations(self) -> Mapping[str, float | None]:
-        """This participant's opinion of each peer; None before its first scored answer."""
+        """This participant's reputation of each peer; None before its first scored answer."""
         return _reputations(self._memory)
 
     @property
@@ -178,23 +178,25 @@ class ParticipantMachine:
         return turn.effects
 
 
-def _recalled(memory: Memory, standing: Standing) -> Memory:
+def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
     """A fresh memory with what was worth remembering; everyone is a stranger again."""
-    if set(standing.reputations) != set(memory.peers):
+    if set(saved_state.reputations) != set(memory.peers):
         raise LocalProtocolError(
             "a standing is that of other peers",
-            where="standing",
-            found=sorted(standing.reputations),
+            where="saved_state",
+            found=sorted(saved_state.reputations),
             expected=sorted(memory.peers),
         )
     return replace(
         memory,
-        ledger=replace(memory.ledger, accounts=standing.accounts),
-        round=standing.round,
-        teacher_version=standing.teacher_version,
+        ledger=replace(memory.ledger, accounts=saved_state.accounts),
+        round=saved_state.round,
+        teacher_version=saved_state.teacher_version,
         peers={
             name: replace(
-                peer, reputation=standing.reputations[name], exchanges=standing.exchanges[name]
+                peer,
+                reputation=saved_state.reputations[name],
+                exchanges=saved_state.exchanges[name],
             )
             for name, peer in memory.peers.items()
         },
@@ -290,12 +292,12 @@ def _receive(turn: Turn, event: Received) -> None:
             )
         case Offer():
             receiving.on_offer(turn, sender, message)
-        case Contribution() | Withhold() | SealKey():
+        case Share() | Refusal() | ShareKey():
             receiving.on_contribution(turn, sender, message)
-        case Gather():
+        case ShareRequest():
             sending.on_gather(turn, sender, message)
-        case Unseal():
-            sending.on_unseal(turn, sender, message)
+        case ShareReveal():
+            sending.on_reveal(turn, sender, message)
 
 
 def _done(turn: Turn, event: Done) -> None:

@@ -13,10 +13,10 @@ its inside.
 In gossip a query carries E(direction) instead of E(p), and models are averaged besides:
 
     Offer          whether the sender shares its model with the receiver this round
-    Gather         the receiver asks a sender for its part of a sum
-    Contribution   the part, sealed        |     Withhold     the reason for none
-    Unseal         everybody's part has arrived: the receiver asks for the key
-    SealKey        what opens one part
+    ShareRequest         the receiver asks a sender for its part of a sum
+    Share   the part, sealed        |     Refusal     the reason for none
+    ShareReveal         everybody's part has arrived: the receiver asks for the key
+    ShareKey        what opens one part
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     shares: bool
 
 
-class Gather(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+class ShareRequest(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A receiver asks a sender for its part of the weighted sum over `senders`.
 
     `attempt` grows each time the sum is repeated without a lost sender. `request` holds the weight,
@@ -139,7 +139,7 @@ class Gather(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     request: bytes
 
 
-class Contribution(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Share(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A sender's part of a sum, sealed under a key of its own."""
 
     round: _Counter
@@ -147,7 +147,7 @@ class Contribution(Value, frozen=True, array_like=True, forbid_unknown_fields=Tr
     payload: bytes
 
 
-class Withhold(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Refusal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The sender cannot contribute to this attempt, or has lost its key."""
 
     round: _Counter
@@ -155,14 +155,14 @@ class Withhold(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     reason: DeclineReason
 
 
-class Unseal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+class ShareReveal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     """All parts of an attempt have arrived: the receiver asks for the keys."""
 
     round: _Counter
     attempt: _Counter
 
 
-class SealKey(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+class ShareKey(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The key of one part; a sender gives away one a receiver and round."""
 
     round: _Counter
@@ -178,11 +178,11 @@ Message: TypeAlias = (
     | Answer
     | Decline
     | Offer
-    | Gather
-    | Contribution
-    | Withhold
-    | Unseal
-    | SealKey
+    | ShareRequest
+    | Share
+    | Refusal
+    | ShareReveal
+    | ShareKey
 )
 """The tagged union; the tag is the second byte of a frame (codec.TYPE_CODES)."""
 
@@ -194,11 +194,11 @@ MESSAGE_TYPES: tuple[type[Message], ...] = (
     Answer,
     Decline,
     Offer,
-    Gather,
-    Contribution,
-    Withhold,
-    Unseal,
-    SealKey,
+    ShareRequest,
+    Share,
+    Refusal,
+    ShareReveal,
+    ShareKey,
 )
 
 

@@ -17,12 +17,12 @@ from securefair.errors import RemoteProtocolError
 from securefair.protocol.effects import SetDeadline
 from securefair.protocol.jobs import AskSum, Combine, SumAsked
 from securefair.protocol.messages import (
-    Contribution,
-    Gather,
     Offer,
-    SealKey,
-    Unseal,
-    Withhold,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
     name_of,
 )
 from securefair.protocol.settings import GossipSettings
@@ -121,7 +121,7 @@ def on_asked(turn: Turn, job: AskSum, result: SumAsked) -> None:
     _set_sum(turn, replace(current, states=states))
     turn.effects.append(SetDeadline(turn.round, turn.settings.round_seconds))
     for name in job.senders:
-        turn.send(name, Gather(job.round, job.attempt, job.senders, result.requests[name]))
+        turn.send(name, ShareRequest(job.round, job.attempt, job.senders, result.requests[name]))
 
 
 def on_ask_failed(turn: Turn, job: AskSum, error: str) -> None:
@@ -130,7 +130,7 @@ def on_ask_failed(turn: Turn, job: AskSum, error: str) -> None:
         turn.ending = Event.ALONE, error
 
 
-def on_contribution(turn: Turn, name: str, message: Contribution | Withhold | SealKey) -> None:
+def on_contribution(turn: Turn, name: str, message: Share | Refusal | ShareKey) -> None:
     """A part, a key, or that there is none; late ones pass, unasked ones are blamed."""
     current = turn.memory.averaging.sum
     if message.round < turn.round or (
@@ -152,12 +152,12 @@ def on_contribution(turn: Turn, name: str, message: Contribution | Withhold | Se
     if turn.memory.state is not RoundState.GATHERING:
         return  # repeated after the end
     match message:
-        case Contribution():
+        case Share():
             _on_part(turn, current, name, message)
-        case SealKey():
+        case ShareKey():
             _on_key(turn, current, name, message)
-        case Withhold():
-            if current.states[name] in (GatheringState.ASKED, GatheringState.UNSEALING):
+        case Refusal():
+            if current.states[name] in (GatheringState.ASKED, GatheringState.REVEALING):
                 _move(turn, name, Event.WITHHELD)
     _go_on(turn)
 
@@ -170,7 +170,7 @@ def expire(turn: Turn) -> None:
     current = turn.memory.averaging.sum
     if current is not None:
         for name, state in current.states.items():
-            if state in (GatheringState.ASKED, GatheringState.UNSEALING):
+            if state in (GatheringState.ASKED, GatheringState.REVEALING):
                 _move(turn, name, Event.EXPIRED)
         _go_on(turn)
 
@@ -198,7 +198,7 @@ def gossip_of(turn: Turn) -> GossipSettings:
     return GossipSettings(name="", neighbours=()) if gossip is None else gossip
 
 
-def _on_part(turn: Turn, current: Sum, name: str, message: Contribution) -> None:
+def _on_part(turn: Turn, current: Sum, name: str, message: Share) -> None:
     known = current.sealed.get(name)
     if known is not None and known != message:
         raise RemoteProtocolError(
@@ -211,7 +211,7 @@ def _on_part(turn: Turn, current: Sum, name: str, message: Contribution) -> None
         _move(turn, name, Event.SEALED)
 
 
-def _on_key(turn: Turn, current: Sum, name: str, message: SealKey) -> None:
+def _on_key(turn: Turn, current: Sum, name: str, message: ShareKey) -> None:
     known = current.keys.get(name)
     if current.states[name] in (GatheringState.ASKED, GatheringState.SEALED) or (
         known is not None and known != message
@@ -221,7 +221,7 @@ def _on_key(turn: Turn, current: Sum, name: str, message: SealKey) -> None:
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
         )
-    if current.states[name] is GatheringState.UNSEALING:
+    if current.states[name] is GatheringState.REVEALING:
         _set_sum(turn, replace(current, keys={**current.keys, name: message}))
         _move(turn, name, Event.KEY)
 
@@ -232,14 +232,14 @@ def _go_on(turn: Turn) -> None:
     if current is None or turn.memory.state is not RoundState.GATHERING:
         return
     states = set(current.states.values())
-    if states & {GatheringState.UNLINKED, GatheringState.ASKED, GatheringState.UNSEALING}:
+    if states & {GatheringState.UNLINKED, GatheringState.ASKED, GatheringState.REVEALING}:
         return
     if GatheringState.LOST in states:
         _without_lost(turn, current)
     elif states == {GatheringState.SEALED}:
         for name in current.senders:
             _move(turn, name, Event.KEY_ASKED)
-            turn.send(name, Unseal(turn.round, current.attempt))
+            turn.send(name, ShareReveal(turn.round, current.attempt))
         turn.effects.append(SetDeadline(turn.round, turn.settings.round_seconds))
     else:
         turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.GATHERED))

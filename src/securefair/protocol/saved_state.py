@@ -13,13 +13,13 @@ from securefair.protocol.ledger import Account
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class SavedState:
     """A machine between two rounds.
 
     Attributes:
         round: the last that was finished.
         teacher_version: of that round.
-        reputations: opinion of each peer; None before its first scored answer.
+        reputations: reputation of each peer; None before its first scored answer.
         exchanges: queries sent to each peer so far.
         accounts: of the disclosure ledger, by student.
     """

@@ -15,12 +15,12 @@ from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol import receiving
 from securefair.protocol.jobs import Adapt, Contribute, ReleaseKey
 from securefair.protocol.messages import (
-    Contribution,
     DeclineReason,
-    Gather,
-    SealKey,
-    Unseal,
-    Withhold,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
 )
 from securefair.protocol.states import (
     CONTRIBUTING,
@@ -37,8 +37,8 @@ def adapt(turn: Turn) -> None:
     opened = tuple(
         name for name, peer in turn.memory.peers.items() if peer.asking.state is AskingState.OPENED
     )
-    opinions = tuple(turn.peer(name).reputation for name in opened)
-    turn.run(Adapt(turn.round, opened, opinions))
+    reputations = tuple(turn.peer(name).reputation for name in opened)
+    turn.run(Adapt(turn.round, opened, reputations))
 
 
 def on_adapted(turn: Turn, job: Adapt, probabilities: Mapping[str, float]) -> None:
@@ -57,11 +57,11 @@ def on_adapted(turn: Turn, job: Adapt, probabilities: Mapping[str, float]) -> No
     receiving.offer(turn, shares)
 
 
-def on_gather(turn: Turn, name: str, message: Gather) -> None:
+def on_gather(turn: Turn, name: str, message: ShareRequest) -> None:
     """Repeat, refuse or make this participant's part."""
     _check_due(turn, name, message.round)
     if message.round < turn.round - turn.settings.keep_rounds:
-        turn.send(name, Withhold(message.round, message.attempt, DeclineReason.STALE))
+        turn.send(name, Refusal(message.round, message.attempt, DeclineReason.STALE))
         return
     _check_gather(turn, name, message)
     known = turn.memory.averaging.contributing.get((name, message.round))
@@ -83,7 +83,7 @@ def on_contributed(turn: Turn, job: Contribute, payload: bytes) -> None:
     """Send the part, unless the receiver has gone on to another attempt."""
     part = _under_way(turn, job)
     if part is not None:
-        reply = Contribution(job.round, job.attempt, payload)
+        reply = Share(job.round, job.attempt, payload)
         state = CONTRIBUTING.next(part.state, Event.SEALED)
         _set(turn, job.peer, replace(part, state=state, reply=reply))
         turn.send(job.peer, reply)
@@ -93,20 +93,20 @@ def on_contribute_failed(turn: Turn, job: Contribute) -> None:
     """Say that there is no part, so that the receiver need not wait."""
     part = _under_way(turn, job)
     if part is not None:
-        reply = Withhold(job.round, job.attempt, DeclineReason.FAILED)
+        reply = Refusal(job.round, job.attempt, DeclineReason.FAILED)
         state = CONTRIBUTING.next(part.state, Event.SEALING_FAILED)
         _set(turn, job.peer, replace(part, state=state, reply=reply))
         turn.send(job.peer, reply)
 
 
-def on_unseal(turn: Turn, name: str, message: Unseal) -> None:
+def on_reveal(turn: Turn, name: str, message: ShareReveal) -> None:
     """Give the key of the last attempt away, once; again the same to whoever asks again."""
     part = turn.memory.averaging.contributing.get((name, message.round))
     if message.round < turn.round - turn.settings.keep_rounds:
         return
     sealed = part is not None and part.state in (
         ContributingState.SEALED,
-        ContributingState.UNSEALED,
+        ContributingState.REVEALED,
     )
     if part is None or not sealed or part.gather.attempt != message.attempt:
         raise RemoteProtocolError(
@@ -127,14 +127,14 @@ def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
     """Send the key, and keep it for repeated requests."""
     part = turn.memory.averaging.contributing.get((job.peer, job.round))
     if part is not None:
-        message = SealKey(job.round, job.attempt, key)
+        message = ShareKey(job.round, job.attempt, key)
         _set(turn, job.peer, replace(part, key=message))
         turn.send(job.peer, message)
 
 
 def on_release_failed(turn: Turn, job: ReleaseKey) -> None:
     """Without its key the part is worth nothing; the receiver keeps its own model."""
-    turn.send(job.peer, Withhold(job.round, job.attempt, DeclineReason.FAILED))
+    turn.send(job.peer, Refusal(job.round, job.attempt, DeclineReason.FAILED))
 
 
 def _check_due(turn: Turn, name: str, round_number: int) -> None:
@@ -149,7 +149,7 @@ def _check_due(turn: Turn, name: str, round_number: int) -> None:
         )
 
 
-def _check_gather(turn: Turn, name: str, message: Gather) -> None:
+def _check_gather(turn: Turn, name: str, message: ShareRequest) -> None:
     gossip, senders = receiving.gossip_of(turn), message.senders
     own = gossip.name
     known = set(turn.memory.peers) | {own}
@@ -170,9 +170,9 @@ def _check_gather(turn: Turn, name: str, message: Gather) -> None:
         )
 
 
-def _check_later_attempt(name: str, known: Contributing, message: Gather) -> None:
+def _check_later_attempt(name: str, known: Contributing, message: ShareRequest) -> None:
     before = known.gather
-    if known.state is ContributingState.UNSEALED:
+    if known.state is ContributingState.REVEALED:
         problem = "asks for another sum after a key was given away"
     elif message.attempt <= before.attempt:
         problem = "asks for two sums in one attempt"

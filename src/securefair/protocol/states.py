@@ -73,11 +73,11 @@ class Event(enum.Enum):
     COMBINED = "combined"
     COMBINE_FAILED = "could not be combined"
 
-    GATHER = "Gather"
-    SEALED = "Contribution"
-    KEY_ASKED = "Unseal"
-    KEY = "SealKey"
-    WITHHELD = "Withhold"
+    GATHER = "ShareRequest"
+    SEALED = "Share"
+    KEY_ASKED = "ShareReveal"
+    KEY = "ShareKey"
+    WITHHELD = "Refusal"
     SEALING_FAILED = "contribution failed"
 
 
@@ -139,7 +139,7 @@ class GatheringState(enum.Enum):
     UNLINKED = "not asked"
     ASKED = "asked"
     SEALED = "sealed part there"
-    UNSEALING = "asked for the key"
+    REVEALING = "asked for the key"
     OPEN = "key there"
     LOST = "lost"
 
@@ -150,7 +150,7 @@ class ContributingState(enum.Enum):
     NOT_ASKED = "not asked"
     SEALING = "sealing"
     SEALED = "sealed part sent"
-    UNSEALED = "key given away"
+    REVEALED = "key given away"
     WITHHELD = "withheld"
 
 
@@ -307,8 +307,8 @@ GATHERING = Table(
             Event.WITHHELD: GatheringState.LOST,
             Event.EXPIRED: GatheringState.LOST,
         },
-        GatheringState.SEALED: {Event.KEY_ASKED: GatheringState.UNSEALING},
-        GatheringState.UNSEALING: {
+        GatheringState.SEALED: {Event.KEY_ASKED: GatheringState.REVEALING},
+        GatheringState.REVEALING: {
             Event.KEY: GatheringState.OPEN,
             Event.WITHHELD: GatheringState.LOST,
             Event.EXPIRED: GatheringState.LOST,
@@ -328,7 +328,7 @@ CONTRIBUTING = Table(
         },
         ContributingState.SEALED: {
             Event.GATHER: ContributingState.SEALING,  # a later attempt with fewer senders
-            Event.KEY_ASKED: ContributingState.UNSEALED,
+            Event.KEY_ASKED: ContributingState.REVEALED,
         },
         ContributingState.WITHHELD: {Event.GATHER: ContributingState.SEALING},
     },

@@ -171,7 +171,7 @@ def _decide(turn: Turn, name: str, serving: Serving) -> None:
 
 
 def _shares(turn: Turn, name: str, reputation: float | None) -> bool:
-    """The sharing decision: this participant's own opinion of the student against the coin.
+    """The sharing decision: this participant's own reputation of the student against the coin.
 
     Reputations change only in forced rounds, where the coin is not asked, so the decision does
     not depend on when in the round the query arrives.

@@ -17,16 +17,16 @@ from securefair.protocol.jobs import RESULT_OF, Job, Prepared, Result, key_of
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
     Answer,
-    Contribution,
     Decline,
     Features,
-    Gather,
     Hello,
     Keys,
     Message,
     Query,
-    SealKey,
-    Withhold,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
 )
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
@@ -122,18 +122,18 @@ class Sum:
     attempt: int
     senders: tuple[str, ...]
     states: Mapping[str, GatheringState]
-    sealed: Mapping[str, Contribution] = field(default_factory=dict)
-    keys: Mapping[str, SealKey] = field(default_factory=dict)
+    sealed: Mapping[str, Share] = field(default_factory=dict)
+    keys: Mapping[str, ShareKey] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Contributing:
     """This participant as sender: its part in one receiver's sum of one round."""
 
-    gather: Gather
+    gather: ShareRequest
     state: ContributingState = CONTRIBUTING.initial
-    reply: Contribution | Withhold | None = None
-    key: SealKey | None = None
+    reply: Share | Refusal | None = None
+    key: ShareKey | None = None
 
 
 @dataclass(frozen=True)

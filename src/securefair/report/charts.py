@@ -97,7 +97,7 @@ def panels(
 
 
 def shade(reputation: float | None) -> str:
-    """The style class of a heat map cell: "s0" to "s10", or "none" without an opinion."""
+    """The style class of a heat map cell: "s0" to "s10", or "none" without a reputation."""
     if reputation is None:
         return "none"
     # Halves go up, as in the script that moves the slider; Python's round would go to even.

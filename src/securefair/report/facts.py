@@ -120,7 +120,7 @@ def message_totals(traffic: Sequence[TrafficRow], algorithm: str) -> list[Messag
     """Traffic of one algorithm by message type, in the order of a round's conversation."""
     order = (
         *("hello", "keys", "features", "query", "answer", "decline"),
-        *("offer", "gather", "contribution", "withhold", "unseal", "sealkey"),
+        *("offer", "sharerequest", "share", "refusal", "sharereveal", "sharekey"),
     )
     rows = [row for row in traffic if row.algorithm == algorithm]
     messages = sorted(
@@ -188,7 +188,7 @@ def taught(rounds: Sequence[RoundRecord]) -> Taught:
 
 
 def milestones(rounds: Sequence[RoundRecord], most: int = 6) -> list[RoundRecord]:
-    """Rounds that tell how opinions came about: those that changed them, and the last.
+    """Rounds that tell how reputations came about: those that changed them, and the last.
 
     Of more than `most`, that many are chosen evenly, the first and the last among them.
     """

@@ -91,8 +91,8 @@ def render(
     names = [one.name for one in result.participants]
     subject = result.algorithm
     own_rounds = facts.rounds_of(rounds, subject) if facts.collaborative(result) else []
-    # Reputations change in forced rounds only; without any (VPDL) they are constants, not opinions.
-    forms_opinions = any(record.forced for record in own_rounds)
+    # Reputations change in forced rounds only; without any (VPDL) they are constants.
+    forms_reputations = any(record.forced for record in own_rounds)
     contenders = _contenders(result)
     style = _source("style.css")
     script = _source("reputation.js")
@@ -122,18 +122,18 @@ def render(
         },
         panels=charts.panels(rounds, [one.key for one in contenders], names),
         rounds=own_rounds,
-        heat=_heat(own_rounds) if forms_opinions else [],
-        opinions=_opinions(own_rounds[-1], names, averaged=averaging is not None)
-        if forms_opinions
+        heat=_heat(own_rounds) if forms_reputations else [],
+        reputations=_reputations(own_rounds[-1], names, averaged=averaging is not None)
+        if forms_reputations
         else [],
-        taught=facts.taught(own_rounds) if forms_opinions else None,
-        milestones=facts.milestones(own_rounds) if forms_opinions else [],
+        taught=facts.taught(own_rounds) if forms_reputations else None,
+        milestones=facts.milestones(own_rounds) if forms_reputations else [],
         radars=[
             radar.radar(profile)
             for profile in radar.profiles(
                 result.participants,
                 own_rounds,
-                opinions=forms_opinions,
+                reputations=forms_reputations,
                 names=wording.SUM_AXES if averaging else wording.ANSWER_AXES,
             )
         ],
@@ -172,8 +172,8 @@ def render(
     )
 
 
-def _opinions(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> list[str]:
-    return averages.weights(last, names) if averaged else sentences.opinions(last, names)
+def _reputations(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> list[str]:
+    return averages.weights(last, names) if averaged else sentences.reputations(last, names)
 
 
 def _contenders(result: RunResult) -> list[_Contender]:

@@ -66,7 +66,7 @@ def profiles(
     participants: Sequence[ParticipantResult],
     rounds: Sequence[RoundRecord],
     *,
-    opinions: bool,
+    reputations: bool,
     names: tuple[str, str, str],
 ) -> list[Profile]:
     """What each participant is, gives and gets.
@@ -74,8 +74,8 @@ def profiles(
     Args:
         participants: of the run.
         rounds: of one collaborative algorithm; without any there are no profiles.
-        opinions: whether reputations were formed; the axis of regard is left out otherwise.
-        names: of the axes for what is received, what is given, and the others' mean opinion after
+        reputations: whether reputations were formed; the axis of regard is left out otherwise.
+        names: of the axes for what is received, what is given, and the mean reputation after
             the last round. The first two are shares of what everyone could always have given.
     """
     if not rounds or len(participants) < 2:
@@ -92,7 +92,7 @@ def profiles(
         names[0]: received,
         names[1]: given,
     }
-    if opinions:
+    if reputations:
         columns[names[2]] = [_regard(rounds[-1], k) for k in peers]
     averages = {name: sum(values) / len(values) for name, values in columns.items()}
     return [
@@ -122,7 +122,7 @@ def radar(profile: Profile) -> Radar:
 
 
 def _regard(last: RoundRecord, of: int) -> float:
-    """Mean opinion of one participant among those who have one; 0 where nobody has."""
+    """Mean reputation of one participant among those who have one; 0 where nobody has."""
     known = [row[of] for row in last.reputation]
     values = [value for value in known if value is not None]
     return sum(values) / len(values) if values else 0.0

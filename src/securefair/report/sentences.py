@@ -257,13 +257,13 @@ def cost(result: RunResult) -> str:
     )
 
 
-def opinions(last: RoundRecord, names: Sequence[str]) -> list[str]:
+def reputations(last: RoundRecord, names: Sequence[str]) -> list[str]:
     """Each participant's best and least regarded peer in one round."""
     texts = []
     for name, row in zip(names, last.reputation, strict=True):
         known = [(value, peer) for value, peer in zip(row, names, strict=True) if value is not None]
         if not known:
-            texts.append(f"{name} has no opinion of anyone yet.")
+            texts.append(f"{name} has no reputation of anyone yet.")
             continue
         (high, best), (low, least) = max(known), min(known)
         if len(known) > 1 and f"{high:.2f}" == f"{low:.2f}":
@@ -324,7 +324,7 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
             "computation takes, and learn the reason if they get no answer. Whoever watches the "
             "network sees who talks to whom, when and how much, and more if the channels are not "
             f"encrypted, which is not done here. How often a {nouns.participant} answers shows its "
-            "opinion of the one who asks.",
+            "reputation of the one who asks.",
         ),
         (
             "Honest answers",

@@ -30,11 +30,11 @@ _MESSAGES = {
     "answer": "Answers",
     "decline": "Refusals to answer",
     "offer": "Whether a model is shared",
-    "gather": "Requests for a sum",
-    "contribution": "Sealed parts of sums",
-    "withhold": "Refusals of a part",
-    "unseal": "Requests for keys of parts",
-    "sealkey": "Keys of parts",
+    "sharerequest": "Requests for a sum",
+    "share": "Sealed parts of sums",
+    "refusal": "Refusals of a part",
+    "sharereveal": "Requests for keys of parts",
+    "sharekey": "Keys of parts",
 }
 
 

@@ -3,7 +3,7 @@
 A run writes into `OUT/unfinished/`, and removes that folder when its results are written:
 
     config.toml                      the resolved configuration
-    journal.json                     what the run depends on besides: its data and software
+    checkpoint.json                     what the run depends on besides: its data and software
     seed-S.ALGORITHM.rounds.jsonl    one record a line
     seed-S.ALGORITHM.exchanges.jsonl
     seed-S.ALGORITHM.state           after how many of these lines, and everything the next round
@@ -11,7 +11,7 @@ A run writes into `OUT/unfinished/`, and removes that folder when its results ar
 
 Lines are written before the state that counts them, and lines that no state counts are dropped, so
 the end of the process between the two repeats a round and loses or doubles none. Nothing waits for
-the disk, which would take longer than many a round: a power cut can damage a journal, which is
+the disk, which would take longer than many a round: a power cut can damage a checkpoint, which is
 noticed. No secret key is ever written: a
 run that goes on makes new keys. The states hold the models of all participants, which only a
 simulation has in one place; they are readable by their owner only.
@@ -41,11 +41,11 @@ FORMAT = 1
 R = TypeVar("R", RoundRecord, ExchangeRecord)
 
 
-class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     """What a run depends on besides its configuration.
 
     Attributes:
-        format: of the journal.
+        format: of the checkpoint.
         data: digest of every participant's samples, by seed.
         versions: of the software.
     """
@@ -138,7 +138,7 @@ class Entry:
 
 
 @dataclass(eq=False)
-class Journal:
+class Checkpoint:
     """The unfinished part of one folder of results."""
 
     folder: Path
@@ -151,31 +151,31 @@ class Journal:
         config: RunConfig,
         data: Mapping[int, Sequence[ParticipantData]],
         versions: Mapping[str, str],
-    ) -> Journal:
-        """Start a journal in a folder of results, dropping an older one.
+    ) -> Checkpoint:
+        """Start a checkpoint in a folder of results, dropping an older one.
 
         Raises:
             OSError: the folder cannot be written.
         """
         folder = out / FOLDER
         shutil.rmtree(folder, ignore_errors=True)
-        circumstances = Circumstances(format=FORMAT, data=_digests(data), versions=dict(versions))
-        write_json(folder / "journal.json", circumstances)
+        fingerprint = Fingerprint(format=FORMAT, data=_digests(data), versions=dict(versions))
+        write_json(folder / "checkpoint.json", fingerprint)
         write_text(folder / "config.toml", to_toml(config))  # last: whoever sees it sees all
         return cls(folder, resumed=False)
 
     @classmethod
-    def resume(cls, out: Path, data: Mapping[int, Sequence[ParticipantData]]) -> Journal:
-        """Take up the journal of an interrupted run.
+    def resume(cls, out: Path, data: Mapping[int, Sequence[ParticipantData]]) -> Checkpoint:
+        """Take up the checkpoint of an interrupted run.
 
         Raises:
-            DataError: the journal is damaged, or the participants' data are not what they were.
+            DataError: the checkpoint is damaged, or the participants' data are not what they were.
         """
         folder = out / FOLDER
-        known = read_json(folder / "journal.json", Circumstances)
+        known = read_json(folder / "checkpoint.json", Fingerprint)
         if known.format != FORMAT:
             raise DataError(
-                "the journal is of another version",
+                "the checkpoint is of another version",
                 where=str(folder),
                 found=known.format,
                 expected=FORMAT,

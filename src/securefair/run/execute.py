@@ -30,10 +30,10 @@ from securefair.model.training import OptimizerConfig
 from securefair.records import CONTROLS
 from securefair.report import Progress
 from securefair.run.checkpoint import FOLDER as UNFINISHED
-from securefair.run.checkpoint import Entry, Journal, State, is_unfinished
+from securefair.run.checkpoint import Checkpoint, Entry, State, is_unfinished
 from securefair.run.folder import write_run
 from securefair.run.results import Outcome, Repetition, conclude, facts_of, gossip_facts_of
-from securefair.run.resumable import Course, ParticipantsCourse, ReferenceCourse
+from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
 from securefair.user.tables import resolve
 
 PRINTED_PACKAGES = ("securefair", "torch", "numpy", "tenseal", "msgspec", "scikit-learn")
@@ -51,41 +51,43 @@ def run_experiment(
     Args:
         config: what to run; rules of tables that it leaves open are inferred.
         progress: hears of every round.
-        out: folder of the results, where a journal is kept meanwhile (`journal`); None keeps none.
-        resume: take up the journal that is there, and give what the run would have given.
+        out: folder of the results, where a checkpoint is kept meanwhile; None keeps none.
+        resume: take up the checkpoint that is there, and give what the run would have given.
 
     Raises:
         SecureFairError: the data cannot be divided so, the plan is impossible, or training
-            diverged. A journal that was begun here is removed again.
-        KeyboardInterrupt: the journal stays.
+            diverged. A checkpoint that was begun here is removed again.
+        KeyboardInterrupt: the checkpoint stays.
     """
     config = resolve(config).config
     repetitions = {seed: Repetition(load_participants(config, seed)) for seed in config.run.seeds}
     for repetition in repetitions.values():
         check_plans(config, repetition.data)
     data = {seed: repetition.data for seed, repetition in repetitions.items()}
-    journal = None
+    checkpoint = None
     if out is not None:
-        journal = (
-            Journal.resume(out, data) if resume else Journal.begin(out, config, data, versions())
+        checkpoint = (
+            Checkpoint.resume(out, data)
+            if resume
+            else Checkpoint.begin(out, config, data, versions())
         )
     try:
         for seed, repetition in repetitions.items():
             for algorithm in _with_controls(config):
-                _run_algorithm(config, repetition, algorithm, seed, progress, journal)
+                _run_algorithm(config, repetition, algorithm, seed, progress, checkpoint)
     except SecureFairError:
-        if journal is not None and not journal.resumed:
-            journal.remove()
+        if checkpoint is not None and not checkpoint.resumed:
+            checkpoint.remove()
         raise
     return conclude(config, list(repetitions.values()))
 
 
 def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
-    """Write every file of a run, each atomically; a journal of it is then removed.
+    """Write every file of a run, each atomically; a checkpoint of it is then removed.
 
     Args:
         outcome: of `run_experiment`.
-        config: that it was given, with the rules of tables spelt out (`own_data.resolve`): tables
+        config: that it was given, with the rules of tables spelt out (`user_data.resolve`): tables
             may have changed since.
         out: folder of the results.
 
@@ -94,7 +96,7 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
     """
     write_run(outcome, config, out, versions=versions())
     if is_unfinished(out):
-        Journal(out / UNFINISHED, resumed=False).remove()
+        Checkpoint(out / UNFINISHED, resumed=False).remove()
 
 
 def versions() -> Mapping[str, str]:
@@ -122,11 +124,11 @@ def _run_algorithm(
     algorithm: str,
     seed: int,
     progress: Progress,
-    journal: Journal | None,
+    checkpoint: Checkpoint | None,
 ) -> None:
-    """Run one algorithm to its end, from where the journal says it stands."""
+    """Run one algorithm to its end, from where the checkpoint says it stands."""
     total = config.training.rounds
-    entry = Entry(None) if journal is None else journal.entry(seed, algorithm)
+    entry = Entry(None) if checkpoint is None else checkpoint.entry(seed, algorithm)
     if entry.state is not None and not entry.state.finished and entry.state.snapshot is None:
         entry.restart()
     earlier = entry.state
@@ -137,7 +139,7 @@ def _run_algorithm(
         progress.start(algorithm, total, shown, done=earlier.rounds)
     started = time.perf_counter()
 
-    def state(course: Course, *, finished: bool) -> State:
+    def state(course: ResumableRun, *, finished: bool) -> State:
         return State(
             rounds=len(entry.rounds),
             exchanges=len(entry.exchanges),
@@ -151,10 +153,10 @@ def _run_algorithm(
     if earlier is None or not earlier.finished:
         course = _course(config, repetition.data, algorithm, seed, trained=earlier is None)
         if earlier is not None and earlier.snapshot is not None:
-            course.recall(earlier.snapshot, earlier.rounds, entry.exchanges)
+            course.restore(earlier.snapshot, earlier.rounds, entry.exchanges)
         for record in course.rounds(total):
             entry.append([record], course.exchanges[len(entry.exchanges) :])
-            if journal is not None:
+            if checkpoint is not None:
                 entry.save(state(course, finished=False))
             progress.advance(record)
         entry.save(state(course, finished=True))
@@ -177,7 +179,7 @@ def _course(
     seed: int,
     *,
     trained: bool,
-) -> Course:
+) -> ResumableRun:
     """An algorithm before its first round; `trained` False leaves out what a snapshot replaces."""
     training = config.training
     optimizer = OptimizerConfig(
@@ -198,7 +200,7 @@ def _course(
             backend=config.encryption.backend,
             disclosure=limits,
         )
-        return ParticipantsCourse(
+        return ParticipantsRun(
             averages, partial(gossip_facts_of, averages, backend=config.encryption.backend)
         )
     if algorithm in CONTROLS and config.run.collaborative == (GOSSIP,):
@@ -213,8 +215,8 @@ def _course(
             common_start=True,  # gains are owed to the peers, not to another initialisation
         )
         if algorithm == "standalone":
-            return ReferenceCourse(Standalone(), cohort, seed)
-        return ReferenceCourse(EarlyStopping(rounds=training.rounds), cohort, seed)
+            return ReferenceRun(Standalone(), cohort, seed)
+        return ReferenceRun(EarlyStopping(rounds=training.rounds), cohort, seed)
     if algorithm in CONTROLS:
         population = Population(
             participants=tuple(data),
@@ -227,8 +229,8 @@ def _course(
             local_steps=training.local_steps,
         )
         if algorithm == "standalone":
-            return ReferenceCourse(Standalone(), population, seed)
-        return ReferenceCourse(EarlyStopping(rounds=training.rounds), population, seed)
+            return ReferenceRun(Standalone(), population, seed)
+        return ReferenceRun(EarlyStopping(rounds=training.rounds), population, seed)
     model = ModelConfig(
         kind=config.model.kind,
         hidden=config.model.hidden,
@@ -247,4 +249,4 @@ def _course(
         disclosure=limits,
         trained=trained,
     )
-    return ParticipantsCourse(run, partial(facts_of, run))
+    return ParticipantsRun(run, partial(facts_of, run))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.distillation.run import EncryptedRun
 from securefair.collaboration.gossip.run import GossipRun
 from securefair.config import RunConfig
@@ -33,8 +33,8 @@ from securefair.records import (
 
 RESULT_FORMAT = 1
 CLEAR = "clear"
-FROM_STUDENT = ("keys", "features", "query", "gather", "unseal")
-FROM_TEACHER = ("answer", "decline", "offer", "contribution", "withhold", "sealkey")
+FROM_STUDENT = ("keys", "features", "query", "sharerequest", "sharereveal")
+FROM_TEACHER = ("answer", "decline", "offer", "share", "refusal", "sharekey")
 
 
 class SumFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a finished encrypted run leaves behind besides its rounds and exchanges.
 
     Attributes:
-        wish: the agreed exchange; None where models are averaged.
+        spec: the agreed exchange; None where models are averaged.
         quantization: of every participant's last model.
         max_abs_error, error_over_range: of released values; None without an audit.
         ledger, traffic, problems: see `EncryptedRun`.
@@ -66,7 +66,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         sums: of a run that averages models.
     """
 
-    wish: Wish | None
+    spec: ExchangeSpec | None
     quantization: list[QuantizationReport]
     max_abs_error: float | None
     error_over_range: float | None
@@ -81,7 +81,7 @@ def facts_of(run: EncryptedRun) -> RunFacts:
     """What a run that has finished its rounds leaves behind."""
     audit = run.audit
     return RunFacts(
-        wish=run.collaboration.wish,
+        spec=run.collaboration.spec,
         quantization=run.quantization(),
         max_abs_error=None if audit is None else audit.max_abs_error,
         error_over_range=None if audit is None else audit.error_over_range,
@@ -102,7 +102,7 @@ def gossip_facts_of(run: GossipRun, *, backend: str) -> RunFacts:
     agreement = run.agreement
     inner, sums = agreement.alignment.inner, agreement.sums
     return RunFacts(
-        wish=None,
+        spec=None,
         quantization=[],
         max_abs_error=run.max_sum_error,
         error_over_range=run.max_sum_error / agreement.bound,
@@ -115,7 +115,7 @@ def gossip_facts_of(run: GossipRun, *, backend: str) -> RunFacts:
             ring_degree=inner.params.ring_degree,
             log_qp=inner.params.log_qp,
             security_bits=inner.security_bits,
-            flooding_bits=inner.wish.flooding_bits,
+            flooding_bits=inner.spec.flooding_bits,
             result=AveragingResult(
                 averaging=agreement.averaging,
                 hides_weights=sums.hides_weights,
@@ -326,16 +326,16 @@ def _parameters(config: RunConfig, run: RunFacts) -> _Parameters:
             release=Release.ALIGNMENT.value,
             flooding_bits=sums.flooding_bits,
         )
-    if run.wish is None:
+    if run.spec is None:
         raise LookupError("a run exchanges or averages")
-    plan = plan_exchange(run.wish)
+    plan = plan_exchange(run.spec)
     return _Parameters(
         backend=config.encryption.backend,
         ring_degree=plan.params.ring_degree,
         log_qp=plan.params.log_qp,
         security_bits=plan.security_bits,
-        release=plan.wish.release,
-        flooding_bits=plan.wish.flooding_bits,
+        release=plan.spec.release,
+        flooding_bits=plan.spec.flooding_bits,
     )
 
 

@@ -24,10 +24,10 @@ class Finished(Protocol):
         ...
 
 
-Standing = TypeVar("Standing", bound=Finished)
+SavedState = TypeVar("SavedState", bound=Finished)
 
 
-class Run(Protocol[Standing]):
+class Run(Protocol[SavedState]):
     """Participants in this process, with exchanges or with averages."""
 
     @property
@@ -39,17 +39,17 @@ class Run(Protocol[Standing]):
         """Run until so many rounds are finished."""
         ...
 
-    def standing(self) -> Standing:
+    def saved_state(self) -> SavedState:
         """All that the next round depends on."""
         ...
 
-    def recall(self, standing: Standing, exchanges: Sequence[ExchangeRecord]) -> None:
+    def restore(self, saved_state: SavedState, exchanges: Sequence[ExchangeRecord]) -> None:
         """Go on from there."""
         ...
 
 
-class Course(Protocol):
-    """What the journal needs of anything that runs in rounds.
+class ResumableRun(Protocol):
+    """What the checkpoint needs of anything that runs in rounds.
 
     Law: a course that recalls the snapshot of another goes on with the records that the other
     would have gone on with.
@@ -68,7 +68,7 @@ class Course(Protocol):
         """All that the next round depends on; None where that cannot be stored."""
         ...
 
-    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+    def restore(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
         """Go on from a snapshot, taken after so many rounds with these exchanges.
 
         Raises:
@@ -81,7 +81,7 @@ class Course(Protocol):
         ...
 
 
-class ReferenceCourse(Generic[State, Members]):
+class ReferenceRun(Generic[State, Members]):
     """A reference algorithm: no exchanges, no encryption."""
 
     def __init__(
@@ -93,21 +93,21 @@ class ReferenceCourse(Generic[State, Members]):
         self._finished = 0
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """See `Course`."""
+        """See `ResumableRun`."""
         while self._finished < count:
             self._state, record = self._algorithm.round(self._state, self._population)
             self._finished += 1
             yield record
 
     def snapshot(self) -> bytes | None:
-        """See `Course`."""
+        """See `ResumableRun`."""
         try:
             return encode_state(self._state)
         except NotStorableError:
             return None
 
-    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
-        """See `Course`."""
+    def restore(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+        """See `ResumableRun`."""
         self._state = decode_state(snapshot, self._state)
         self._finished, self.exchanges = finished, exchanges
 
@@ -116,7 +116,7 @@ class ReferenceCourse(Generic[State, Members]):
         return None
 
 
-class ParticipantsCourse(Generic[Standing]):
+class ParticipantsRun(Generic[SavedState]):
     """Participants that exchange bytes. Secret keys are not among what is stored.
 
     Args:
@@ -124,31 +124,31 @@ class ParticipantsCourse(Generic[Standing]):
         facts: what it leaves behind, asked for when it is over.
     """
 
-    def __init__(self, run: Run[Standing], facts: Callable[[], RunFacts]) -> None:
+    def __init__(self, run: Run[SavedState], facts: Callable[[], RunFacts]) -> None:
         self._run, self._facts = run, facts
 
     @property
     def exchanges(self) -> Sequence[ExchangeRecord]:
-        """See `Course`."""
+        """See `ResumableRun`."""
         return self._run.exchanges
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """See `Course`."""
+        """See `ResumableRun`."""
         return self._run.rounds(count)
 
     def snapshot(self) -> bytes | None:
-        """See `Course`."""
-        return encode_state(self._run.standing())
+        """See `ResumableRun`."""
+        return encode_state(self._run.saved_state())
 
-    def recall(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
-        """See `Course`; before the first round, since keys and features are sent again."""
-        standing = decode_state(snapshot, self._run.standing())
-        if standing.finished != finished:
+    def restore(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+        """See `ResumableRun`; before the first round, since keys and features are sent again."""
+        saved_state = decode_state(snapshot, self._run.saved_state())
+        if saved_state.finished != finished:
             raise DataError(
-                "a snapshot is of another round", found=standing.finished, expected=finished
+                "a snapshot is of another round", found=saved_state.finished, expected=finished
             )
-        self._run.recall(standing, exchanges)
+        self._run.restore(saved_state, exchanges)
 
     def facts(self) -> RunFacts | None:
-        """See `Course`."""
+        """See `ResumableRun`."""
         return self._facts()

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.errors import DataError
-from securefair.model.training import Learner
+from securefair.model.training import TrainState
 
 S = TypeVar("S")
 
@@ -58,8 +58,8 @@ def _encoded(value: object, where: str) -> object:
     match value:
         case None | bool() | int() | float() | str() | bytes():
             return value
-        case Learner():
-            return ["learner", *_encoded_learner(value)]
+        case TrainState():
+            return ["train_state", *_encoded_learner(value)]
         case torch.Tensor():
             return _array("tensor", value.detach().cpu().numpy(), where)
         case np.ndarray():
@@ -85,7 +85,7 @@ def _decoded(data: Any, template: Any) -> Any:
         return data
     tag, *rest = data
     match tag:
-        case "learner":
+        case "train_state":
             return _decoded_learner(rest, template)
         case "tensor":
             return torch.from_numpy(_numbers(rest))
@@ -111,29 +111,29 @@ def _decoded(data: Any, template: Any) -> Any:
     raise ValueError(f"unknown part {tag!r}")
 
 
-def _encoded_learner(learner: Learner) -> tuple[object, object]:
+def _encoded_learner(train_state: TrainState) -> tuple[object, object]:
     """Parameters in the model's order, and the momentum of each; None before the first step."""
-    parameters = list(learner.model.parameters())
-    momentum = [learner.optimizer.state.get(p, {}).get("momentum_buffer") for p in parameters]
+    parameters = list(train_state.model.parameters())
+    momentum = [train_state.optimizer.state.get(p, {}).get("momentum_buffer") for p in parameters]
     return (
         [_encoded(parameter, "parameter") for parameter in parameters],
         [_encoded(buffer, "momentum") for buffer in momentum],
     )
 
 
-def _decoded_learner(data: list[Any], template: object) -> Learner:
-    if not isinstance(template, Learner):
+def _decoded_learner(data: list[Any], template: object) -> TrainState:
+    if not isinstance(template, TrainState):
         raise ValueError("a learner has no counterpart")
-    learner = template.copy()
+    train_state = template.copy()
     values, momentum = ([_decoded(part, None) for part in parts] for parts in data)
-    parameters = list(learner.model.parameters())
+    parameters = list(train_state.model.parameters())
     with torch.no_grad():
         for parameter, value, buffer in zip(parameters, values, momentum, strict=True):
             if parameter.shape != value.shape or parameter.dtype != value.dtype:
                 raise ValueError(f"a parameter of shape {tuple(value.shape)} does not fit")
             parameter.copy_(value)
-            learner.optimizer.state[parameter] = {"momentum_buffer": buffer}
-    return learner
+            train_state.optimizer.state[parameter] = {"momentum_buffer": buffer}
+    return train_state
 
 
 def _array(tag: str, array: NDArray[np.generic], where: str) -> list[object]:

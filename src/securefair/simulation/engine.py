@@ -33,19 +33,19 @@ from securefair.protocol.jobs import Job, Result
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     Answer,
-    Contribution,
-    Gather,
     Message,
     Offer,
     Query,
-    SealKey,
-    Unseal,
-    Withhold,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
 )
 from securefair.simulation.network import Network
 
-UP: tuple[type[Message], ...] = (Query, Gather, Unseal)
-DOWN: tuple[type[Message], ...] = (Answer, Offer, Contribution, SealKey, Withhold)
+UP: tuple[type[Message], ...] = (Query, ShareRequest, ShareReveal)
+DOWN: tuple[type[Message], ...] = (Answer, Offer, Share, ShareKey, Refusal)
 """What a student asks a teacher, or a receiver a sender, and what comes back."""
 
 

@@ -15,9 +15,3 @@ __all__ = [
     "make_participant",
     "make_population",
 ]
-    "make_cohort",
-    "make_images",
-    "make_moving_cohort",
-    "make_participant",
-    "make_population",
-]

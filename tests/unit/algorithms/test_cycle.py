@@ -11,8 +11,8 @@ from securefair.model import TeacherAnswer, distil_steps, flat_gradient
 from securefair.model.losses import approximate_kl
 
 
-def numbers(learner):
-    return torch.cat([p.detach().reshape(-1) for p in learner.model.parameters()]).numpy()
+def numbers(train_state):
+    return torch.cat([p.detach().reshape(-1) for p in train_state.model.parameters()]).numpy()
 
 
 def advance(algorithm, population, seed, rounds):
@@ -34,13 +34,13 @@ def test_equal_seeds_give_identical_records_and_other_seeds_do_not(make_populati
 def test_a_round_leaves_its_state_as_it_was(make_population):
     population = make_population()
     state = advance(Cycle(), population, 0, 1)
-    before = {name: numbers(learner) for name, learner in state.learners.items()}
+    before = {name: numbers(train_state) for name, train_state in state.train_states.items()}
     first = Cycle().round(state, population)[1]
-    assert all((numbers(state.learners[name]) == before[name]).all() for name in before)
+    assert all((numbers(state.train_states[name]) == before[name]).all() for name in before)
     assert Cycle().round(state, population)[1] == first
 
 
-def test_opinions_form_in_forced_rounds_and_carry_over_between(make_population):
+def test_reputations_form_in_forced_rounds_and_carry_over_between(make_population):
     rule, records = ReputationRule(), list(run(Cycle(), make_population(), 0, 8))
     assert [record.forced for record in records] == [r % 3 == 0 for r in range(8)]
     previous = None
@@ -70,15 +70,15 @@ def test_only_answers_have_a_distillation_loss(make_population):
                 assert (record.distillation_loss[n][k] is not None) == record.answered[n][k]
 
 
-def test_a_teacher_decides_by_its_own_opinion_of_the_student(make_population):
+def test_a_teacher_decides_by_its_own_reputation_of_the_student(make_population):
     population = make_population()
     state = advance(Cycle(), population, 0, 1)  # round 1 is not forced
-    opinion = {
+    reputation = {
         "a": {"b": 1.0, "c": 1.0},
         "b": {"a": 0.0, "c": 1.0},  # b thinks nothing of a
         "c": {"a": 1.0, "b": 0.0},  # and c nothing of b
     }
-    state = replace(state, reputation=opinion)
+    state = replace(state, reputation=reputation)
     record = Cycle().round(state, population)[1]
     assert record.asked == [[False, True, True], [False, False, True], [True, False, False]]
     # a asks b and c: b declines. b asks c: c declines. c asks a: a answers, and so does c to a.
@@ -108,15 +108,15 @@ def test_the_local_steps_are_those_of_the_library(make_population):
     received = population.answers(state, everyone)
     after, record = Cycle().round(state, population)
     for n, participant in enumerate(population.participants):
-        learner = state.learners[participant.name].copy()
+        train_state = state.train_states[participant.name].copy()
         given = [
             TeacherAnswer(received[participant.name]["abc"[k]], 20.0 * record.reputation[n][k] / 2)
             for k in range(3)
             if k != n
         ]
-        distil_steps(learner, participant.train, given, 3, temperature=5.0)
+        distil_steps(train_state, participant.train, given, 3, temperature=5.0)
         np.testing.assert_allclose(
-            numbers(learner), numbers(after.learners[participant.name]), atol=1e-10
+            numbers(train_state), numbers(after.train_states[participant.name]), atol=1e-10
         )
 
 
@@ -131,11 +131,11 @@ def test_networks_pay_for_their_ranges_as_in_the_library(make_population, make_i
     unpaid = replace(population, range_penalty=0.0).trained_alone(4)
     for participant in population.participants:
         name = participant.name
-        learner = state.learners[name].copy()
-        assert (numbers(learner) != numbers(unpaid[name])).any()
+        train_state = state.train_states[name].copy()
+        assert (numbers(train_state) != numbers(unpaid[name])).any()
         given = [TeacherAnswer(z, 10.0 * 0.2) for z in received[name].values()]
-        distil_steps(learner, participant.train, given, 3, temperature=5.0)
-        np.testing.assert_allclose(numbers(learner), numbers(after[name]), atol=1e-10)
+        distil_steps(train_state, participant.train, given, 3, temperature=5.0)
+        np.testing.assert_allclose(numbers(train_state), numbers(after[name]), atol=1e-10)
 
 
 def test_alignment_and_loss_are_those_of_the_approximate_kl(make_population):
@@ -143,7 +143,7 @@ def test_alignment_and_loss_are_those_of_the_approximate_kl(make_population):
     state = Cycle().init(population, 4)
     record = Cycle().round(state, population)[1]
     student = population.participants[0]
-    head, teacher = state.learners["a"].model, state.learners["b"].model
+    head, teacher = state.train_states["a"].model, state.train_states["b"].model
     logits = head(torch.tensor(student.train.features))
     z = torch.from_numpy(teacher.logits(student.train.features))
     loss = approximate_kl(logits, z, 5.0).mean()
@@ -201,9 +201,9 @@ def test_the_alignment_temperature_softens_the_cross_entropy_alone(make_populati
     assert plain.distillation_loss == softened.distillation_loss
     population = make_population()
     state = Cycle().init(population, 4)
-    head, student = state.learners["a"].model, population.participants[0].train
+    head, student = state.train_states["a"].model, population.participants[0].train
     logits = head(torch.tensor(student.features))
-    z = torch.from_numpy(state.learners["b"].model.logits(student.features))
+    z = torch.from_numpy(state.train_states["b"].model.logits(student.features))
     loss = torch.nn.functional.cross_entropy(logits / 5.0, torch.tensor(student.labels))
     g = flat_gradient(loss, head)
     d = flat_gradient(approximate_kl(logits, z, 5.0).mean(), head)

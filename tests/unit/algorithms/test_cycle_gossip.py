@@ -20,7 +20,7 @@ def test_a_round_follows_the_listing(make_cohort):
     algorithm = CycleGossip(beta=3.0, common_start=False)
     state = algorithm.init(cohort, 1)
     np.testing.assert_allclose(state.weights, 0.25)
-    g = cohort.gradients(state.learners)
+    g = cohort.gradients(state.train_states)
     s = np.array(
         [[(1 + cosine(g[i].numpy(), g[j].numpy())) / 2 for j in range(4)] for i in range(4)]
     )
@@ -36,8 +36,8 @@ def test_a_round_follows_the_listing(make_cohort):
         ]
     )
     effective = torch.from_numpy(w * arrived / (w * arrived).sum(axis=1, keepdims=True))
-    half = state.learners.vectors - 0.1 * g
-    torch.testing.assert_close(after.learners.vectors, effective @ half)
+    half = state.train_states.vectors - 0.1 * g
+    torch.testing.assert_close(after.train_states.vectors, effective @ half)
     others = arrived & ~np.eye(4, dtype=bool)
     assert record.answered == others.tolist()
     assert record.forced

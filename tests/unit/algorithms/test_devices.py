@@ -103,7 +103,7 @@ def test_results_elsewhere_are_those_of_the_processor(
         for _ in range(2):
             state, record = algorithm.round(state, population)
             records.append(record)
-        return records, state.learners.vectors, state.learners.momentum
+        return records, state.train_states.vectors, state.train_states.momentum
 
     expected, here, _ = run("cpu")
     found, there, momentum = run(pretended_device.type)

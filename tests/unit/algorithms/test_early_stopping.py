@@ -9,8 +9,8 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 
 
-def parameters(learner):
-    return torch.cat([p.detach().flatten() for p in learner.model.parameters()])
+def parameters(train_state):
+    return torch.cat([p.detach().flatten() for p in train_state.model.parameters()])
 
 
 def test_until_it_stops_it_is_standalone_and_then_it_rests(make_population):
@@ -25,8 +25,8 @@ def test_until_it_stops_it_is_standalone_and_then_it_rests(make_population):
         mine.append(early.round(mine[-1], population)[0])
     for name in population.names:
         for t in range(rounds + 1):
-            expected = alone[min(t, stops[name])].learners[name]
-            assert torch.equal(parameters(mine[t].learners[name]), parameters(expected))
+            expected = alone[min(t, stops[name])].train_states[name]
+            assert torch.equal(parameters(mine[t].train_states[name]), parameters(expected))
 
 
 def test_the_choice_is_the_lowest_loss_on_validation(make_population):

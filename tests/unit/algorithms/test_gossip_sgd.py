@@ -18,12 +18,12 @@ def test_a_round_adapts_and_then_combines(make_cohort):
     cohort = make_cohort(sizes=FIVE)
     algorithm = GossipSgd(topology="ring", common_start=False)
     state = algorithm.init(cohort, 1)
-    x, g = state.learners.vectors, cohort.gradients(state.learners)
+    x, g = state.train_states.vectors, cohort.gradients(state.train_states)
     half = x - 0.1 * g
     after, record = algorithm.round(state, cohort)
     for i in range(5):
         expected = (half[i - 1] + half[i] + half[(i + 1) % 5]) / 3
-        torch.testing.assert_close(after.learners.vectors[i], expected)
+        torch.testing.assert_close(after.train_states.vectors[i], expected)
     assert record.answered[0] == [False, True, False, False, True]
     assert record.numbers_sent == [2 * cohort.stacked.length] * 5
 
@@ -32,13 +32,15 @@ def test_records_may_score_the_models_before_they_are_combined(make_cohort):
     cohort = make_cohort(sizes=FIVE)
     algorithm = GossipSgd(topology="ring", scored="trained")
     state = algorithm.init(cohort, 1)
-    half = state.learners.vectors - 0.1 * cohort.gradients(state.learners)
+    half = state.train_states.vectors - 0.1 * cohort.gradients(state.train_states)
     after, record = algorithm.round(state, cohort)
     np.testing.assert_allclose(
         record.cross_entropy, cohort.scores(half, "train").cross_entropy.tolist(), atol=1e-12
     )
     whole, _ = GossipSgd(topology="ring").round(state, cohort)
-    torch.testing.assert_close(after.learners.vectors, whole.learners.vectors, rtol=0, atol=0)
+    torch.testing.assert_close(
+        after.train_states.vectors, whole.train_states.vectors, rtol=0, atol=0
+    )
 
 
 def test_on_a_complete_graph_of_equals_it_is_federated_averaging(make_cohort):
@@ -91,19 +93,19 @@ def test_a_free_rider_keeps_what_it_trained_for_itself(make_cohort):
     cohort = make_cohort(sizes=FIVE, free_riders={"b": FreeRide(sends="unchanged")})
     algorithm = GossipSgd(topology="ring")
     state = algorithm.init(cohort, 1)
-    x, g = state.learners.vectors, cohort.gradients(state.learners)
+    x, g = state.train_states.vectors, cohort.gradients(state.train_states)
     half = x - 0.1 * g
     after, _ = algorithm.round(state, cohort)
-    torch.testing.assert_close(after.learners.vectors[0], (half[4] + half[0] + x[1]) / 3)
-    torch.testing.assert_close(after.learners.vectors[1], (half[0] + half[1] + half[2]) / 3)
+    torch.testing.assert_close(after.train_states.vectors[0], (half[4] + half[0] + x[1]) / 3)
+    torch.testing.assert_close(after.train_states.vectors[1], (half[0] + half[1] + half[2]) / 3)
 
 
 def test_pretraining_happens_alone(make_cohort):
     cohort = make_cohort(sizes=FIVE)
     state = GossipSgd(pretraining_epochs=3).init(cohort, 0)
     start = GossipSgd().init(cohort, 0)
-    expected = cohort.train(start.learners, epochs=3, seed=0, clock=-1)
-    assert torch.equal(state.learners.vectors, expected.vectors)
+    expected = cohort.train(start.train_states, epochs=3, seed=0, clock=-1)
+    assert torch.equal(state.train_states.vectors, expected.vectors)
 
 
 def test_models_come_together(make_cohort):
@@ -112,7 +114,7 @@ def test_models_come_together(make_cohort):
         state = algorithm.init(cohort, 0)
         for _ in range(rounds):
             state, _ = algorithm.round(state, cohort)
-        return float(state.learners.vectors.std(dim=0).mean())
+        return float(state.train_states.vectors.std(dim=0).mean())
 
     ring = GossipSgd(topology="ring", common_start=False)
     assert spread(ring, 8) < 0.3 * spread(ring, 0)

@@ -40,9 +40,9 @@ def both(make_population, make_cohort):
 def test_networks_take_the_steps_of_heads(both, algorithm):
     heads, networks = both
     head_state, state = algorithm.init(heads, 5), algorithm.init(networks, 5)
-    vectors = [networks.stacked.vector(head_state.learners[n].model) for n in heads.names]
-    learners = state.learners.moved(torch.stack(vectors))
-    state = replace(state, learners=learners)
+    vectors = [networks.stacked.vector(head_state.train_states[n].model) for n in heads.names]
+    train_states = state.train_states.moved(torch.stack(vectors))
+    state = replace(state, train_states=train_states)
     for _ in range(5):
         head_state, expected = algorithm.round(head_state, heads)
         state, found = algorithm.round(state, networks)
@@ -67,9 +67,9 @@ def test_equal_seeds_give_identical_records_and_other_seeds_do_not(make_cohort):
 def test_a_round_leaves_its_state_as_it_was(make_cohort):
     cohort = make_cohort()
     state, _ = Cycle().round(Cycle().init(cohort, 0), cohort)
-    before = state.learners.vectors.clone()
+    before = state.train_states.vectors.clone()
     first = Cycle().round(state, cohort)[1]
-    assert torch.equal(state.learners.vectors, before)
+    assert torch.equal(state.train_states.vectors, before)
     assert Cycle().round(state, cohort)[1] == first
 
 
@@ -140,22 +140,22 @@ def test_early_stopping_rests_where_it_stopped(make_cohort):
     state, alone = early.init(cohort, 3), Standalone().init(cohort, 3)
     stops = state.stops
     assert min(stops.values()) < 6
-    history = [alone.learners.vectors]
+    history = [alone.train_states.vectors]
     for t in range(6):
         alone, _ = Standalone().round(alone, cohort)
-        history.append(alone.learners.vectors)
+        history.append(alone.train_states.vectors)
         state, _ = early.round(state, cohort)
         for n, name in enumerate(cohort.names):
             expected = history[min(t + 1, stops[name])][n]
-            torch.testing.assert_close(state.learners.vectors[n], expected)
+            torch.testing.assert_close(state.train_states.vectors[n], expected)
 
 
 def test_the_schedule_lowers_the_rate(make_cohort):
     cohort = make_cohort(schedule=StepDecay(every=1, factor=0.5), pretraining_epochs=0)
     state = LearningState(0, 1, cohort.trained_alone(0))
-    g = cohort.gradients(state.learners)
-    after = cohort.practised(state, cohort.names)
-    torch.testing.assert_close(after.vectors, state.learners.vectors - 0.05 * g)
+    g = cohort.gradients(state.train_states)
+    after = cohort.trained_locally(state, cohort.names)
+    torch.testing.assert_close(after.vectors, state.train_states.vectors - 0.05 * g)
 
 
 def test_records_score_evenly_spaced_training_samples(make_cohort):

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from securefair.algorithms import Cycle, Standalone, run
-from securefair.model import Learner, build_head, derived_seed, evaluate, train_epochs
+from securefair.model import TrainState, build_head, derived_seed, evaluate, train_epochs
 
 
 def test_rounds_are_as_many_more_epochs_of_the_same_training(make_population):
@@ -10,8 +10,8 @@ def test_rounds_are_as_many_more_epochs_of_the_same_training(make_population):
     record = list(run(Standalone(), population, 7, 4))[-1]
     for n, participant in enumerate(population.participants):
         head = build_head("quadratic", 4, 4, 2, derived_seed(7, "head", participant.name))
-        learner = Learner.start(head, population.optimizer)
-        train_epochs(learner, participant.train, 10 + 4 * 3)
+        train_state = TrainState.start(head, population.optimizer)
+        train_epochs(train_state, participant.train, 10 + 4 * 3)
         assert record.accuracy[n] == evaluate(head, participant.test).accuracy
         assert record.cross_entropy[n] == evaluate(head, participant.train).cross_entropy
 
@@ -29,8 +29,8 @@ def test_it_starts_where_the_collaborative_algorithms_start(make_population):
     alone, together = Standalone().init(population, 5), Cycle().init(population, 5)
     for name in population.names:
         pairs = zip(
-            alone.learners[name].model.parameters(),
-            together.learners[name].model.parameters(),
+            alone.train_states[name].model.parameters(),
+            together.train_states[name].model.parameters(),
             strict=True,
         )
         assert all(torch.equal(a, b) for a, b in pairs)
@@ -38,8 +38,8 @@ def test_it_starts_where_the_collaborative_algorithms_start(make_population):
 
 def test_every_participant_has_an_initialisation_of_its_own(make_population):
     population = make_population(local_epochs=0)
-    learners = Standalone().init(population, 0).learners
-    outputs = [learners[name].model.logits(np.ones((1, 4))) for name in "abc"]
+    train_states = Standalone().init(population, 0).train_states
+    outputs = [train_states[name].model.logits(np.ones((1, 4))) for name in "abc"]
     assert len({output.tobytes() for output in outputs}) == 3
 
 

@@ -23,7 +23,7 @@ def test_distillation_pulls_the_models_together(make_population):
         state = algorithm.init(population, 0)
         for _ in range(20):
             state, _ = algorithm.round(state, population)
-        logits = np.stack([state.learners[n].model.logits(x) for n in population.names])
+        logits = np.stack([state.train_states[n].model.logits(x) for n in population.names])
         return (logits[:, :, 1] - logits[:, :, 0]).std(axis=0).mean()
 
     assert disagreement(Vpdl()) < 0.5 * disagreement(Standalone())

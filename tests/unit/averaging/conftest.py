@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from securefair.averaging import Gathering, SumWish
+from securefair.averaging import Gathering, SumSpec
 from securefair.averaging.masked import MaskedKeys, MaskedSums
 from securefair.averaging.pairwise import public_bytes
 
@@ -32,10 +32,10 @@ def gathering_of():
 def masked_messages(fixed_private):
     """Every sender's unsealed masked message of one sum, with the plan."""
 
-    def make(gathering, vectors, weights, **wish):
+    def make(gathering, vectors, weights, **spec):
         sums = MaskedSums()
         parameters = len(next(iter(vectors.values())))
-        plan = sums.plan(SumWish(parameters=parameters, senders=len(vectors), **wish))
+        plan = sums.plan(SumSpec(parameters=parameters, senders=len(vectors), **spec))
         names = sorted({*vectors, gathering.receiver})
         private = {name: fixed_private(seed) for seed, name in enumerate(names)}
         keys = {

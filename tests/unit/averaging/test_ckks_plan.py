@@ -1,4 +1,4 @@
-"""Plans of encrypted weights: as small as the wish allows, honest about error and bytes."""
+"""Plans of encrypted weights: as small as the spec allows, honest about error and bytes."""
 
 from dataclasses import replace
 
@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from securefair.averaging import SumWish
+from securefair.averaging import SumSpec
 from securefair.averaging.ckks_plan import BLOCK, plan_ckks
 from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
 
 
-def wish_of(**changes):
-    return SumWish(**{"parameters": 10_000, "senders": 4} | changes)
+def spec_of(**changes):
+    return SumSpec(**{"parameters": 10_000, "senders": 4} | changes)
 
 
-def test_the_usual_wish_fits_the_smallest_ring_and_one_limb():
-    plan = plan_ckks(wish_of(parameters=1_000_000, senders=9))
+def test_the_usual_spec_fits_the_smallest_ring_and_one_limb():
+    plan = plan_ckks(spec_of(parameters=1_000_000, senders=9))
     assert plan.params.ring_degree == 4096
     assert plan.params.limbs == 3
     assert plan.answer.limbs == 1
@@ -34,9 +34,9 @@ def test_the_usual_wish_fits_the_smallest_ring_and_one_limb():
     st.integers(20, 60),
 )
 def test_what_is_planned_is_granted_secure_and_does_not_wrap(senders, bound, bits, flooding):
-    wish = wish_of(senders=senders, bound=bound, precision=2.0**-bits, flooding_bits=flooding)
-    plan = plan_ckks(wish)
-    assert plan.error_bound <= wish.precision * bound
+    spec = spec_of(senders=senders, bound=bound, precision=2.0**-bits, flooding_bits=flooding)
+    plan = plan_ckks(spec)
+    assert plan.error_bound <= spec.precision * bound
     assert plan.params.log_qp <= MAX_LOG_QP[plan.params.ring_degree]
     assert plan.summed.bound == bound
     rules.fits(plan.summed)
@@ -46,31 +46,31 @@ def test_what_is_planned_is_granted_secure_and_does_not_wrap(senders, bound, bit
 
 
 def test_more_precision_or_flooding_takes_more_modulus():
-    usual = plan_ckks(wish_of()).params.log_qp
-    assert plan_ckks(wish_of(precision=2.0**-4, flooding_bits=0)).params.log_qp < usual
-    assert plan_ckks(wish_of(flooding_bits=60)).params.log_qp > usual
-    assert plan_ckks(wish_of(precision=2.0**-24)).params.log_qp > usual
+    usual = plan_ckks(spec_of()).params.log_qp
+    assert plan_ckks(spec_of(precision=2.0**-4, flooding_bits=0)).params.log_qp < usual
+    assert plan_ckks(spec_of(flooding_bits=60)).params.log_qp > usual
+    assert plan_ckks(spec_of(precision=2.0**-24)).params.log_qp > usual
 
 
 def test_precision_beyond_reach_names_the_nearest_that_is_granted():
-    wish = wish_of(senders=4096, precision=2.0**-48)
+    spec = spec_of(senders=4096, precision=2.0**-48)
     with pytest.raises(PlanError) as error:
-        plan_ckks(wish)
+        plan_ckks(spec)
     nearest = float(error.value.expected.removeprefix("at least "))
-    granted = plan_ckks(wish_of(senders=4096, precision=nearest * 1.01))
+    granted = plan_ckks(spec_of(senders=4096, precision=nearest * 1.01))
     assert granted.answer.limbs == 2
 
 
 def test_senders_that_see_no_weights_cannot_limit_them():
     with pytest.raises(PlanError) as error:
-        plan_ckks(wish_of(max_share=0.5))
+        plan_ckks(spec_of(max_share=0.5))
     assert error.value.where == "max_share"
 
 
 def test_a_digest_covers_limbs_scales_and_primes():
-    plan = plan_ckks(wish_of())
+    plan = plan_ckks(spec_of())
     scaled = replace(plan.weight, log2_scale=plan.weight.log2_scale - 1)
-    larger = plan_ckks(wish_of(flooding_bits=60)).params
+    larger = plan_ckks(spec_of(flooding_bits=60)).params
     for change in (
         {"weight": scaled},
         {"params": larger},
@@ -81,7 +81,7 @@ def test_a_digest_covers_limbs_scales_and_primes():
 
 @given(st.integers(1, 2_000_000))
 def test_pieces_hold_every_parameter_and_word_once(parameters):
-    plan = plan_ckks(wish_of(parameters=parameters))
+    plan = plan_ckks(spec_of(parameters=parameters))
     pieces = list(plan.pieces())
     n = plan.params.ring_degree
     assert [piece.index for piece in pieces] == list(range(len(pieces)))
@@ -97,13 +97,13 @@ def test_pieces_hold_every_parameter_and_word_once(parameters):
 
 
 def test_the_grid_is_finer_than_the_noise():
-    plan = plan_ckks(wish_of())
+    plan = plan_ckks(spec_of())
     assert plan.grid == rules.coefficient_error(plan.summed) / 4
     assert plan.grid / 2 < plan.error_bound
 
 
 def test_planning_is_quick_whatever_the_size():
-    assert plan_ckks(wish_of(parameters=11_173_962)).contribution_bytes == pytest.approx(
+    assert plan_ckks(spec_of(parameters=11_173_962)).contribution_bytes == pytest.approx(
         2 * 4 * 11_173_962, rel=1e-3
     )
-    assert np.isfinite(plan_ckks(wish_of(parameters=1)).error_bound)
+    assert np.isfinite(plan_ckks(spec_of(parameters=1)).error_bound)

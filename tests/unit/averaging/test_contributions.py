@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from securefair.averaging import Contributions, SumWish, contribute, release
+from securefair.averaging import Shares, SumSpec, contribute, release
 from securefair.averaging.clear import ClearSums
 from securefair.averaging.contributions import KEY_BYTES
 from securefair.errors import RemoteProtocolError
 
 SUMS = ClearSums()
-PLAN = SUMS.plan(SumWish(parameters=3, senders=2))
+PLAN = SUMS.plan(SumSpec(parameters=3, senders=2))
 KEYS = SUMS.generate_keys(PLAN)
 
 
@@ -26,7 +26,7 @@ def send(gathering_of):
 
 
 def test_what_is_forgotten_is_not_asked_for_again(send, gathering_of):
-    memory = Contributions()
+    memory = Shares()
     for round in range(4):
         memory, _ = send(memory, round)
     memory = memory.forget(2)
@@ -40,7 +40,7 @@ def test_what_is_forgotten_is_not_asked_for_again(send, gathering_of):
 
 
 def test_a_round_stays_over(send):
-    memory = send(Contributions(), 5)[0].forget(4).forget(2)
+    memory = send(Shares(), 5)[0].forget(4).forget(2)
     assert memory.floor == 4
     memory, _ = send(memory, 6)
     assert memory.floor == 4
@@ -48,7 +48,7 @@ def test_a_round_stays_over(send):
 
 
 def test_receivers_and_rounds_do_not_get_into_each_others_way(send):
-    memory, first = send(Contributions(), 0)
+    memory, first = send(Shares(), 0)
     memory, second = send(memory, 0, receiver="s")
     memory, third = send(memory, 1)
     assert len({first, second, third}) == 3
@@ -56,7 +56,7 @@ def test_receivers_and_rounds_do_not_get_into_each_others_way(send):
 
 
 def test_a_memory_is_not_changed_but_replaced(send, gathering_of):
-    empty = Contributions()
+    empty = Shares()
     memory, _ = send(empty, 0)
     assert empty.made == {}
     released, key = release(memory, gathering_of(("a", "b")))
@@ -66,12 +66,12 @@ def test_a_memory_is_not_changed_but_replaced(send, gathering_of):
 
 
 def test_messages_and_keys_do_not_print(send):
-    memory, sealed = send(Contributions(), 0)
+    memory, sealed = send(Shares(), 0)
     made = memory.of("r", 0)
     for secret in (made.key, made.request, sealed):
         assert repr(secret)[2:-1] not in repr(made)
 
 
 def test_every_seal_has_a_key_of_its_own(send):
-    keys = {send(Contributions(), 0)[0].of("r", 0).key for _ in range(5)}
+    keys = {send(Shares(), 0)[0].of("r", 0).key for _ in range(5)}
     assert len(keys) == 5

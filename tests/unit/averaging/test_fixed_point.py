@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from securefair.averaging import SumWish
+from securefair.averaging import SumSpec
 from securefair.averaging.fixed_point import FixedPoint
 
 bits = st.sampled_from([32, 64])
@@ -18,8 +18,8 @@ bits = st.sampled_from([32, 64])
 )
 @example(32, 4096, (2.0**31 - 100) / 2.0**27)  # the rounding alone would wrap around
 def test_no_sum_within_the_bound_wraps_around(word_bits, senders, bound):
-    wish = SumWish(parameters=1, senders=senders, bound=bound)
-    fixed = FixedPoint.largest(wish, word_bits)
+    spec = SumSpec(parameters=1, senders=senders, bound=bound)
+    fixed = FixedPoint.largest(spec, word_bits)
     # Every sender's integer is rounded up by at most a half.
     largest = bound * (1 + 1e-9) * 2.0**fixed.log2_scale + senders / 2
     assert largest < 2 ** (word_bits - 1)
@@ -32,8 +32,8 @@ def test_no_sum_within_the_bound_wraps_around(word_bits, senders, bound):
     st.lists(st.floats(0, 1), min_size=6, max_size=6),
 )
 def test_a_sum_of_words_is_the_sum_of_values_within_the_bound(word_bits, values, shares):
-    wish = SumWish(parameters=1, senders=len(values), bound=1.0)
-    fixed = FixedPoint.largest(wish, word_bits)
+    spec = SumSpec(parameters=1, senders=len(values), bound=1.0)
+    fixed = FixedPoint.largest(spec, word_bits)
     whole = max(1.0, sum(shares[: len(values)]))
     weights = [share / whole for share in shares]
     words = np.zeros(1, dtype=fixed.word)
@@ -42,7 +42,7 @@ def test_a_sum_of_words_is_the_sum_of_values_within_the_bound(word_bits, values,
     out = np.empty(1)
     fixed.decode(words, out)
     expected = sum(value * weight for value, weight in zip(values, weights, strict=False))
-    assert abs(out[0] - expected) <= fixed.error_bound(wish)
+    assert abs(out[0] - expected) <= fixed.error_bound(spec)
 
 
 def test_values_are_rounded_to_nearest():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from securefair.averaging import SumWish
+from securefair.averaging import SumSpec
 from securefair.averaging.masked import MaskedSums
 from securefair.errors import RemoteProtocolError
 from securefair.fairness.own_row import limit_shares
@@ -37,7 +37,7 @@ def test_masks_cancel_in_the_sum_of_all(
     ("precision", "bits"), [(2.0**-10, 32), (2.0**-26, 32), (2.0**-32, 64), (2.0**-48, 64)]
 )
 def test_words_are_as_short_as_the_precision_allows(precision, bits):
-    plan = MaskedSums().plan(SumWish(parameters=10, senders=9, bound=1.0, precision=precision))
+    plan = MaskedSums().plan(SumSpec(parameters=10, senders=9, bound=1.0, precision=precision))
     assert plan.fixed.word_bits == bits
     assert plan.contribution_bytes == 10 * bits // 8
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from securefair.averaging import SumWish, plan_sum
+from securefair.averaging import SumSpec, plan_sum
 from securefair.averaging.spec import check_precision, check_vector, largest_magnitude
 from securefair.errors import ModelError, PlanError
 
 
 @pytest.fixture
 def plan():
-    return plan_sum("clear", SumWish(parameters=4, senders=2, bound=2.0))
+    return plan_sum("clear", SumSpec(parameters=4, senders=2, bound=2.0))
 
 
 def test_the_range_is_inclusive(plan):
@@ -37,7 +37,7 @@ def test_the_largest_magnitude_is_of_either_sign():
     assert np.isnan(largest_magnitude(np.array([1.0, np.nan, 2.0])))
 
 
-def test_a_plan_that_does_not_grant_its_wish_is_refused(plan):
+def test_a_plan_that_does_not_grant_its_spec_is_refused(plan):
     from dataclasses import replace
 
     with pytest.raises(PlanError) as error:

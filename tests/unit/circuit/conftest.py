@@ -1,4 +1,4 @@
-"""Small networks, their wishes and their maps, for the circuits that evaluate them."""
+"""Small networks, their specs and their maps, for the circuits that evaluate them."""
 
 from dataclasses import dataclass
 
@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 
 from securefair.circuit.bands import BandedMap, Window, convolution, dense
-from securefair.circuit.spec import HeadBounds, MapPromise, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 
 BITS = 6
 
 
 @dataclass(frozen=True)
 class SmallNetwork:
-    """A wish, the maps that keep its promises, and what they compute."""
+    """A spec, the maps that keep its promises, and what they compute."""
 
-    wish: Wish
+    spec: ExchangeSpec
     maps: tuple[BandedMap, ...]
 
     def clear(self, features):
         """Features (B, d) -> logits (B, M)."""
         values = features.T
-        for promise, banded in zip(self.wish.network, self.maps, strict=True):
+        for bounds, banded in zip(self.spec.network, self.maps, strict=True):
             result = np.empty((banded.values, values.shape[1]))
             for band in banded.bands:
-                out = band.layer.apply(values[band.reads], promise.log2_scale)
+                out = band.layer.apply(values[band.reads], bounds.log2_scale)
                 if band.groups is not None:
                     out = (out**2)[band.groups].sum(axis=1)
                 result[band.writes] = out
@@ -38,7 +38,7 @@ def _real(rng, *shape):
 
 
 def small_network(
-    seed=0, *, squares=2, channels=2, pool=(2, 2), classes=2, most=8, samples=60, **wish
+    seed=0, *, squares=2, channels=2, pool=(2, 2), classes=2, most=8, samples=60, **spec
 ):
     """Convolution, square, pool, then dense layers with squares between them."""
     rng = np.random.default_rng(seed)
@@ -52,13 +52,13 @@ def small_network(
         outputs = 3 if left else classes
         weights = _real(rng, outputs, maps[-1].values)
         maps.append(dense(weights, rng.uniform(-0.2, 0.2, outputs), squared=left > 0, most=most))
-    promises, features = [], rng.uniform(-1, 1, (samples, 25))
+    layer_bounds, features = [], rng.uniform(-1, 1, (samples, 25))
     values = features.T
     for banded in maps:
         outs = [b.layer.apply(values[b.reads], BITS) for b in banded.bands]
         norms = np.array([b.layer.row_norms for b in banded.bands]) * 2.0**-BITS
-        promises.append(
-            MapPromise(
+        layer_bounds.append(
+            LayerBounds(
                 outputs=banded.outputs,
                 summed=0 if banded.bands[0].groups is None else banded.bands[0].groups.shape[1],
                 log2_scale=BITS,
@@ -73,8 +73,8 @@ def small_network(
         for band, out in zip(banded.bands, outs, strict=True):
             result[band.writes] = out if band.groups is None else (out**2)[band.groups].sum(axis=1)
         values = result
-    bounds = HeadBounds(feature=1.0, logit=promises[-1].bound)
-    made = Wish(
+    bounds = HeadBounds(feature=1.0, logit=layer_bounds[-1].bound)
+    made = ExchangeSpec(
         **{
             "features": 25,
             "hidden": 0,
@@ -84,8 +84,8 @@ def small_network(
             "precision": 2.0**-7,
             "q": 4,
             "bounds": bounds,
-            "network": tuple(promises),
-            **wish,
+            "network": tuple(layer_bounds),
+            **spec,
         }
     )
     return SmallNetwork(made, tuple(maps)), features

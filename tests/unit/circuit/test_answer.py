@@ -7,7 +7,7 @@ import pytest
 
 from securefair.circuit.answer import Inputs, answer, signed_sum
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.encoding import to_coefficients
@@ -28,8 +28,8 @@ both_heads = pytest.mark.parametrize("hidden", [0, 3])
 @cache
 def planned(kind, hidden):
     """A plan of one release, whose samples fill several blocks."""
-    wish = Wish(features=4, classes=2, samples=8200, hidden=hidden, **KINDS[kind])
-    plan = plan_exchange(wish)
+    spec = ExchangeSpec(features=4, classes=2, samples=8200, hidden=hidden, **KINDS[kind])
+    plan = plan_exchange(spec)
     assert plan.blocks >= 2
     return plan
 
@@ -73,7 +73,7 @@ class Case:
             self.coefficients,
         )
         return answer(
-            self.evaluator, plan.wish, plan.schedule, plan.specs, layers or self.layers, inputs
+            self.evaluator, plan.spec, plan.schedule, plan.specs, layers or self.layers, inputs
         )
 
     def released(self):
@@ -175,7 +175,7 @@ def test_nothing_leaves_unsanitised_and_nothing_private_touches_it_afterwards(ki
     for place, entry in enumerate(watchful.log):
         if entry[0] == "extract":
             before = watchful.log[place - 1]
-            assert before == ("sanitize", entry[1], plan.wish.flooding_bits)
+            assert before == ("sanitize", entry[1], plan.spec.flooding_bits)
     assert names[-2:] == ["sanitize", "extract"]
 
 

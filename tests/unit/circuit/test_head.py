@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.circuit.head import head_logits, head_specs
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import rules
 from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.evaluator import AffineLayer, check_layer
@@ -17,14 +17,14 @@ from securefair.model.quantize import quantize_at
 PARAMS = CkksParameters(CkksSpec(ring_degree=8192, limb_bits=(31,) * 5, special_bits=31))
 
 
-def quantised(wish, seed, scale=1.0):
-    kind = "quadratic" if wish.hidden else "linear"
-    model = build_head(kind, wish.features, wish.hidden, wish.classes, seed)
+def quantised(spec, seed, scale=1.0):
+    kind = "quadratic" if spec.hidden else "linear"
+    model = build_head(kind, spec.features, spec.hidden, spec.classes, seed)
     for parameter in model.parameters():
         parameter.data *= scale
-    folded = balanced(model.folded(), wish.bounds.row_norm)
-    specs = head_specs(wish)
-    head = quantize_at(folded, [spec.log2_scale for spec in specs])
+    folded = balanced(model.folded(), spec.bounds.row_norm)
+    specs = head_specs(spec)
+    head = quantize_at(folded, [layer.log2_scale for layer in specs])
     return specs, head, [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
 
 
@@ -36,12 +36,12 @@ def quantised(wish, seed, scale=1.0):
     scale=st.floats(0.05, 20),
     seed=st.integers(0, 1000),
 )
-def test_balanced_hidden_layers_keep_their_public_promise(
+def test_balanced_hidden_layers_keep_their_public_bound(
     features, hidden, row_norm, bits, scale, seed
 ):
     """Whatever the weights: nothing about the hidden layer's scale depends on them."""
     bounds = HeadBounds(row_norm=row_norm)
-    wish = Wish(
+    spec = ExchangeSpec(
         features=features,
         classes=2,
         samples=100,
@@ -49,7 +49,7 @@ def test_balanced_hidden_layers_keep_their_public_promise(
         weight_bits=bits,
         bounds=bounds,
     )
-    specs, head, layers = quantised(wish, seed, scale)
+    specs, head, layers = quantised(spec, seed, scale)
     check_layer(specs[0], layers[0])
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (50, features))
@@ -59,27 +59,27 @@ def test_balanced_hidden_layers_keep_their_public_promise(
 
 
 def test_specs_chain_features_units_and_classes():
-    wish = Wish(features=7, classes=3, samples=10, hidden=5, q=2)
-    hidden, output = head_specs(wish)
+    spec = ExchangeSpec(features=7, classes=3, samples=10, hidden=5, q=2)
+    hidden, output = head_specs(spec)
     assert (hidden.inputs, hidden.outputs) == (7, 5)
     assert (output.inputs, output.outputs) == (5, 3)
-    (only,) = head_specs(Wish(features=7, classes=3, samples=10, hidden=0, q=2))
+    (only,) = head_specs(ExchangeSpec(features=7, classes=3, samples=10, hidden=0, q=2))
     assert (only.inputs, only.outputs) == (7, 3)
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0, 16.0, 100.0])
 def test_the_largest_allowed_output_weight_fits_its_integers(weight):
-    wish = Wish(
+    spec = ExchangeSpec(
         features=4, classes=2, samples=9, hidden=0, q=2, bounds=HeadBounds(output_weight=weight)
     )
-    (spec,) = head_specs(wish)
-    assert weight * 2.0**spec.log2_scale <= spec.max_integer < 4 * weight * 2.0**spec.log2_scale
+    (layer,) = head_specs(spec)
+    assert weight * 2.0**layer.log2_scale <= layer.max_integer < 4 * weight * 2.0**layer.log2_scale
 
 
 @pytest.mark.parametrize("hidden", [0, 3])
 def test_inference_on_slots_is_the_quantised_head(hidden):
-    wish = Wish(features=5, classes=3, samples=40, hidden=hidden, q=2)
-    specs, head, layers = quantised(wish, seed=3)
+    spec = ExchangeSpec(features=5, classes=3, samples=40, hidden=hidden, q=2)
+    specs, head, layers = quantised(spec, seed=3)
     slots = np.zeros((5, PARAMS.slots))
     features = np.random.default_rng(0).uniform(-1, 1, (40, 5))
     slots[:, :40] = features.T

@@ -24,16 +24,16 @@ def opened(plan, maps, features, backend, predictions=None):
     engine = get_backend(backend)
     keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
     evaluator = engine.evaluator(plan.params, keys.public)
-    slots = np.zeros((plan.wish.features, plan.params.slots))
+    slots = np.zeros((plan.spec.features, plan.params.slots))
     slots[:, : len(features)] = features.T
     tensor = evaluator.load(keys.encryptor.encrypt(slots, plan.features), plan.features)
     factors = []
     if predictions is not None:
-        weights = np.zeros((plan.wish.classes, plan.params.slots))
+        weights = np.zeros((plan.spec.classes, plan.params.slots))
         weights[:, : len(predictions)] = predictions.T
         factors = [evaluator.load(keys.encryptor.encrypt(weights, plan.factors), plan.factors)]
     inputs = Inputs([tensor], factors, np.ones(1, dtype=np.int64), COEFFICIENTS)
-    released = answer(evaluator, plan.wish, plan.schedule, plan.specs, maps, inputs)
+    released = answer(evaluator, plan.spec, plan.schedule, plan.specs, maps, inputs)
     assert tuple(part.meta for part in released) == plan.released
     return keys.decryptor.open(released[0])
 
@@ -41,7 +41,7 @@ def opened(plan, maps, features, backend, predictions=None):
 @pytest.mark.parametrize("squares", [1, 2, 3])
 def test_the_clear_backend_computes_the_network(make_network, squares):
     network, features = make_network(squares=squares)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     found = opened(plan, network.maps, features, "clear")
     np.testing.assert_allclose(found[:, : len(features)].T, network.clear(features), atol=1e-9)
 
@@ -58,7 +58,7 @@ def test_no_encrypted_network_errs_more_than_planned(
     make_network, seed, squares, channels, pool, most
 ):
     network, features = make_network(seed, squares=squares, channels=channels, pool=pool, most=most)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     found = opened(plan, network.maps, features, "rns")
     error = np.abs(found[:, : len(features)].T - network.clear(features)).max()
     assert plan.error_bound * 2.0**-16 < error <= plan.error_bound
@@ -68,7 +68,7 @@ def test_no_encrypted_network_errs_more_than_planned(
 def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squares):
     """Before it is flooded with 2^30 times as much, which would hide any mistake in the rules."""
     network, features = make_network(squares=squares)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     engine = get_backend("rns")
     keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
     evaluator = engine.evaluator(plan.params, keys.public)
@@ -79,7 +79,7 @@ def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squa
         evaluator.load(encrypted, plan.features),
         plan.specs,
         plan.schedule.stages,
-        plan.wish.network,
+        plan.spec.network,
         network.maps,
     )
     found = keys.decryptor.open(evaluator.extract(logits, None))
@@ -91,7 +91,7 @@ def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squa
 def test_seal_and_rns_agree_on_a_network(make_network):
     """The same circuit by SEAL's own products, key switches and rescalings."""
     network, features = make_network(channels=1, squares=2, most=4)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     found = opened(plan, network.maps, features, "seal")
     error = np.abs(found[:, : len(features)].T - network.clear(features)).max()
     assert error <= plan.error_bound
@@ -99,7 +99,7 @@ def test_seal_and_rns_agree_on_a_network(make_network):
 
 def test_projections_of_networks(make_network):
     network, features = make_network(release="projection")
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     expected = opened(plan, network.maps, features, "clear")
     found = opened(plan, network.maps, features, "rns")
     assert np.abs(found - expected).max() <= plan.error_bound
@@ -108,7 +108,7 @@ def test_projections_of_networks(make_network):
 @pytest.mark.parametrize("release", ["loss", "class_sums"])
 def test_losses_of_networks(make_network, release):
     network, features = make_network(squares=1, release=release)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     predictions = np.random.default_rng(0).dirichlet(np.ones(2), len(features))
     found = opened(plan, network.maps, features, "rns", predictions)
     sums = found[:, 0] * plan.params.slots
@@ -120,7 +120,7 @@ def test_losses_of_networks(make_network, release):
 
 def test_a_stream_keeps_only_what_is_still_read(make_network):
     network, _ = make_network(most=4)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     evaluator = PlanningEvaluator(plan.params)
     stream = Stream(
         evaluator,
@@ -136,7 +136,7 @@ def test_a_stream_keeps_only_what_is_still_read(make_network):
 
 def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
     network, features = make_network(squares=1, most=4)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     evaluator = get_backend("clear").evaluator(plan.params, None)
     slots = np.zeros((25, plan.params.slots))
     slots[:, : len(features)] = features.T
@@ -152,7 +152,7 @@ def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
 
     chunks = [chunk(np.arange(5 * i, 5 * i + 5)) for i in range(5)]
     found = network_logits(
-        evaluator, chunks, plan.specs, plan.schedule.stages, plan.wish.network, network.maps
+        evaluator, chunks, plan.specs, plan.schedule.stages, plan.spec.network, network.maps
     )
     np.testing.assert_allclose(found.payload[:, : len(features)].T, network.clear(features))
     # Each row of the image once, although its neighbours read it too; the last row and column
@@ -162,7 +162,7 @@ def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
 
 def test_the_planned_peak_is_that_of_a_run(make_network):
     network, features = make_network(squares=1, channels=3, most=4)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     stages, params = plan.schedule.stages, plan.params
     everything = CipherTensor(plan.features, None)
     planned = planned_peak(everything, 5, plan.specs, stages, network.maps)
@@ -188,7 +188,7 @@ def test_the_planned_peak_is_that_of_a_run(make_network):
 
 def test_chunks_must_cover_the_features(make_network):
     network, _ = make_network(squares=1)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     evaluator = PlanningEvaluator(plan.params)
     chunks = [Chunk(np.arange(24), lambda: evaluator.load(b"", plan.features))]
     with pytest.raises(EncryptionError, match="no band"):
@@ -196,17 +196,17 @@ def test_chunks_must_cover_the_features(make_network):
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_weights_beyond_the_promise_are_refused(make_network, norm):
+def test_weights_beyond_the_bound_are_refused(make_network, norm):
     network, features = make_network(squares=1)
-    first, *others = network.wish.network
+    first, *others = network.spec.network
     smaller = msgspec.structs.replace(first, **{norm: getattr(first, norm) * 0.9})
-    wish = msgspec.structs.replace(network.wish, network=(smaller, *others))
+    spec = msgspec.structs.replace(network.spec, network=(smaller, *others))
     with pytest.raises(ModelError, match=norm):
-        opened(plan_exchange(wish), network.maps, features, "clear")
+        opened(plan_exchange(spec), network.maps, features, "clear")
 
 
 def test_a_network_without_its_maps_is_refused(make_network):
     network, features = make_network(squares=1)
-    plan = plan_exchange(network.wish)
+    plan = plan_exchange(network.spec)
     with pytest.raises(EncryptionError, match="all of its maps"):
         opened(plan, (network.maps[0], None), features, "clear")

@@ -4,14 +4,14 @@ import pytest
 
 from securefair.circuit import network_planner
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import HeadBounds, MapPromise, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
 
 
-def promise(outputs, *, fan_in, summed=0, bound=2.0, **changes):
-    return MapPromise(
+def bounds(outputs, *, fan_in, summed=0, bound=2.0, **changes):
+    return LayerBounds(
         **{
             "outputs": outputs,
             "summed": summed,
@@ -26,8 +26,8 @@ def promise(outputs, *, fan_in, summed=0, bound=2.0, **changes):
     )
 
 
-def wish_of(*maps, **changes):
-    return Wish(
+def spec_of(*maps, **changes):
+    return ExchangeSpec(
         **{
             "features": 784,
             "hidden": 0,
@@ -44,26 +44,26 @@ def wish_of(*maps, **changes):
 
 def digits(**changes):
     """A network for digits: two squares, a pool after the first."""
-    return wish_of(
-        promise(1176, fan_in=25, summed=4),
-        promise(32, fan_in=294, summed=1),
-        promise(10, fan_in=32, bound=32.0),
+    return spec_of(
+        bounds(1176, fan_in=25, summed=4),
+        bounds(32, fan_in=294, summed=1),
+        bounds(10, fan_in=32, bound=32.0),
         **changes,
     )
 
 
 def chain(squares, **changes):
     """Dense maps with squares between them."""
-    maps = [promise(8, fan_in=8, summed=1, l1=8.0) for _ in range(squares)]
-    return wish_of(*maps, promise(4, fan_in=8, bound=8.0), features=8, samples=100, **changes)
+    maps = [bounds(8, fan_in=8, summed=1, l1=8.0) for _ in range(squares)]
+    return spec_of(*maps, bounds(4, fan_in=8, bound=8.0), features=8, samples=100, **changes)
 
 
 @pytest.mark.parametrize("release", ["logits", "projection", "loss", "class_sums"])
-def test_a_plan_grants_its_wish_at_full_security(release):
+def test_a_plan_grants_its_spec_at_full_security(release):
     plan = plan_exchange(digits(release=release))
     params, schedule = plan.params, plan.schedule
     assert params.log_qp <= MAX_LOG_QP[params.ring_degree]
-    assert plan.relative_error <= plan.wish.precision
+    assert plan.relative_error <= plan.spec.precision
     assert len(schedule.stages) == 3
     assert plan.needs_relinearization
     for meta in plan.released:
@@ -85,10 +85,10 @@ def test_keys_are_switched_once_a_square_and_where_it_is_cheaper():
     assert not stages[1].linear.relinearize
     assert stages[1].square.relinearize
     # The same before a map that makes more than it reads, and is expensive on three polynomials.
-    wide = wish_of(
-        promise(1176, fan_in=25, summed=4),
-        promise(2048, fan_in=294, summed=4),
-        promise(10, fan_in=512, bound=32.0),
+    wide = spec_of(
+        bounds(1176, fan_in=25, summed=4),
+        bounds(2048, fan_in=294, summed=4),
+        bounds(10, fan_in=512, bound=32.0),
     )
     stages = plan_exchange(wide).schedule.stages
     assert stages[1].linear.relinearize
@@ -143,24 +143,24 @@ def test_a_network_that_is_too_deep_is_refused_with_the_reason():
 def test_a_refusal_names_the_nearest_precision_and_it_is_granted(monkeypatch):
     rings = {n: cap for n, cap in MAX_LOG_QP.items() if n <= 8192}
     monkeypatch.setattr(network_planner, "MAX_LOG_QP", rings)
-    wish = chain(1, precision=2.0**-39)
+    spec = chain(1, precision=2.0**-39)
     with pytest.raises(PlanError, match="precision") as caught:
-        plan_exchange.__wrapped__(wish)
+        plan_exchange.__wrapped__(spec)
     nearest = float(caught.value.expected.removeprefix("at least "))
-    assert nearest > wish.precision
-    granted = msgspec.structs.replace(wish, precision=min(0.5, nearest * 1.01))
+    assert nearest > spec.precision
+    granted = msgspec.structs.replace(spec, precision=min(0.5, nearest * 1.01))
     assert plan_exchange.__wrapped__(granted).relative_error <= granted.precision
 
 
-def test_the_digest_changes_with_every_promise():
+def test_the_digest_changes_with_every_bound():
     base = chain(1)
     first, last = base.network
     changed = {"log2_scale": 9, "max_integer": 255, "l1": 7.0, "l2": 0.6, "bound": 1.5}
-    wishes = [base]
+    specs = [base]
     for name, value in changed.items():
         other = msgspec.structs.replace(first, **{name: value})
-        wishes.append(msgspec.structs.replace(base, network=(other, last)))
-    digests = [plan_exchange(wish).digest for wish in wishes]
+        specs.append(msgspec.structs.replace(base, network=(other, last)))
+    digests = [plan_exchange(spec).digest for spec in specs]
     assert len(set(digests)) == len(digests)
 
 
@@ -183,10 +183,10 @@ BAD = {
 }
 
 
-def _first(wish, **changes):
-    first, *others = wish.network
+def _first(spec, **changes):
+    first, *others = spec.network
     return msgspec.structs.replace(
-        wish, network=(msgspec.structs.replace(first, **changes), *others)
+        spec, network=(msgspec.structs.replace(first, **changes), *others)
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from securefair.circuit import planner
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import masking, rules
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import MAX_LOG_QP
@@ -34,21 +34,21 @@ GRID = [
 ]
 
 
-def wish_of(changes):
-    return Wish(**{"classes": 3, **changes})
+def spec_of(changes):
+    return ExchangeSpec(**{"classes": 3, **changes})
 
 
 @pytest.mark.parametrize("changes", GRID)
-def test_a_plan_grants_its_wish_at_full_security(changes):
-    wish = wish_of(changes)
-    plan = plan_exchange(wish)
+def test_a_plan_grants_its_spec_at_full_security(changes):
+    spec = spec_of(changes)
+    plan = plan_exchange(spec)
     params, schedule = plan.params, plan.schedule
-    assert plan.wish == wish
+    assert plan.spec == spec
     assert params.log_qp <= MAX_LOG_QP[params.ring_degree]
-    assert plan.relative_error <= wish.precision
+    assert plan.relative_error <= spec.precision
     assert plan.error_bound > 0
-    assert plan.blocks == math.ceil(wish.samples / params.slots)
-    assert len(plan.released) == (plan.blocks if wish.release == "logits" else 1)
+    assert plan.blocks == math.ceil(spec.samples / params.slots)
+    assert len(plan.released) == (plan.blocks if spec.release == "logits" else 1)
     for meta in plan.released:
         assert meta.limbs == schedule.answer_limbs
         # What is left after flooding still holds the value, with a sign.
@@ -61,36 +61,36 @@ def test_a_plan_grants_its_wish_at_full_security(changes):
 
 @pytest.mark.parametrize("changes", GRID)
 def test_no_smaller_ring_would_do(changes, monkeypatch):
-    wish = wish_of(changes)
-    chosen = plan_exchange(wish).params.ring_degree
+    spec = spec_of(changes)
+    chosen = plan_exchange(spec).params.ring_degree
     smaller = {n: cap for n, cap in MAX_LOG_QP.items() if n < chosen}
     if not smaller:
         return
     monkeypatch.setattr(planner, "MAX_LOG_QP", smaller)
     with pytest.raises(PlanError):
-        plan_exchange.__wrapped__(wish)
+        plan_exchange.__wrapped__(spec)
 
 
 def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
-    plan = plan_exchange(wish_of({"features": 13, "samples": 300, "hidden": 0, "q": 16}))
+    plan = plan_exchange(spec_of({"features": 13, "samples": 300, "hidden": 0, "q": 16}))
     assert plan.params.ring_degree == 4096
     assert not plan.needs_relinearization
     assert plan.evaluation_key_bytes == 0
-    quadratic = plan_exchange(wish_of({"features": 13, "samples": 300, "q": 16}))
+    quadratic = plan_exchange(spec_of({"features": 13, "samples": 300, "q": 16}))
     assert quadratic.params.ring_degree == 8192
     assert not quadratic.needs_relinearization
 
 
 def test_less_precision_and_less_flooding_never_cost_more():
-    wish = wish_of({"features": 13, "samples": 300, "q": 16})
+    spec = spec_of({"features": 13, "samples": 300, "q": 16})
     sizes = [
-        plan_exchange(msgspec.structs.replace(wish, precision=2.0**-bits)).feature_bytes
+        plan_exchange(msgspec.structs.replace(spec, precision=2.0**-bits)).feature_bytes
         for bits in (4, 8, 12, 16, 20, 24)
     ]
     assert sizes == sorted(sizes)
     assert sizes[-1] > sizes[0]
     sizes = [
-        plan_exchange(msgspec.structs.replace(wish, flooding_bits=bits)).feature_bytes
+        plan_exchange(msgspec.structs.replace(spec, flooding_bits=bits)).feature_bytes
         for bits in (0, 20, 40, 60)
     ]
     assert sizes == sorted(sizes)
@@ -98,8 +98,8 @@ def test_less_precision_and_less_flooding_never_cost_more():
 
 
 def test_bytes_grow_with_blocks_but_an_answer_of_sums_does_not():
-    small = plan_exchange(wish_of({"features": 5, "samples": 300, "hidden": 0, "q": 16}))
-    large = plan_exchange(wish_of({"features": 5, "samples": 9000, "hidden": 0, "q": 16}))
+    small = plan_exchange(spec_of({"features": 5, "samples": 300, "hidden": 0, "q": 16}))
+    large = plan_exchange(spec_of({"features": 5, "samples": 9000, "hidden": 0, "q": 16}))
     assert (small.params, small.blocks, large.blocks) == (large.params, 1, 5)
     assert large.feature_bytes == 5 * small.feature_bytes
     assert large.answer_bytes == small.answer_bytes
@@ -108,7 +108,7 @@ def test_bytes_grow_with_blocks_but_an_answer_of_sums_does_not():
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_only_what_a_release_needs_is_uploaded(release):
-    plan = plan_exchange(wish_of({"features": 5, "samples": 300, "hidden": 0, **RELEASES[release]}))
+    plan = plan_exchange(spec_of({"features": 5, "samples": 300, "hidden": 0, **RELEASES[release]}))
     assert bool(plan.query_bytes) == (release in ("loss", "class_sums"))
     assert bool(plan.basis_bytes) == (release == "student")
     assert (plan.factors is None) == (release in ("public", "logits"))
@@ -131,23 +131,23 @@ def test_only_what_a_release_needs_is_uploaded(release):
         ({"features": 600, "weight_bits": 14}, "weight_bits", "Lower weight_bits"),
     ],
 )
-def test_impossible_wishes_name_the_field_and_what_to_try(changes, where, hint):
-    wish = wish_of({"features": 13, "samples": 300, "q": 16, **changes})
+def test_impossible_specs_name_the_field_and_what_to_try(changes, where, hint):
+    spec = spec_of({"features": 13, "samples": 300, "q": 16, **changes})
     if where is None:
-        plan_exchange(wish)
+        plan_exchange(spec)
         return
     with pytest.raises(PlanError) as error:
-        plan_exchange(wish)
+        plan_exchange(spec)
     assert error.value.where == where
     assert hint in error.value.hint
 
 
 def test_a_refusal_names_the_nearest_precision_and_it_is_indeed_granted():
-    wish = wish_of({"features": 13, "samples": 300, "release": "loss", "precision": 2.0**-39})
+    spec = spec_of({"features": 13, "samples": 300, "release": "loss", "precision": 2.0**-39})
     with pytest.raises(PlanError) as error:
-        plan_exchange(wish)
+        plan_exchange(spec)
     nearest = float(str(error.value.expected).removeprefix("at least "))
-    granted = plan_exchange(msgspec.structs.replace(wish, precision=nearest * 1.06))
+    granted = plan_exchange(msgspec.structs.replace(spec, precision=nearest * 1.06))
     assert granted.relative_error <= nearest * 1.06
 
 
@@ -166,8 +166,8 @@ numbers = st.integers(-(2**63), 2**64) | st.integers(0, 300)
 
 @settings(max_examples=150)
 @given(
-    wish=st.builds(
-        Wish,
+    spec=st.builds(
+        ExchangeSpec,
         features=numbers,
         classes=numbers,
         samples=st.integers(-(2**63), 20_000) | st.integers(2**40, 2**64),
@@ -181,13 +181,13 @@ numbers = st.integers(-(2**63), 2**64) | st.integers(0, 300)
         bounds=st.just(HeadBounds()) | bounds,
     )
 )
-def test_any_wish_is_planned_or_refused_with_a_plan_error(wish):
+def test_any_spec_is_planned_or_refused_with_a_plan_error(spec):
     """A teacher plans whatever a stranger sends it."""
     try:
-        plan = plan_exchange.__wrapped__(wish)
+        plan = plan_exchange.__wrapped__(spec)
     except PlanError:
         return
-    assert plan.relative_error <= wish.precision
+    assert plan.relative_error <= spec.precision
 
 
 @settings(max_examples=40)
@@ -202,10 +202,10 @@ def test_any_wish_is_planned_or_refused_with_a_plan_error(wish):
     bits=st.integers(6, 12),
     logit=st.floats(1, 200),
 )
-def test_random_honest_wishes_are_granted(
+def test_random_honest_specs_are_granted(
     features, hidden, samples, q, release, flooding, precision, bits, logit
 ):
-    wish = Wish(
+    spec = ExchangeSpec(
         features=features,
         classes=4,
         samples=samples,
@@ -217,12 +217,12 @@ def test_random_honest_wishes_are_granted(
         weight_bits=bits,
         bounds=HeadBounds(logit=logit),
     )
-    assert plan_exchange.__wrapped__(wish).relative_error <= wish.precision
+    assert plan_exchange.__wrapped__(spec).relative_error <= spec.precision
 
 
 # -- both sides ----------------------------------------------------------------------------------
 
-BASE = Wish(features=5, classes=3, samples=300, hidden=4, q=16)
+BASE = ExchangeSpec(features=5, classes=3, samples=300, hidden=4, q=16)
 VARIANTS = {
     "features": 6,
     "classes": 4,
@@ -238,15 +238,15 @@ VARIANTS = {
 }
 
 
-def test_the_digest_changes_with_every_field_of_the_wish():
+def test_the_digest_changes_with_every_field_of_the_spec():
     # Networks take other values of other fields: test_network_planner.
-    assert set(VARIANTS) == set(Wish.__struct_fields__) - {"network"}
+    assert set(VARIANTS) == set(ExchangeSpec.__struct_fields__) - {"network"}
     others = [msgspec.structs.replace(BASE, **{name: value}) for name, value in VARIANTS.items()]
     others += [
         msgspec.structs.replace(BASE, bounds=msgspec.structs.replace(HeadBounds(), **{name: 1.25}))
         for name in HeadBounds.__struct_fields__
     ]
-    digests = [plan_exchange(wish).digest for wish in (BASE, *others)]
+    digests = [plan_exchange(spec).digest for spec in (BASE, *others)]
     assert len(set(digests)) == len(digests)
     assert {len(digest) for digest in digests} == {32}
 
@@ -255,7 +255,7 @@ def test_the_digest_changes_with_the_schedule():
     plan = plan_exchange(BASE)
     other = msgspec.structs.replace(plan.schedule, answer_limbs=1)
     moved = planner.ExchangePlan(
-        plan.wish,
+        plan.spec,
         other,
         plan.params,
         plan.specs,
@@ -279,13 +279,13 @@ def test_the_digest_changes_with_the_primes():
 
 
 def test_both_sides_compute_the_same_plan():
-    """In another process, with other hashes, and after the wish travelled as bytes."""
+    """In another process, with other hashes, and after the spec travelled as bytes."""
     code = (
         "import sys, msgspec;"
         "from securefair.circuit.planner import plan_exchange;"
-        "from securefair.circuit.spec import Wish;"
-        "wish = msgspec.msgpack.decode(bytes.fromhex(sys.argv[1]), type=Wish);"
-        "print(plan_exchange(wish).digest.hex())"
+        "from securefair.circuit.spec import ExchangeSpec;"
+        "spec = msgspec.msgpack.decode(bytes.fromhex(sys.argv[1]), type=ExchangeSpec);"
+        "print(plan_exchange(spec).digest.hex())"
     )
     sent = msgspec.msgpack.encode(BASE).hex()
     done = subprocess.run(
@@ -294,7 +294,7 @@ def test_both_sides_compute_the_same_plan():
     assert done.stdout.strip() == plan_exchange(BASE).digest.hex()
 
 
-def test_a_plan_depends_on_the_wish_alone():
+def test_a_plan_depends_on_the_spec_alone():
     first = plan_exchange.__wrapped__(BASE)
     second = plan_exchange.__wrapped__(BASE)
     assert first is not second
@@ -306,6 +306,6 @@ def test_a_plan_depends_on_the_wish_alone():
     ("release", "numbers"), [("loss", 1), ("class_sums", 3), ("projection", 48), ("logits", None)]
 )
 def test_the_ledger_counts_what_the_release_says(release, numbers):
-    plan = plan_exchange(wish_of({"features": 13, "samples": 300, "q": 16, "release": release}))
-    every_slot = plan.blocks * plan.params.ring_degree * plan.wish.classes
+    plan = plan_exchange(spec_of({"features": 13, "samples": 300, "q": 16, "release": release}))
+    every_slot = plan.blocks * plan.params.ring_degree * plan.spec.classes
     assert plan.numbers == (every_slot if numbers is None else numbers)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.circuit.spec import MAX_BOUND, MAX_SIZE, HeadBounds, Wish, check_wish
+from securefair.circuit.spec import MAX_BOUND, MAX_SIZE, ExchangeSpec, HeadBounds, check_spec
 from securefair.errors import PlanError
 
-PLAIN = Wish(features=13, classes=2, samples=200)
+PLAIN = ExchangeSpec(features=13, classes=2, samples=200)
 
 
 def changed(**changes):
@@ -43,7 +43,7 @@ def changed(**changes):
 )
 def test_what_no_parameters_grant_is_refused_by_field(changes, where):
     with pytest.raises(PlanError) as error:
-        check_wish(changed(**changes))
+        check_spec(changed(**changes))
     assert error.value.where == where
     assert error.value.expected is not None
 
@@ -55,26 +55,26 @@ def test_what_no_parameters_grant_is_refused_by_field(changes, where):
 def test_bounds_that_bound_nothing_are_refused_by_name(field, value):
     bounds = msgspec.structs.replace(HeadBounds(), **{field: value})
     with pytest.raises(PlanError) as error:
-        check_wish(changed(bounds=bounds))
+        check_spec(changed(bounds=bounds))
     assert error.value.where == f"bounds.{field}"
 
 
 @pytest.mark.parametrize("q", [200, 5000])
 def test_numbers_that_amount_to_the_logits_are_refused_with_a_way_out(q):
     with pytest.raises(PlanError, match="as much as the logits") as error:
-        check_wish(changed(q=q))
+        check_spec(changed(q=q))
     assert "q = 100" in error.value.hint
     assert "logits" in error.value.hint
 
 
 @pytest.mark.parametrize("release", ["loss", "class_sums", "logits"])
 def test_only_projections_count_their_rows(release):
-    check_wish(changed(release=release, q=64, samples=2))
+    check_spec(changed(release=release, q=64, samples=2))
 
 
 def test_widths_for_which_sums_stay_exact_are_accepted():
-    check_wish(changed(features=512, hidden=64))
-    check_wish(changed(features=512, hidden=0))
+    check_spec(changed(features=512, hidden=64))
+    check_spec(changed(features=512, hidden=0))
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_widths_for_which_sums_stay_exact_are_accepted():
     ],
 )
 def test_what_a_release_needs(changes, predictions, multiplies, student):
-    wish = changed(**changes)
-    assert wish.sends_predictions is predictions
-    assert wish.multiplies is multiplies
-    assert wish.student_basis is student
+    spec = changed(**changes)
+    assert spec.sends_predictions is predictions
+    assert spec.multiplies is multiplies
+    assert spec.student_basis is student
 
 
 @given(
@@ -103,13 +103,13 @@ def test_what_a_release_needs(changes, predictions, multiplies, student):
 )
 def test_hidden_values_are_bounded_by_cauchy_and_schwarz(features, size, norm, row):
     bounds = HeadBounds(feature=size, feature_norm=norm, row_norm=row)
-    wish = changed(features=features, bounds=bounds)
+    spec = changed(features=features, bounds=bounds)
     longest = size * math.sqrt(features) if norm is None else norm
-    assert wish.feature_norm == pytest.approx(longest)
+    assert spec.feature_norm == pytest.approx(longest)
     # Weights along the features, the bias along the appended one.
-    assert wish.hidden_bound == pytest.approx(row * math.hypot(longest, 1))
+    assert spec.hidden_bound == pytest.approx(row * math.hypot(longest, 1))
 
 
-def test_a_wish_survives_the_wire_unchanged():
-    wish = changed(release="class_sums", bounds=HeadBounds(feature=2.5, feature_norm=3.0))
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(wish), type=Wish) == wish
+def test_a_spec_survives_the_wire_unchanged():
+    spec = changed(release="class_sums", bounds=HeadBounds(feature=2.5, feature_norm=3.0))
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(spec), type=ExchangeSpec) == spec

@@ -25,10 +25,10 @@ def test_a_plan_is_printed_as_tables():
 def test_a_plan_is_printed_as_json():
     result = call("plan", *SMALL, "--release", "logits", "--json")
     plan = json.loads(result.stdout)
-    assert plan["wish"]["release"] == "logits"
+    assert plan["spec"]["release"] == "logits"
     assert plan["evaluation_keys"] == ["relinearisation"]
     assert plan["steps"][-1]["stage"] == "extract"
-    assert plan["relative_error"] <= plan["wish"]["precision"]
+    assert plan["relative_error"] <= plan["spec"]["precision"]
 
 
 def test_options_reach_the_plan():
@@ -36,14 +36,14 @@ def test_options_reach_the_plan():
         *("plan", *SMALL, "--release", "projection", "--basis", "student", "--flooding-bits", "31"),
         *("--precision", "0.01", "--feature-norm", "1.5", "--weight-bits", "9", "--json"),
     )
-    wish = json.loads(result.stdout)["wish"]
-    assert wish["weight_bits"] == 9
-    assert (wish["basis"], wish["flooding_bits"], wish["precision"]) == ("student", 31, 0.01)
-    assert wish["bounds"]["feature_norm"] == 1.5
-    assert (wish["features"], wish["hidden"], wish["classes"], wish["samples"]) == (6, 3, 2, 40)
+    spec = json.loads(result.stdout)["spec"]
+    assert spec["weight_bits"] == 9
+    assert (spec["basis"], spec["flooding_bits"], spec["precision"]) == ("student", 31, 0.01)
+    assert spec["bounds"]["feature_norm"] == 1.5
+    assert (spec["features"], spec["hidden"], spec["classes"], spec["samples"]) == (6, 3, 2, 40)
 
 
-def test_an_impossible_wish_ends_with_the_reason_and_the_nearest_plan():
+def test_an_impossible_spec_ends_with_the_reason_and_the_nearest_plan():
     result = call("plan", *SMALL, "--q", "40", "--json")
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -51,7 +51,7 @@ def test_an_impossible_wish_ends_with_the_reason_and_the_nearest_plan():
     assert result.stderr.splitlines()[-1].startswith("securefair: q:")
 
 
-def test_a_wish_without_neighbours_ends_with_the_reason_alone():
+def test_a_spec_without_neighbours_ends_with_the_reason_alone():
     result = call("plan", "--release", "weights")
     assert result.exit_code == 2
     assert result.stderr.startswith("securefair: release: unknown choice")

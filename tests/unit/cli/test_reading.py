@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from securefair.cli.doctor import Diagnosis, Finding
+from securefair.cli.diagnosis import Diagnosis, Finding
 
 ALONE = """
 [run]
@@ -82,7 +82,8 @@ class TestDoctor:
             topic="Encryption", name="seal", status=status, found="this", required=True, hint="do"
         )
         monkeypatch.setattr(
-            "securefair.cli.doctor.diagnose", lambda: Diagnosis(healthy=healthy, findings=[finding])
+            "securefair.cli.diagnosis.diagnose",
+            lambda: Diagnosis(healthy=healthy, findings=[finding]),
         )
         result = invoke("doctor")
         assert result.exit_code == code

@@ -62,10 +62,10 @@ class TestCollaboration:
         assert (agreed.temperature, agreed.lambda_0, agreed.forced_every) == (3.0, 7.0, 4)
         assert (agreed.rule.alpha, agreed.rule.tau_opt, agreed.rule.tau_max) == (0.25, 0.25, 0.75)
         assert (agreed.local_steps, agreed.seed, agreed.always_share) == (2, 9, False)
-        wish = agreed.wish
-        assert (wish.features, wish.classes, wish.samples) == (32, 2, 202)
-        assert (wish.hidden, wish.q, wish.flooding_bits, wish.weight_bits) == (0, 20, 31, 10)
-        assert wish.precision == 2.0**-18
+        spec = agreed.spec
+        assert (spec.features, spec.classes, spec.samples) == (32, 2, 202)
+        assert (spec.hidden, spec.q, spec.flooding_bits, spec.weight_bits) == (0, 20, 31, 10)
+        assert spec.precision == 2.0**-18
 
     def test_vpdl_always_shares(self):
         data = load_participants(small(), seed=0)
@@ -74,11 +74,11 @@ class TestCollaboration:
     def test_a_quadratic_head_is_planned_with_its_width(self):
         config = small(**{"model.kind": "quadratic", "model.hidden": 7})
         data = load_participants(config, seed=0)
-        assert collaboration_of(config, data, algorithm="cycle", seed=0).wish.hidden == 7
+        assert collaboration_of(config, data, algorithm="cycle", seed=0).spec.hidden == 7
 
     def test_the_plan_is_that_of_the_largest_participant(self):
         data = load_participants(small(), seed=0)
-        assert collaboration_of(small(), data, algorithm="cycle", seed=0).wish.samples == 202
+        assert collaboration_of(small(), data, algorithm="cycle", seed=0).spec.samples == 202
 
 
 def test_limits_of_the_ledger_come_from_the_configuration():

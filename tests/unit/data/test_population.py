@@ -65,7 +65,7 @@ def test_seeded(held_out):
         ({"name": "heart", "test_fraction": 1.0}, "test_fraction"),
     ],
 )
-def test_impossible_wishes_are_refused(arguments, message):
+def test_impossible_specs_are_refused(arguments, message):
     with pytest.raises(ConfigError, match=message):
         load_population(**arguments, seed=0)
 

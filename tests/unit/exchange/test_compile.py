@@ -4,14 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import MapPromise
+from securefair.circuit.spec import LayerBounds
 from securefair.ckks.evaluator import check_layer
 from securefair.ckks.rules import AffineSpec
 from securefair.errors import ModelError, PlanError
 from securefair.exchange.compile import (
+    bounds_by_shape,
+    bounds_for,
     compiled_network,
-    promises_by_shape,
-    promises_for,
     segments,
 )
 from securefair.model.folded_network import FoldedNetwork, Square, network_ranges
@@ -69,46 +69,48 @@ def test_squares_and_whole_pools_belong_to_the_map_before_them():
 @pytest.mark.parametrize("most", [1, 10, 1000])
 def test_compiled_maps_compute_the_rounded_network(inputs, most):
     folded = balanced_network(network(), inputs)
-    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.5)
-    maps = compiled_network(folded, promises, most=most).maps
+    layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.5)
+    maps = compiled_network(folded, layer_bounds, most=most).maps
     values = inputs.reshape(len(inputs), -1).T
-    for promise, banded in zip(promises, maps, strict=True):
-        assert (banded.outputs, banded.values) == (promise.outputs, promise.values)
+    for bounds, banded in zip(layer_bounds, maps, strict=True):
+        assert (banded.outputs, banded.values) == (bounds.outputs, bounds.values)
         result = np.full((banded.values, len(inputs)), np.nan)
         for band in banded.bands:
-            out = band.layer.apply(values[band.reads], promise.log2_scale)
-            assert np.abs(out).max() <= promise.bound
+            out = band.layer.apply(values[band.reads], bounds.log2_scale)
+            assert np.abs(out).max() <= bounds.bound
             if band.groups is not None:
                 out = (out**2)[band.groups].sum(axis=1)
             result[band.writes] = out
         values = result
     scales = [
         p.log2_scale
-        for p, s in zip(promises, segments(folded), strict=True)
+        for p, s in zip(layer_bounds, segments(folded), strict=True)
         if not isinstance(s.map, SumPool)
     ]
     expected = quantize_network_at(folded, scales).clear(inputs)
     np.testing.assert_allclose(values.T, expected, atol=1e-9)
 
 
-def test_promises_hold_for_the_network_they_are_made_for(inputs):
+def test_bounds_hold_for_the_network_they_are_made_for(inputs):
     folded = balanced_network(network(), inputs)
-    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.25)
-    for promise, banded in zip(promises, compiled_network(folded, promises).maps, strict=True):
+    layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.25)
+    for bounds, banded in zip(
+        layer_bounds, compiled_network(folded, layer_bounds).maps, strict=True
+    ):
         for band in banded.bands:
             check_layer(
                 AffineSpec(
                     inputs=band.layer.inputs,
                     outputs=band.layer.outputs,
-                    log2_scale=promise.log2_scale,
-                    max_integer=promise.max_integer,
-                    l1=promise.l1,
-                    l2=promise.l2,
-                    bound=promise.bound,
+                    log2_scale=bounds.log2_scale,
+                    max_integer=bounds.max_integer,
+                    l1=bounds.l1,
+                    l2=bounds.l2,
+                    bound=bounds.bound,
                 ),
                 band.layer,
             )
-    before_squares = [p.bound for p in promises if p.summed]
+    before_squares = [p.bound for p in layer_bounds if p.summed]
     assert before_squares == pytest.approx([1.25] * 3, rel=0.02)  # balanced to 1
 
 
@@ -118,13 +120,13 @@ def test_maps_without_a_square_between_them_have_bounds_of_their_own(inputs):
     second = ConvMap(rng.normal(size=(1, 3, 3, 3)) / 100, np.zeros(1))
     folded = FoldedNetwork(SHAPE, (first, second))
     values = first.apply(inputs), folded.clear(inputs)
-    found = promises_for(folded, inputs, weight_bits=10, head_room=1.0)
+    found = bounds_for(folded, inputs, weight_bits=10, head_room=1.0)
     assert [p.bound for p in found] == pytest.approx(
         [np.abs(value).max() for value in values], rel=0.02
     )
 
 
-def test_promises_by_shape_have_room_for_the_sums_of_pools(inputs):
+def test_bounds_by_shape_have_room_for_the_sums_of_pools(inputs):
     """Values of a balanced network reach 1 before squares; sums of many of them reach more."""
     folded = FoldedNetwork(
         SHAPE,
@@ -138,27 +140,27 @@ def test_promises_by_shape_have_room_for_the_sums_of_pools(inputs):
     )
     ones = np.ones((1, *SHAPE))
     folded = balanced_network(folded, ones)
-    promises = promises_by_shape(folded, weight_bits=10)
+    layer_bounds = bounds_by_shape(folded, weight_bits=10)
     largest = {r.stage: r.maximum for r in network_ranges(folded, ones)}
-    assert largest["pool 1"] == promises[0].bound == 9.0
+    assert largest["pool 1"] == layer_bounds[0].bound == 9.0
     assert largest["conv 1"] == pytest.approx(1.0)
-    assert promises[1].bound == 4.0
-    assert promises[2].bound == 9 * promises[1].bound ** 2 > largest["pool 2"]
+    assert layer_bounds[1].bound == 4.0
+    assert layer_bounds[2].bound == 9 * layer_bounds[1].bound ** 2 > largest["pool 2"]
 
 
 def test_weights_need_as_many_bits_as_there_is_room_for():
     folded = network()
-    assert promises_by_shape(folded, weight_bits=5)[-1].log2_scale == 0
+    assert bounds_by_shape(folded, weight_bits=5)[-1].log2_scale == 0
     with pytest.raises(PlanError, match=r"weight_bits.*at least 5"):
-        promises_by_shape(folded, weight_bits=4)
+        bounds_by_shape(folded, weight_bits=4)
 
 
 def test_products_are_counted_as_the_network_counts_them(inputs):
     folded = network()
-    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.0)
+    layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.0)
     counted = sum(
         p.multiply_adds
-        for p, s in zip(promises, segments(folded), strict=True)
+        for p, s in zip(layer_bounds, segments(folded), strict=True)
         if not isinstance(s.map, SumPool)
     )
     assert counted == folded.multiply_adds
@@ -166,12 +168,12 @@ def test_products_are_counted_as_the_network_counts_them(inputs):
 
 def test_another_network_than_the_promised_one_is_refused(inputs):
     folded = network()
-    promises = promises_for(folded, inputs, weight_bits=8, head_room=1.5)
+    layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.5)
     with pytest.raises(ModelError, match="another network"):
-        compiled_network(folded, promises[:-1])
-    wider = MapPromise(outputs=3, log2_scale=5, max_integer=256, l1=1.0, l2=1.0, bound=1.0)
+        compiled_network(folded, layer_bounds[:-1])
+    wider = LayerBounds(outputs=3, log2_scale=5, max_integer=256, l1=1.0, l2=1.0, bound=1.0)
     with pytest.raises(ModelError, match="another network"):
-        compiled_network(folded, (*promises[:-1], wider))
+        compiled_network(folded, (*layer_bounds[:-1], wider))
 
 
 def test_weights_that_are_zero_are_multiplied_like_others():
@@ -190,10 +192,10 @@ def test_weights_that_are_zero_are_multiplied_like_others():
             for layer in folded.layers
         ),
     )
-    promises = promises_by_shape(folded, weight_bits=10)
+    layer_bounds = bounds_by_shape(folded, weight_bits=10)
     for full, thin in zip(
-        compiled_network(folded, promises).maps,
-        compiled_network(sparse, promises).maps,
+        compiled_network(folded, layer_bounds).maps,
+        compiled_network(sparse, layer_bounds).maps,
         strict=True,
     ):
         assert full.multiply_adds == thin.multiply_adds
@@ -201,8 +203,8 @@ def test_weights_that_are_zero_are_multiplied_like_others():
             np.testing.assert_array_equal(one.reads, other.reads)
 
 
-def test_promises_for_one_network_tell_of_it_and_those_by_shape_do_not(inputs):
+def test_bounds_for_one_network_tell_of_it_and_those_by_shape_do_not(inputs):
     first, other = (balanced_network(network(seed), inputs) for seed in (0, 3))
-    assert promises_by_shape(first, weight_bits=10) == promises_by_shape(other, weight_bits=10)
-    made = [promises_for(n, inputs, weight_bits=10, head_room=2.0) for n in (first, other)]
+    assert bounds_by_shape(first, weight_bits=10) == bounds_by_shape(other, weight_bits=10)
+    made = [bounds_for(n, inputs, weight_bits=10, head_room=2.0) for n in (first, other)]
     assert made[0] != made[1]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.circuit.planner import ExchangePlan
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.backends import BACKENDS
 from securefair.data.dataset import Samples
 from securefair.errors import (
@@ -42,24 +42,24 @@ SEED = b"a public seed"
 FEATURES, CLASSES, SAMPLES = 4, 2, 60
 
 
-def wish_of(release, hidden=0, **changes):
+def spec_of(release, hidden=0, **changes):
     facts = {"features": FEATURES, "classes": CLASSES, "samples": SAMPLES, "hidden": hidden}
-    return Wish(**{**facts, **RELEASES[release], **changes})
+    return ExchangeSpec(**{**facts, **RELEASES[release], **changes})
 
 
-def samples_of(wish, seed=0):
+def samples_of(spec, seed=0):
     rng = np.random.default_rng(seed)
-    features = rng.uniform(-1, 1, (wish.samples, wish.features)) * wish.bounds.feature
-    return Samples(features, np.arange(wish.samples) % wish.classes, wish.classes)
+    features = rng.uniform(-1, 1, (spec.samples, spec.features)) * spec.bounds.feature
+    return Samples(features, np.arange(spec.samples) % spec.classes, spec.classes)
 
 
-def predictions_of(wish, seed=1):
-    return np.random.default_rng(seed).dirichlet(np.ones(wish.classes), wish.samples)
+def predictions_of(spec, seed=1):
+    return np.random.default_rng(seed).dirichlet(np.ones(spec.classes), spec.samples)
 
 
-def head_of(wish, seed=3):
-    kind = "quadratic" if wish.hidden else "linear"
-    return build_head(kind, wish.features, wish.hidden, wish.classes, seed)
+def head_of(spec, seed=3):
+    kind = "quadratic" if spec.hidden else "linear"
+    return build_head(kind, spec.features, spec.hidden, spec.classes, seed)
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,27 +86,27 @@ class Run:
     @property
     def exact(self):
         """The released numbers without any encryption."""
-        wish, z = self.plan.wish, self.logits
-        if wish.sends_predictions:
-            sums = (predictions_of(wish) * z).sum(axis=0)
-            return sums.sum() if wish.release == "loss" else sums
-        if wish.release == "logits":
+        spec, z = self.plan.spec, self.logits
+        if spec.sends_predictions:
+            sums = (predictions_of(spec) * z).sum(axis=0)
+            return sums.sum() if spec.release == "loss" else sums
+        if spec.release == "logits":
             return z
-        if wish.student_basis:
-            return student_basis(self.samples, wish.q) @ z
+        if spec.student_basis:
+            return student_basis(self.samples, spec.q) @ z
         basis = steps.public_basis(self.plan, SEED)
         n = self.plan.params.ring_degree
-        rows = public_rows(n, basis.coefficients, wish.samples, basis.signs.astype(float))
+        rows = public_rows(n, basis.coefficients, spec.samples, basis.signs.astype(float))
         return rows @ z
 
 
 @cache
-def run(wish, backend="seal"):
-    samples = samples_of(wish)
-    predictions = predictions_of(wish) if wish.sends_predictions else None
+def run(spec, backend="seal"):
+    samples = samples_of(spec)
+    predictions = predictions_of(spec) if spec.sends_predictions else None
     try:
-        student = Student(wish, backend=backend, seed=SEED)
-        teacher = Teacher(head_of(wish), backend=backend)
+        student = Student(spec, backend=backend, seed=SEED)
+        teacher = Teacher(head_of(spec), backend=backend)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
     request = student.request(samples, predictions=predictions)
@@ -118,7 +118,7 @@ def run(wish, backend="seal"):
 @pytest.fixture(scope="module")
 def linear():
     """The cheapest exchange there is."""
-    return run(wish_of("public"))
+    return run(spec_of("public"))
 
 
 def altered(asked, **changes):
@@ -140,7 +140,7 @@ CASES = [
 
 @pytest.mark.parametrize(("release", "hidden", "backend"), CASES)
 def test_released_numbers_are_as_exact_as_planned(release, hidden, backend):
-    done = run(wish_of(release, hidden), backend)
+    done = run(spec_of(release, hidden), backend)
     assert done.opened.released.shape == np.shape(done.exact)
     error = np.abs(done.opened.released - done.exact).max()
     assert error <= (done.plan.error_bound if backend != "clear" else 1e-9)
@@ -150,8 +150,8 @@ def test_released_numbers_are_as_exact_as_planned(release, hidden, backend):
 @pytest.mark.parametrize("hidden", [0, 4])
 def test_logits_are_reconstructed_as_from_exact_numbers(release, hidden):
     backend = "rns" if (release, hidden) == ("student", 4) else "seal"
-    wish = wish_of(release, hidden)
-    encrypted, clear = run(wish, backend), run(wish, "clear")
+    spec = spec_of(release, hidden)
+    encrypted, clear = run(spec, backend), run(spec, "clear")
     assert encrypted.opened.logits.shape == (SAMPLES, CLASSES)
     assert 0 < encrypted.opened.unexplained < 0.9
     assert encrypted.opened.unexplained == pytest.approx(clear.opened.unexplained)
@@ -165,14 +165,14 @@ def test_logits_are_reconstructed_as_from_exact_numbers(release, hidden):
 
 
 def test_released_logits_are_known_for_certain():
-    opened = run(wish_of("logits")).opened
+    opened = run(spec_of("logits")).opened
     assert (opened.logits == opened.released).all()
     assert opened.unexplained == 0.0
 
 
 @pytest.mark.parametrize("release", ["loss", "class_sums"])
 def test_sums_tell_no_logits_and_are_divided_by_the_temperature(release):
-    done = run(wish_of(release))
+    done = run(spec_of(release))
     assert done.opened.logits is None
     assert done.opened.unexplained is None
     warm = done.student.open(done.answer, temperature=5.0)
@@ -180,7 +180,7 @@ def test_sums_tell_no_logits_and_are_divided_by_the_temperature(release):
 
 
 def test_the_loss_is_the_sum_of_the_class_sums():
-    loss, sums = run(wish_of("loss")), run(wish_of("class_sums"))
+    loss, sums = run(spec_of("loss")), run(spec_of("class_sums"))
     bound = loss.plan.error_bound + CLASSES * sums.plan.error_bound
     assert loss.opened.released == pytest.approx(sums.opened.released.sum(), abs=bound)
 
@@ -189,7 +189,7 @@ def test_the_loss_is_the_sum_of_the_class_sums():
 def test_several_blocks_are_joined_under_their_signs(release):
     samples = 2 * 2048 + 700 if release in ("public", "logits") else 4096 + 700
     backend = "seal" if release in ("public", "logits") else "rns"
-    done = run(wish_of(release, samples=samples, features=2), backend)
+    done = run(spec_of(release, samples=samples, features=2), backend)
     assert done.plan.blocks >= 2
     if release == "public":
         assert -1 in steps.public_basis(done.plan, SEED).signs
@@ -199,18 +199,18 @@ def test_several_blocks_are_joined_under_their_signs(release):
 @pytest.mark.parametrize("backend", ["clear", "seal"])
 def test_all_coefficients_of_the_public_basis_are_the_logits(backend):
     """Beyond what any plan grants: half of all coefficients say everything."""
-    wish = wish_of("logits")
-    student = Student(wish, backend=backend, seed=SEED)
-    teacher = Teacher(head_of(wish), backend=backend)
-    plan, samples = student.plan, samples_of(wish)
+    spec = spec_of("logits")
+    student = Student(spec, backend=backend, seed=SEED)
+    teacher = Teacher(head_of(spec), backend=backend)
+    plan, samples = student.plan, samples_of(spec)
     features, _ = student.encrypt_features(samples)
-    upload = teacher.receive(wish, SEED, student.public_keys, features, b"")
+    upload = teacher.receive(spec, SEED, student.public_keys, features, b"")
     head = steps.compile_head(plan, teacher.model)
     half = plan.params.slots
     basis = steps.PublicBasis(np.arange(half), np.ones(1, np.int64))
     inputs = steps.Inputs(upload.features, [], basis.signs, basis.coefficients)
     layers = [steps.AffineLayer(layer.weights, layer.bias) for layer in head.layers]
-    projected = msgspec.structs.replace(wish, release="projection", q=8)
+    projected = msgspec.structs.replace(spec, release="projection", q=8)
     (released,) = steps.answer(
         upload.evaluator, projected, plan.schedule, plan.specs, layers, inputs
     )
@@ -221,11 +221,11 @@ def test_all_coefficients_of_the_public_basis_are_the_logits(backend):
 
 
 def test_padding_repeats_samples_and_the_seed_decides_the_numbers():
-    wish = wish_of("public")
-    one, other = (Student(wish, backend="clear", seed=seed) for seed in (b"1", b"2"))
-    teacher = Teacher(head_of(wish), backend="clear")
+    spec = spec_of("public")
+    one, other = (Student(spec, backend="clear", seed=seed) for seed in (b"1", b"2"))
+    teacher = Teacher(head_of(spec), backend="clear")
     numbers = [
-        student.open(teacher.answer(student.request(samples_of(wish)))).released
+        student.open(teacher.answer(student.request(samples_of(spec)))).released
         for student in (one, other)
     ]
     # Coefficient 0, the mean, is always among them; the others differ with the seed.
@@ -236,9 +236,9 @@ def test_padding_repeats_samples_and_the_seed_decides_the_numbers():
 def test_one_upload_serves_many_models(linear):
     asked, teacher = linear.asked, linear.teacher
     keys = linear.student.public_keys
-    upload = teacher.receive(asked.wish, asked.seed, keys, asked.features, asked.basis)
+    upload = teacher.receive(asked.spec, asked.seed, keys, asked.features, asked.basis)
     for seed in (7, 8):
-        other = Teacher(head_of(linear.plan.wish, seed))
+        other = Teacher(head_of(linear.plan.spec, seed))
         opened = linear.student.open(other.evaluate(upload))
         again = Run(linear.plan, linear.student, other, linear.samples, b"", b"", opened)
         assert np.abs(opened.released - again.exact).max() <= linear.plan.error_bound
@@ -264,7 +264,7 @@ def test_one_upload_serves_many_models(linear):
     ],
 )
 def test_messages_are_as_long_as_planned(release, hidden, changes):
-    done = run(wish_of(release, hidden, **changes))
+    done = run(spec_of(release, hidden, **changes))
     plan, asked = done.plan, done.asked
     assert len(asked.features) == plan.feature_bytes
     assert len(asked.basis) == plan.basis_bytes
@@ -310,8 +310,8 @@ def test_features_beyond_the_bounds_are_refused_by_name(linear, row, value):
 
 
 def test_samples_longer_than_the_bounds_are_refused():
-    wish = wish_of("public", bounds=HeadBounds(feature=1.0, feature_norm=1.2))
-    student = Student(wish, backend="clear")
+    spec = spec_of("public", bounds=HeadBounds(feature=1.0, feature_norm=1.2))
+    student = Student(spec, backend="clear")
     features = np.full((SAMPLES, FEATURES), 0.7)
     with pytest.raises(DataError) as error:
         student.request(Samples(features, np.arange(SAMPLES) % CLASSES, CLASSES))
@@ -331,29 +331,29 @@ def test_samples_longer_than_the_bounds_are_refused():
 )
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_predictions_that_are_no_probabilities_are_refused(predictions):
-    student = run(wish_of("loss"), "clear").student
+    student = run(spec_of("loss"), "clear").student
     with pytest.raises(DataError, match="probabilities"):
         student.encrypt_predictions(predictions)
 
 
 def test_predictions_are_sent_where_they_are_needed_and_nowhere_else(linear):
     with pytest.raises(DataError, match="sends no predictions"):
-        linear.student.encrypt_predictions(predictions_of(linear.plan.wish))
-    loss = run(wish_of("loss"), "clear")
+        linear.student.encrypt_predictions(predictions_of(linear.plan.spec))
+    loss = run(spec_of("loss"), "clear")
     with pytest.raises(DataError, match="needs the student's predictions"):
         loss.student.request(loss.samples)
 
 
 def test_an_answer_cannot_be_opened_before_the_features_exist():
-    done = run(wish_of("public"), "clear")
+    done = run(spec_of("public"), "clear")
     with pytest.raises(EncryptionError, match="before the features"):
-        Student(done.plan.wish, backend="clear", seed=SEED).open(done.answer)
+        Student(done.plan.spec, backend="clear", seed=SEED).open(done.answer)
 
 
 def test_values_that_no_honest_model_has_are_refused():
-    done = run(wish_of("public"), "clear")
+    done = run(spec_of("public"), "clear")
     values = np.frombuffer(done.answer).copy()
-    values[3] = done.plan.wish.bounds.logit * 1.1
+    values[3] = done.plan.spec.bounds.logit * 1.1
     with pytest.raises(EncryptionError, match="exceeds the agreed bound"):
         done.student.open(values.tobytes())
 
@@ -371,7 +371,7 @@ def test_answers_of_another_length_are_encryption_errors(linear, cut, grow):
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=10)
 def test_damaged_answers_are_refused_or_wrong_and_nothing_else(release, seed):
-    done = run(wish_of(release))
+    done = run(spec_of(release))
     rng = np.random.default_rng(seed)
     answer = bytearray(done.answer)
     for place in rng.integers(0, len(answer), 3):
@@ -384,7 +384,7 @@ def test_damaged_answers_are_refused_or_wrong_and_nothing_else(release, seed):
 
 
 def test_several_answers_in_a_row_are_told_apart_by_their_length():
-    done = run(wish_of("logits", samples=4796, features=2))
+    done = run(spec_of("logits", samples=4796, features=2))
     for size in (0, 1, len(done.answer) // 2, len(done.answer) - 4, len(done.answer) + 4):
         with pytest.raises(EncryptionError, match="wrong length"):
             done.student.open((done.answer + bytes(8))[:size])
@@ -407,7 +407,7 @@ def test_a_truncated_request_is_no_request(linear, place):
 
 
 @pytest.mark.parametrize(
-    "value", [None, 5, [], {}, "request", b"request", {"wish": 1}, [1, 2, 3], {"format": 1}]
+    "value", [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": 1}]
 )
 def test_other_messages_are_no_request(linear, value):
     with pytest.raises(DataError, match="not a request"):
@@ -416,7 +416,7 @@ def test_other_messages_are_no_request(linear, value):
 
 def test_unknown_fields_and_endless_nesting_are_no_request(linear):
     raw = msgspec.msgpack.decode(linear.request)
-    for path in ([], ["wish"], ["wish", "bounds"]):
+    for path in ([], ["spec"], ["spec", "bounds"]):
         changed = msgspec.msgpack.decode(linear.request)
         inner = changed
         for key in path:
@@ -424,7 +424,7 @@ def test_unknown_fields_and_endless_nesting_are_no_request(linear):
         inner["extra"] = 1
         with pytest.raises(DataError, match="not a request"):
             linear.teacher.answer(msgspec.msgpack.encode(changed))
-    head = msgspec.msgpack.encode({"wish": raw["wish"]})
+    head = msgspec.msgpack.encode({"spec": raw["spec"]})
     nested = head[:-1] + b"\x91" * 300_000
     with pytest.raises(DataError, match="not a request"):
         linear.teacher.answer(nested)
@@ -448,7 +448,7 @@ def test_fields_of_another_length_are_refused(linear, field, data):
 
 
 def test_more_keys_than_the_plan_lists_are_refused_unread():
-    linear, loss = run(wish_of("public")), run(wish_of("loss"))
+    linear, loss = run(spec_of("public")), run(spec_of("loss"))
     with pytest.raises(EncryptionError, match="larger than the plan lists"):
         linear.teacher.answer(altered(linear.asked, evaluation_keys=b"x"))
     keys = loss.asked.evaluation_keys
@@ -464,7 +464,7 @@ def test_a_damaged_request_is_answered_or_refused_and_nothing_else(linear, seed,
     """A teacher meets whatever a stranger sends with an error of this package or an answer."""
     rng = np.random.default_rng(seed)
     data = bytearray(linear.request)
-    reach = 700 if header else len(data)  # the wish travels in front
+    reach = 700 if header else len(data)  # the spec travels in front
     for place in rng.integers(0, reach, rng.integers(1, 4)):
         data[place] ^= int(rng.integers(1, 256))
     try:
@@ -485,9 +485,9 @@ def test_a_damaged_request_is_answered_or_refused_and_nothing_else(linear, seed,
     ],
 )
 def test_sides_that_plan_differently_notice_before_any_work(linear, changes):
-    wish = msgspec.structs.replace(linear.plan.wish, **changes)
+    spec = msgspec.structs.replace(linear.plan.spec, **changes)
     with pytest.raises(PlanError, match="plan differently") as error:
-        linear.teacher.answer(altered(linear.asked, wish=wish))
+        linear.teacher.answer(altered(linear.asked, spec=spec))
     assert "same version" in error.value.hint
 
 
@@ -501,28 +501,28 @@ def test_sides_that_plan_differently_notice_before_any_work(linear, changes):
     ],
 )
 def test_bounds_that_bound_nothing_are_refused(linear, bounds):
-    wish = msgspec.structs.replace(linear.plan.wish, bounds=bounds)
+    spec = msgspec.structs.replace(linear.plan.spec, bounds=bounds)
     with pytest.raises(PlanError) as error:
-        linear.teacher.answer(altered(linear.asked, wish=wish))
+        linear.teacher.answer(altered(linear.asked, spec=spec))
     assert error.value.where.startswith("bounds.")
 
 
 def test_too_little_flooding_is_refused_whoever_asks():
-    wish = wish_of("public", flooding_bits=29)
-    student = Student(wish, seed=SEED)
-    request = student.request(samples_of(wish))
+    spec = spec_of("public", flooding_bits=29)
+    student = Student(spec, seed=SEED)
+    request = student.request(samples_of(spec))
     with pytest.raises(PlanError) as error:
-        Teacher(head_of(wish)).answer(request)
+        Teacher(head_of(spec)).answer(request)
     assert error.value.where == "flooding_bits"
-    assert Teacher(head_of(wish), min_flooding_bits=29).answer(request)
-    strict = Teacher(head_of(wish), min_flooding_bits=40)
+    assert Teacher(head_of(spec), min_flooding_bits=29).answer(request)
+    strict = Teacher(head_of(spec), min_flooding_bits=40)
     asked = msgspec.msgpack.decode(request, type=Request)
     with pytest.raises(PlanError, match="too little"):
-        strict.receive(wish, SEED, student.public_keys, asked.features, b"")
+        strict.receive(spec, SEED, student.public_keys, asked.features, b"")
 
 
 def test_more_numbers_than_allowed_are_refused(linear):
-    numbers = linear.plan.wish.q * CLASSES
+    numbers = linear.plan.spec.q * CLASSES
     Teacher(linear.teacher.model, max_numbers=numbers).answer(linear.request)
     with pytest.raises(LedgerError, match="too many numbers") as error:
         Teacher(linear.teacher.model, max_numbers=numbers - 1).answer(linear.request)
@@ -542,9 +542,9 @@ def test_more_numbers_than_allowed_are_refused(linear):
         ({"samples": SAMPLES - 1}, None),
     ],
 )
-def test_a_teacher_that_agreed_to_a_wish_answers_no_other(changes, seed):
+def test_a_teacher_that_agreed_to_a_spec_answers_no_other(changes, seed):
     """Only the number of samples is the student's choice, up to the agreed one."""
-    agreed = wish_of("public")
+    agreed = spec_of("public")
     asked = msgspec.structs.replace(agreed, **changes)
     teacher = Teacher(head_of(agreed), agreed, seed=SEED, backend="clear")
     student = Student(asked, backend="clear", seed=seed or SEED)
@@ -556,8 +556,8 @@ def test_a_teacher_that_agreed_to_a_wish_answers_no_other(changes, seed):
         teacher.answer(request)
 
 
-def bent(wish, edit):
-    model = head_of(wish)
+def bent(spec, edit):
+    model = head_of(spec)
     with torch.no_grad():
         edit(model)
     return model
@@ -573,7 +573,7 @@ def bent(wish, edit):
     ],
 )
 def test_models_beyond_the_public_bounds_are_refused(linear, edit, words):
-    model = bent(linear.plan.wish, edit)
+    model = bent(linear.plan.spec, edit)
     if words is None:
         Teacher(model).answer(linear.request)
         return
@@ -589,18 +589,18 @@ def test_models_beyond_the_public_bounds_are_refused(linear, edit, words):
     ],
 )
 def test_rows_beyond_the_public_norms_are_refused(norm, bounds):
-    wish = wish_of("public", bounds=bounds)
-    student = Student(wish, backend="clear", seed=SEED)
-    model = bent(wish, lambda m: m.output_weights.fill_(0.4))
+    spec = spec_of("public", bounds=bounds)
+    student = Student(spec, backend="clear", seed=SEED)
+    model = bent(spec, lambda m: m.output_weights.fill_(0.4))
     with pytest.raises(ModelError, match=f"the {norm} norm"):
-        Teacher(model, backend="clear").answer(student.request(samples_of(wish)))
+        Teacher(model, backend="clear").answer(student.request(samples_of(spec)))
 
 
 @pytest.mark.parametrize("factor", [0.02, 1.0, 50.0])
 def test_hidden_layers_of_any_size_fit_because_heads_are_balanced(factor):
     """What a unit gains in the first layer, its square loses in the second."""
-    wish = wish_of("public", hidden=4)
-    done = run(wish, "clear")
+    spec = spec_of("public", hidden=4)
+    done = run(spec, "clear")
 
     def rescale(model):
         model.hidden_weights.mul_(factor)
@@ -608,9 +608,9 @@ def test_hidden_layers_of_any_size_fit_because_heads_are_balanced(factor):
         model.slope.mul_(factor)
         model.output_weights.div_(factor**2)
 
-    model = bent(wish, rescale)
+    model = bent(spec, rescale)
     np.testing.assert_allclose(
-        model.logits(done.samples.features), head_of(wish).logits(done.samples.features)
+        model.logits(done.samples.features), head_of(spec).logits(done.samples.features)
     )
     opened = done.student.open(Teacher(model, backend="clear").answer(done.request))
     np.testing.assert_allclose(opened.released, done.opened.released, atol=1e-2)
@@ -630,9 +630,9 @@ def test_a_model_of_another_shape_is_refused(linear, which):
 def test_units_and_classes_without_weights_are_answered_like_any_other():
     """Nothing that a student sees, not even a failure, tells that a row is empty."""
     for hidden in (0, 4):
-        done = run(wish_of("public", hidden))
+        done = run(spec_of("public", hidden))
         name = "hidden_weights" if hidden else "output_weights"
-        model = bent(done.plan.wish, lambda m, n=name: getattr(m, n)[1].fill_(0.0))
+        model = bent(done.plan.spec, lambda m, n=name: getattr(m, n)[1].fill_(0.0))
         teacher = Teacher(model)
         opened = done.student.open(teacher.answer(done.request))
         empty = Run(done.plan, done.student, teacher, done.samples, b"", b"", opened)
@@ -645,14 +645,14 @@ def test_units_and_classes_without_weights_are_answered_like_any_other():
 def test_nothing_private_prints(linear):
     weight = f"{linear.teacher.model.output_weights[0, 0].item():.6f}"
     sample = f"{linear.samples.features[0, 0]:.6f}"
-    wish = linear.plan.wish
+    spec = linear.plan.spec
     asked = msgspec.msgpack.decode(linear.request, type=Request)
     upload = linear.teacher.receive(
-        wish, SEED, linear.student.public_keys, asked.features, asked.basis
+        spec, SEED, linear.student.public_keys, asked.features, asked.basis
     )
     folded = linear.teacher.model.folded()
     things = [linear.student, linear.teacher, linear.student._keys, upload]
-    for thing in (*things, folded, quantize(folded, wish.weight_bits), linear.plan):
+    for thing in (*things, folded, quantize(folded, spec.weight_bits), linear.plan):
         for text in (repr(thing), str(thing)):
             assert weight not in text
             assert sample not in text

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 
 from securefair.circuit.network import Chunk
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.data import Samples
 from securefair.errors import DataError, EncryptionError, ModelError
-from securefair.exchange.compile import promises_by_shape
+from securefair.exchange.compile import bounds_by_shape
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
@@ -45,9 +45,9 @@ def samples():
     return Samples(rng.uniform(0, 1, (COUNT, 16)), rng.integers(0, 2, COUNT), classes=2)
 
 
-def wish_of(*, squares=1, **changes):
-    promises = promises_by_shape(fold(network(0, squares)), weight_bits=12)
-    return Wish(
+def spec_of(*, squares=1, **changes):
+    layer_bounds = bounds_by_shape(fold(network(0, squares)), weight_bits=12)
+    return ExchangeSpec(
         **{
             "features": 16,
             "hidden": 0,
@@ -55,8 +55,8 @@ def wish_of(*, squares=1, **changes):
             "samples": COUNT,
             "release": "logits",
             "q": 8,
-            "bounds": HeadBounds(logit=promises[-1].bound),
-            "network": promises,
+            "bounds": HeadBounds(logit=layer_bounds[-1].bound),
+            "network": layer_bounds,
             **changes,
         }
     )
@@ -64,7 +64,7 @@ def wish_of(*, squares=1, **changes):
 
 @pytest.mark.parametrize(("backend", "squares"), [("rns", 1), ("rns", 2), ("seal", 1), ("seal", 2)])
 def test_a_student_learns_the_logits_of_a_network(samples, backend, squares):
-    student = Student(wish_of(squares=squares), backend=backend)
+    student = Student(spec_of(squares=squares), backend=backend)
     model = model_of(samples, squares=squares)
     found = student.open(Teacher(model, backend=backend).answer(student.request(samples)))
     compiled_error = 2.0**-6  # 12-bit weights of a network of this size
@@ -74,11 +74,11 @@ def test_a_student_learns_the_logits_of_a_network(samples, backend, squares):
 
 def test_several_blocks_travel_one_after_the_other(samples):
     """Their bounds are those of one block; here with ciphertexts that hold few samples."""
-    wish = wish_of(release="projection", samples=5000)
+    spec = spec_of(release="projection", samples=5000)
     many = samples.take(np.arange(5000) % COUNT)
     opened = []
     for backend in ("rns", "clear"):
-        student = Student(wish, backend=backend)
+        student = Student(spec, backend=backend)
         assert student.plan.blocks == 2
         answer = Teacher(model_of(samples), backend=backend).answer(student.request(many))
         opened.append(student.open(answer).released)
@@ -86,17 +86,17 @@ def test_several_blocks_travel_one_after_the_other(samples):
 
 
 def test_features_stay_as_they_were_sent_until_they_are_read(samples):
-    student = Student(wish_of())
+    student = Student(spec_of())
     features, basis = student.encrypt_features(samples)
     upload = Teacher(model_of(samples)).receive(
-        student.plan.wish, b"", student.public_keys, features, basis
+        student.plan.spec, b"", student.public_keys, features, basis
     )
     assert all(isinstance(chunk, Chunk) for block in upload.features for chunk in block)
 
 
 def test_an_upload_that_cannot_be_used_is_refused_when_it_arrives(samples):
     """Not in every answer to it, after most of the work."""
-    student = Student(wish_of())
+    student = Student(spec_of())
     teacher = Teacher(model_of(samples))
     features, basis = student.encrypt_features(samples)
     damaged = bytearray(features)
@@ -109,11 +109,11 @@ def test_an_upload_that_cannot_be_used_is_refused_when_it_arrives(samples):
         (b"", EncryptionError, "wrong length"),
     ):
         with pytest.raises(kind, match=problem):
-            teacher.receive(student.plan.wish, b"", student.public_keys, bad, basis)
+            teacher.receive(student.plan.spec, b"", student.public_keys, bad, basis)
 
 
-def test_a_network_that_outgrew_its_promises_does_not_answer(samples):
-    student = Student(wish_of())
+def test_a_network_that_outgrew_its_bounds_does_not_answer(samples):
+    student = Student(spec_of())
     model = model_of(samples)
     with torch.no_grad():
         model.network.layers[-1].weight.fill_(1e4)
@@ -124,7 +124,7 @@ def test_a_network_that_outgrew_its_promises_does_not_answer(samples):
 @pytest.mark.parametrize(("bias", "answers"), [(100.0, True), (200.0, False)])
 def test_a_network_whose_logits_outgrew_their_bound_does_not_answer(samples, bias, answers):
     """No weight shows it, and the modulus has no room for much more than the bound of 128."""
-    student, model = Student(wish_of(), backend="clear"), model_of(samples)
+    student, model = Student(spec_of(), backend="clear"), model_of(samples)
     with torch.no_grad():
         model.network.layers[-1].bias[0] = bias
     teacher, request = Teacher(model, backend="clear"), student.request(samples)
@@ -137,18 +137,18 @@ def test_a_network_whose_logits_outgrew_their_bound_does_not_answer(samples, bia
 
 
 def test_heads_and_networks_do_not_stand_for_each_other(samples):
-    student = Student(wish_of())
+    student = Student(spec_of())
     request = student.request(samples)
     with pytest.raises(ModelError, match="a network was planned"):
         Teacher(build_head("linear", 16, 0, 2, 0)).answer(request)
-    plain = Student(msgspec.structs.replace(wish_of(), network=(), bounds=HeadBounds()))
+    plain = Student(msgspec.structs.replace(spec_of(), network=(), bounds=HeadBounds()))
     with pytest.raises(ModelError, match="a head was planned"):
         Teacher(model_of(samples)).answer(plain.request(samples))
 
 
-def test_promises_depend_on_the_architecture_alone():
-    first, other = (promises_by_shape(fold(network(seed)), weight_bits=12) for seed in (0, 1))
+def test_bounds_depend_on_the_architecture_alone():
+    first, other = (bounds_by_shape(fold(network(seed)), weight_bits=12) for seed in (0, 1))
     assert first == other
-    assert [promise.log2_scale for promise in first] == [10, 7]
-    for promise in first:  # the largest weight that is admitted fits the bits
-        assert promise.max_integer == 1 << 12
+    assert [bounds.log2_scale for bounds in first] == [10, 7]
+    for bounds in first:  # the largest weight that is admitted fits the bits
+        assert bounds.max_integer == 1 << 12

@@ -7,7 +7,7 @@ from torch.nn.functional import cross_entropy, kl_div, log_softmax
 
 from securefair.circuit.answer import Inputs
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.data.dataset import Samples
@@ -16,7 +16,7 @@ from securefair.exchange import steps
 from securefair.fairness import ReputationRule
 from securefair.model.heads import build_head
 from securefair.model.projection import public_rows, student_basis
-from securefair.model.training import Learner, OptimizerConfig, TeacherAnswer, distil_steps
+from securefair.model.training import OptimizerConfig, TeacherAnswer, TrainState, distil_steps
 
 CLASSES, FEATURES = 3, 4
 ONE_BLOCK, TWO_BLOCKS = 30, 3000  # 2,048 slots at N = 4096, 4,096 at N = 8192
@@ -31,7 +31,9 @@ RELEASES = [
 
 def plan_for(samples=ONE_BLOCK, release="projection", basis="public", **changes):
     facts = {"features": FEATURES, "classes": CLASSES, "hidden": 0, "q": 8}
-    return plan_exchange(Wish(samples=samples, release=release, basis=basis, **(facts | changes)))
+    return plan_exchange(
+        ExchangeSpec(samples=samples, release=release, basis=basis, **(facts | changes))
+    )
 
 
 def some_samples(count=ONE_BLOCK, seed=0):
@@ -160,7 +162,7 @@ class TestCompileHead:
             model.output_weights.div_(400.0)
         first = steps.compile_head(plan, model).layers[0]
         norms = np.sqrt((first.real_weights**2).sum(axis=1) + first.bias**2)
-        np.testing.assert_allclose(norms, plan.wish.bounds.row_norm, atol=1e-3)
+        np.testing.assert_allclose(norms, plan.spec.bounds.row_norm, atol=1e-3)
 
     @pytest.mark.parametrize(("planned", "kind"), [(0, "quadratic"), (6, "linear")])
     def test_another_kind_of_head_is_refused(self, planned, kind):
@@ -179,7 +181,7 @@ def answer_and_rows(release, basis, count):
     own = build_head("linear", FEATURES, 0, CLASSES, seed=3)
     p = steps.predictions(own, samples, 5.0)
     rows = (
-        student_basis(samples, plan.wish.q)
+        student_basis(samples, plan.spec.q)
         if basis == "student"
         else public_rows(
             plan.params.ring_degree, public.coefficients, count, public.signs.astype(float)
@@ -279,21 +281,21 @@ class TestDistillation:
 
     def test_judging_is_the_agreed_rule(self):
         rule = ReputationRule(alpha=0.75)
-        assert steps.judge(rule, None, 1.0) == 1.0
-        assert steps.judge(rule, 1.0, -1.0) == 0.75
+        assert steps.update_reputation(rule, None, 1.0) == 1.0
+        assert steps.update_reputation(rule, 1.0, -1.0) == 0.75
 
     def test_learning_weighs_each_teacher_by_its_reputation(self):
         other = -self.z[:, ::-1].copy()
 
         def learned(function):
             head = build_head("quadratic", FEATURES, 5, CLASSES, seed=5)
-            learner = Learner.start(head, OptimizerConfig())
-            function(learner)
+            train_state = TrainState.start(head, OptimizerConfig())
+            function(train_state)
             return head.logits(self.samples.features)
 
         found = learned(
-            lambda learner: steps.learn(
-                learner,
+            lambda train_state: steps.learn(
+                train_state,
                 self.samples,
                 {"k": self.z, "m": other},
                 {"k": 0.5, "m": 1.0},
@@ -305,11 +307,11 @@ class TestDistillation:
         )
         weighed = [TeacherAnswer(self.z, 8 * 0.5 / 4), TeacherAnswer(other, 8 * 1.0 / 4)]
         expected = learned(
-            lambda learner: distil_steps(learner, self.samples, weighed, 3, temperature=5.0)
+            lambda train_state: distil_steps(train_state, self.samples, weighed, 3, temperature=5.0)
         )
         np.testing.assert_array_equal(found, expected)
 
 
-def test_wishes_that_no_plan_grants_say_what_would():
+def test_specs_that_no_plan_grants_say_what_would():
     with pytest.raises(PlanError, match=r"^q: .*Choose q = 15 or less"):
         plan_for(q=30)

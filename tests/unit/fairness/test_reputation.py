@@ -8,7 +8,7 @@ from securefair.errors import ConfigError, ModelError
 from securefair.fairness import ReputationRule
 
 cosines = st.floats(-1, 1)
-opinions = st.none() | st.floats(0, 1)
+reputations = st.none() | st.floats(0, 1)
 rules = st.builds(
     lambda alpha, low, gap: ReputationRule(alpha=alpha, tau_opt=low, tau_max=min(1.0, low + gap)),
     st.floats(0, 0.99),
@@ -32,7 +32,7 @@ def test_score_of_the_papers_thresholds(cosine, expected):
     assert ReputationRule().score(cosine) == pytest.approx(expected, abs=1e-15)
 
 
-def test_first_opinion_is_the_score_and_later_ones_are_smoothed():
+def test_first_reputation_is_the_score_and_later_ones_are_smoothed():
     rule = ReputationRule()
     assert rule.update(None, 1.0) == 1.0
     assert rule.update(1.0, -1.0) == 0.5
@@ -40,7 +40,7 @@ def test_first_opinion_is_the_score_and_later_ones_are_smoothed():
     assert ReputationRule(alpha=0.75).update(1.0, 0.0) == pytest.approx(0.875)
 
 
-@given(rules, opinions, cosines, cosines)
+@given(rules, reputations, cosines, cosines)
 def test_in_range_and_monotone_in_alignment(rule, previous, one, other):
     low, high = sorted((one, other))
     worse, better = rule.update(previous, low), rule.update(previous, high)
@@ -48,7 +48,7 @@ def test_in_range_and_monotone_in_alignment(rule, previous, one, other):
 
 
 @given(rules, cosines, st.floats(0, 1), st.floats(0, 1))
-def test_monotone_in_the_previous_opinion(rule, cosine, one, other):
+def test_monotone_in_the_previous_reputation(rule, cosine, one, other):
     low, high = sorted((one, other))
     assert rule.update(low, cosine) <= rule.update(high, cosine)
 

@@ -84,7 +84,7 @@ class TestOwnModules:
 
     def test_a_module_may_know_more_classes_than_the_labels(self, hospitals):
         result = sf.collaborate(hospitals, nn.Linear(4, 3), **QUICK)
-        assert result.plan.wish.classes == 3
+        assert result.plan.spec.classes == 3
 
     def test_nothing_but_the_peers_makes_the_difference(self, hospitals):
         """Whoever follows nobody ends where training alone ends."""
@@ -98,7 +98,7 @@ class TestOwnModules:
         torch.manual_seed(0)
         extractor = nn.Sequential(nn.Linear(4, 7), nn.Tanh(), nn.Dropout(0.9)).train()
         result = sf.collaborate(hospitals, "linear", extractor=extractor, **QUICK)
-        assert result.plan.wish.features == 7
+        assert result.plan.spec.features == 7
         assert extractor.training
         again = sf.collaborate(hospitals, "linear", extractor=extractor, **QUICK)
         assert again.accuracy == result.accuracy  # dropout is off
@@ -182,7 +182,7 @@ class TestRun:
 
     def test_q_fits_the_hospital_with_the_fewest_samples(self, hospitals):
         result = sf.collaborate(hospitals, **QUICK)
-        assert result.plan.wish.q == 6  # half of North's samples
+        assert result.plan.spec.q == 6  # half of North's samples
         assert all(exchange.answered for exchange in result.exchanges if exchange.round == 0)
 
 

@@ -20,7 +20,7 @@ from securefair.model.architectures import architecture
 from securefair.model.batches import Batches, StackedSamples, draw_batches
 from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Build, Stacked
-from securefair.model.stacked_training import Distillation, Learners, all_logits, train
+from securefair.model.stacked_training import Distillation, TrainStates, all_logits, train
 from securefair.model.training import OptimizerConfig
 
 needs_torchvision = pytest.mark.skipif(
@@ -89,7 +89,7 @@ def test_every_row_trains_as_torch_would_train_it(form: Any) -> None:
     stacked = Stacked(first_stages, dtype=torch.float64, form=form)
     samples = StackedSamples.of([images(8, 1), images(12, 2)], stacked)
     batches = draw_batches(samples, [5, 6], epochs=2, size=4)
-    start = Learners.start(stacked, [1, 2])
+    start = TrainStates.start(stacked, [1, 2])
     told = all_logits(stacked, stacked.initial([9]), samples.features)[0]
     weights = torch.full((2,), PULL, dtype=torch.float64)
     result = train(
@@ -114,7 +114,7 @@ def test_the_whole_network_trains_as_torch_would_train_it() -> None:
     assert stacked.form == "rows"
     samples = StackedSamples.of([images(4, 1)], stacked)
     batches = draw_batches(samples, [5], epochs=1, size=4)
-    start = Learners.start(stacked, [1])
+    start = TrainStates.start(stacked, [1])
     result = train(stacked, start, samples, batches, OPTIMIZER)
     vector, _ = alone(stacked, start.vectors[0], samples, batches, 0)
     # float32: single weights differ by rounding, so distances are measured by how far they moved
@@ -127,7 +127,7 @@ def test_the_whole_network_trains_as_torch_would_train_it() -> None:
 def test_teachers_answer_in_evaluation_mode_whatever_trained_before() -> None:
     stacked = Stacked(first_stages, dtype=torch.float64)
     samples = StackedSamples.of([images(8, 1), images(8, 2)], stacked)
-    start = Learners.start(stacked, [1, 2])
+    start = TrainStates.start(stacked, [1, 2])
     trained = train(
         stacked, start, samples, draw_batches(samples, [5, 6], epochs=1, size=4), OPTIMIZER
     )

@@ -20,14 +20,14 @@ from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Build, Stacked
 from securefair.model.stacked_training import (
     Distillation,
-    Learners,
     Proximal,
+    TrainStates,
     all_logits,
     gradients,
     loss_gradients,
     train,
 )
-from securefair.model.training import Learner, OptimizerConfig, train_epochs
+from securefair.model.training import OptimizerConfig, TrainState, train_epochs
 
 FEATURES, CLASSES = 5, 3
 OPTIMIZER = OptimizerConfig(learning_rate=0.1, clip_norm=0.5)
@@ -56,23 +56,23 @@ def stack(build: object = head) -> Stacked:
 
 def trained(
     stacked: Stacked, parts: Sequence[Samples], size: int | None, epochs: int = 2, **more: object
-) -> tuple[Learners, Learners]:
+) -> tuple[TrainStates, TrainStates]:
     data = StackedSamples.of(parts, stacked)
-    start = Learners.start(stacked, range(len(parts)))
+    start = TrainStates.start(stacked, range(len(parts)))
     batches = draw_batches(data, range(len(parts)), epochs=epochs, size=size)
     return start, train(stacked, start, data, batches, OPTIMIZER, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", [None, 4, 100])
-def test_every_row_trains_as_a_learner_of_its_own(size: int | None) -> None:
+def test_every_row_trains_as_a_train_state_of_its_own(size: int | None) -> None:
     parts = [samples(9, 1), samples(23, 2), samples(8, 3)]
     stacked = stack()
     start, result = trained(stacked, parts, size)
     for n, part in enumerate(parts):
         network = stacked.network(start.vectors[n])
-        learner = Learner.start(network, OPTIMIZER)  # type: ignore[arg-type]
-        train_epochs(learner, part, 2, batch_size=size, seed=n)
-        torch.testing.assert_close(result.vectors[n], stacked.vector(learner.model))
+        train_state = TrainState.start(network, OPTIMIZER)  # type: ignore[arg-type]
+        train_epochs(train_state, part, 2, batch_size=size, seed=n)
+        torch.testing.assert_close(result.vectors[n], stacked.vector(train_state.model))
 
 
 def test_batch_norm_keeps_running_statistics_of_its_own_participant() -> None:
@@ -81,9 +81,9 @@ def test_batch_norm_keeps_running_statistics_of_its_own_participant() -> None:
     start, result = trained(stacked, parts, 6, epochs=1)
     for n, part in enumerate(parts):
         network = stacked.network(start.vectors[n]).train()
-        learner = Learner.start(network, OPTIMIZER)  # type: ignore[arg-type]
-        train_epochs(learner, part, 1, batch_size=6, seed=n)
-        torch.testing.assert_close(result.vectors[n], stacked.vector(learner.model))
+        train_state = TrainState.start(network, OPTIMIZER)  # type: ignore[arg-type]
+        train_epochs(train_state, part, 1, batch_size=6, seed=n)
+        torch.testing.assert_close(result.vectors[n], stacked.vector(train_state.model))
     statistics = result.vectors[:, stacked.trained :]
     assert statistics.shape[1] == 12
     assert not torch.equal(statistics[0], statistics[1])
@@ -97,9 +97,9 @@ def test_full_batches_count_every_sample_once(size: int | None) -> None:
     start, result = trained(stacked, parts, size)
     for n, part in enumerate(parts):
         network = stacked.network(start.vectors[n]).train()
-        learner = Learner.start(network, OPTIMIZER)  # type: ignore[arg-type]
-        train_epochs(learner, part, 2)
-        torch.testing.assert_close(result.vectors[n], stacked.vector(learner.model))
+        train_state = TrainState.start(network, OPTIMIZER)  # type: ignore[arg-type]
+        train_epochs(train_state, part, 2)
+        torch.testing.assert_close(result.vectors[n], stacked.vector(train_state.model))
 
 
 @pytest.mark.parametrize(("counts", "size"), [([5, 1, 4], None), ([5, 1, 4], 4), ([5, 3], 1)])
@@ -249,7 +249,7 @@ def test_only_what_measures_batches_is_computed_by_their_sizes() -> None:
 def test_who_uses_no_samples_takes_no_steps(build: Build) -> None:
     stacked = stack(build)
     data = StackedSamples.of([samples(9), samples(3)], stacked)
-    start = Learners.start(stacked, [0, 1])
+    start = TrainStates.start(stacked, [0, 1])
     within = [np.arange(4), np.arange(0)]
     batches = draw_batches(data, [0, 1], epochs=2, size=4, within=within)
     result = train(stacked, start, data, batches, OPTIMIZER)
@@ -261,7 +261,7 @@ def test_training_leaves_its_arguments_alone() -> None:
     parts = [samples(9, 1), samples(9, 2)]
     stacked = stack(normed)
     data = StackedSamples.of(parts, stacked)
-    start = Learners.start(stacked, [0, 1])
+    start = TrainStates.start(stacked, [0, 1])
     before = start.vectors.clone()
     train(stacked, start, data, draw_batches(data, [0, 1], epochs=1, size=4), OPTIMIZER)
     assert torch.equal(start.vectors, before)
@@ -319,8 +319,10 @@ def test_distillation_alone_pulls_towards_the_teacher() -> None:
     told = Distillation(teacher, torch.tensor([5000.0], dtype=torch.float64), 5.0)
     start, result = trained(stacked, [part], None, epochs=100, distillation=told)
     before, after = (
-        approximate_kl(all_logits(stacked, learners.vectors, data.features)[0], teacher, 5.0).mean()
-        for learners in (start, result)
+        approximate_kl(
+            all_logits(stacked, train_states.vectors, data.features)[0], teacher, 5.0
+        ).mean()
+        for train_states in (start, result)
     )
     least = approximate_kl(teacher, teacher, 5.0).mean()
     assert after - least < (before - least) / 2
@@ -349,7 +351,7 @@ def test_frozen_parameters_do_not_move() -> None:
 def test_divergence_names_the_participant() -> None:
     stacked = stack()
     data = StackedSamples.of([samples(9), samples(9)], stacked)
-    start = Learners.start(stacked, [0, 1])
+    start = TrainStates.start(stacked, [0, 1])
     start.vectors[1] = 1e300
     batches = draw_batches(data, [0, 1], epochs=1, size=None)
     with pytest.raises(ModelError, match="participant 2: the training diverged"):

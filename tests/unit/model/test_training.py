@@ -8,9 +8,9 @@ from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.heads import build_head
 from securefair.model.losses import exact_kl
 from securefair.model.training import (
-    Learner,
     OptimizerConfig,
     TeacherAnswer,
+    TrainState,
     distil_steps,
     evaluate,
     train_epochs,
@@ -25,16 +25,16 @@ def blobs(seed=0, samples=60):
     return Samples(features, labels, 2)
 
 
-def learner(seed=0, **settings):
-    return Learner.start(build_head("quadratic", 3, 6, 2, seed), OptimizerConfig(**settings))
+def train_state(seed=0, **settings):
+    return TrainState.start(build_head("quadratic", 3, 6, 2, seed), OptimizerConfig(**settings))
 
 
-def parameters(learner):
-    return torch.cat([p.detach().reshape(-1) for p in learner.model.parameters()]).numpy()
+def parameters(train_state):
+    return torch.cat([p.detach().reshape(-1) for p in train_state.model.parameters()]).numpy()
 
 
 def test_training_learns_a_separable_problem():
-    subject, samples = learner(), blobs()
+    subject, samples = train_state(), blobs()
     before = evaluate(subject.model, samples)
     train_epochs(subject, samples, 40)
     after = evaluate(subject.model, samples)
@@ -44,19 +44,19 @@ def test_training_learns_a_separable_problem():
 
 @pytest.mark.parametrize("batch_size", [None, 16])
 def test_equal_seeds_give_equal_parameters(batch_size):
-    first, again = learner(), learner()
+    first, again = train_state(), train_state()
     for subject in (first, again):
         train_epochs(subject, blobs(), 3, batch_size=batch_size, seed=5)
     assert (parameters(first) == parameters(again)).all()
 
 
 def test_mini_batches_depend_on_the_seed_and_see_every_sample():
-    first, other = learner(), learner()
+    first, other = train_state(), train_state()
     train_epochs(first, blobs(), 1, batch_size=16, seed=1)
     train_epochs(other, blobs(), 1, batch_size=16, seed=2)
     assert (parameters(first) != parameters(other)).any()
     # One batch that holds everything is a full batch in another order.
-    full, shuffled = learner(), learner()
+    full, shuffled = train_state(), train_state()
     train_epochs(full, blobs(), 2)
     train_epochs(shuffled, blobs(), 2, batch_size=1000, seed=3)
     np.testing.assert_allclose(parameters(shuffled), parameters(full), atol=1e-12)
@@ -64,10 +64,10 @@ def test_mini_batches_depend_on_the_seed_and_see_every_sample():
 
 def test_one_step_is_the_documented_update():
     settings = {"learning_rate": 0.1, "momentum": 0.5, "weight_decay": 0.01, "clip_norm": 0.2}
-    subject, samples = learner(**settings), blobs()
+    subject, samples = train_state(**settings), blobs()
     expected, velocity = parameters(subject), 0.0
     for _ in range(2):
-        twin = learner()
+        twin = train_state()
         with torch.no_grad():
             torch.nn.utils.vector_to_parameters(torch.from_numpy(expected), twin.model.parameters())
         loss = cross_entropy(
@@ -87,7 +87,7 @@ def test_one_step_is_the_documented_update():
 def test_distillation_equals_descent_on_the_sum_of_exact_losses():
     samples, rng = blobs(), np.random.default_rng(1)
     answers = [TeacherAnswer(rng.normal(0, 4, (60, 2)), weight) for weight in (0.3, 7.0, 0.0)]
-    subject, reference = learner(), learner()
+    subject, reference = train_state(), train_state()
     distil_steps(subject, samples, answers, 5, temperature=5.0)
     x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
     for _ in range(5):
@@ -105,7 +105,7 @@ def test_distillation_equals_descent_on_the_sum_of_exact_losses():
 
 
 def test_without_answers_distillation_is_plain_training():
-    alone, unheard = learner(), learner()
+    alone, unheard = train_state(), train_state()
     train_epochs(alone, blobs(), 5)
     distil_steps(unheard, blobs(), [], 5, temperature=5.0)
     assert (parameters(alone) == parameters(unheard)).all()
@@ -114,13 +114,13 @@ def test_without_answers_distillation_is_plain_training():
 def test_a_heavy_teacher_is_imitated():
     samples = blobs()
     teacher = np.where(samples.labels[:, None] == [0, 1], -6.0, 6.0)  # always wrong
-    subject = learner()
+    subject = train_state()
     distil_steps(subject, samples, [TeacherAnswer(teacher, 50.0)], 60, temperature=5.0)
     assert evaluate(subject.model, samples).accuracy < 0.1
 
 
 def test_a_copy_goes_its_own_way_with_the_same_momentum():
-    subject, samples = learner(), blobs()
+    subject, samples = train_state(), blobs()
     train_epochs(subject, samples, 3)
     copied, before = subject.copy(), parameters(subject)
     train_epochs(copied, samples, 3)
@@ -130,7 +130,7 @@ def test_a_copy_goes_its_own_way_with_the_same_momentum():
 
 
 def test_heads_pay_no_penalty_to_the_last_bit():
-    samples, subject, bare = blobs(), learner(), learner()
+    samples, subject, bare = blobs(), train_state(), train_state()
     x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
     for _ in range(5):
         bare.optimizer.zero_grad()
@@ -143,7 +143,7 @@ def test_heads_pay_no_penalty_to_the_last_bit():
 
 def test_divergence_is_an_error_with_a_hint():
     with pytest.raises(ModelError, match=r"diverged.*Lower the learning rate"):
-        train_epochs(learner(learning_rate=1e6, clip_norm=None), blobs(), 50)
+        train_epochs(train_state(learning_rate=1e6, clip_norm=None), blobs(), 50)
 
 
 def test_evaluation_by_hand_and_without_samples():

@@ -13,7 +13,7 @@ import torch
 
 from securefair.algorithms.distillation import DistillationState
 from securefair.errors import DataError
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.fairsl import FairSlState
 from securefair.papers.checkpoint import load_state, save_state
 
@@ -36,13 +36,13 @@ STATES = (
     DistillationState(
         seed=3,
         round=2,
-        learners=Learners(torch.randn(2, 5), torch.randn(2, 4, dtype=torch.float64)),
+        train_states=TrainStates(torch.randn(2, 5), torch.randn(2, 4, dtype=torch.float64)),
         reputation={"P1": {"P2": 0.1 + 0.2}, "P2": {}},
     ),
     FairSlState(
         seed=2**63 - 1,
         round=0,
-        learners=Learners(torch.zeros(1, 1), torch.zeros(1, 1)),
+        train_states=TrainStates(torch.zeros(1, 1), torch.zeros(1, 1)),
         sections=((np.arange(3), np.zeros(0, dtype=np.int64)),),
     ),
 )

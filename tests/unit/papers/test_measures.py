@@ -69,7 +69,7 @@ def test_reputations_of_flippers_and_of_honest_participants() -> None:
     assert found["answered flippers"] == pytest.approx(50)
 
 
-def test_opinions_are_of_the_first_of_the_others_and_of_all() -> None:
+def test_reputations_are_of_the_first_of_the_others_and_of_all() -> None:
     first, last = (
         record(
             [0.8, 0.7, 0.2],
@@ -78,7 +78,7 @@ def test_opinions_are_of_the_first_of_the_others_and_of_all() -> None:
         )
         for one in (0.9, 0.1)
     )
-    found = measures.opinions(finished([first, last], []))
+    found = measures.reputations(finished([first, last], []))
     assert (found["of P1 at first"], found["of P1"]) == pytest.approx((0.6, 0.6))
     assert found["of the others"] == pytest.approx(0.4)
     assert (found["of all at first"], found["of all"]) == pytest.approx((3.8 / 6, 2.2 / 6))

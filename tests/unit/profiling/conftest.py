@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import kernels
 from securefair.ckks.threads import set_threads
 from securefair.profiling.measure import MachineLimits
@@ -15,10 +15,10 @@ def limits():
 
 
 @pytest.fixture
-def wish():
+def spec():
     def make(**changes):
         small = {"features": 6, "hidden": 3, "classes": 2, "samples": 40, "q": 8}
-        return Wish(**(small | changes))
+        return ExchangeSpec(**(small | changes))
 
     return make
 

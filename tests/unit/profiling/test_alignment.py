@@ -3,15 +3,15 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.collaboration.gossip import AlignmentWish, plan_alignment
+from securefair.collaboration.gossip import AlignmentSpec, plan_alignment
 from securefair.profiling.alignment import profile_alignment
 
 
 @pytest.mark.parametrize("backend", ["clear", "rns"])
 def test_a_profile_states_what_was_sent_and_how_far_off_it_was(backend):
-    wish = AlignmentWish(dimension=20_000, sketch=4096)
-    profile = profile_alignment(wish, backend=backend, repeats=2)
-    plan = plan_alignment(wish)
+    spec = AlignmentSpec(dimension=20_000, sketch=4096)
+    profile = profile_alignment(spec, backend=backend, repeats=2)
+    plan = plan_alignment(spec)
     if backend == "rns":
         assert profile.bytes_up == plan.inner.query_bytes
         assert profile.bytes_down == plan.inner.answer_bytes
@@ -31,7 +31,7 @@ def test_the_command_prints_the_figures_as_json():
 
 
 def test_exact_alignments_send_every_number():
-    exact = profile_alignment(AlignmentWish(dimension=9000, sketch=None), repeats=1)
+    exact = profile_alignment(AlignmentSpec(dimension=9000, sketch=None), repeats=1)
     assert exact.ciphertexts == 3
     assert exact.numbers == exact.dimension
     assert exact.abs_error <= exact.stated_error_bound < 1e-5

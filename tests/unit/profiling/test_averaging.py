@@ -2,17 +2,17 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from securefair.averaging import SumWish, plan_sum
+from securefair.averaging import SumSpec, plan_sum
 from securefair.cli import app
 from securefair.profiling.averaging import Rehearsal, profile_averaging
 
-WISH = SumWish(parameters=5000, senders=3, bound=2.0)
+SPEC = SumSpec(parameters=5000, senders=3, bound=2.0)
 
 
 @pytest.mark.parametrize("name", ["clear", "masked", "ckks"])
 def test_a_profile_states_what_was_sent_and_how_far_off_it_was(name):
-    profile = profile_averaging(name, WISH, repeats=2)
-    plan = plan_sum(name, WISH)
+    profile = profile_averaging(name, SPEC, repeats=2)
+    plan = plan_sum(name, SPEC)
     assert profile.bytes_per_edge == plan.request_bytes + plan.contribution_bytes + 32
     assert profile.clear_bytes_per_edge == 20_000
     assert 0 < profile.max_abs_error <= profile.error_bound == plan.error_bound
@@ -23,12 +23,12 @@ def test_a_profile_states_what_was_sent_and_how_far_off_it_was(name):
 
 
 def test_invented_parameters_stay_within_the_bound():
-    rehearsal = Rehearsal.of("clear", SumWish(parameters=20_000, senders=2, bound=0.25))
+    dry_exchange = Rehearsal.of("clear", SumSpec(parameters=20_000, senders=2, bound=0.25))
     for sender in range(2):
-        vector = rehearsal.vector(sender)
+        vector = dry_exchange.vector(sender)
         assert abs(vector).max() <= 0.25
-        assert (vector == rehearsal.vector(sender)).all()
-    assert (rehearsal.vector(0) != rehearsal.vector(1)).any()
+        assert (vector == dry_exchange.vector(sender)).all()
+    assert (dry_exchange.vector(0) != dry_exchange.vector(1)).any()
 
 
 @pytest.mark.parametrize("name", ["masked", "ckks"])
@@ -55,6 +55,6 @@ def test_the_command_prints_a_table():
         assert words in result.stdout
 
 
-def test_a_wish_that_cannot_be_granted_is_an_error_of_one_line():
+def test_a_spec_that_cannot_be_granted_is_an_error_of_one_line():
     result = CliRunner().invoke(app, ["profile", "averaging", "--senders", "1", "--threads", "1"])
     assert result.exit_code != 0

@@ -11,7 +11,7 @@ from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.networks import balanced_network
 from securefair.profiling.cnn import profile_cnn
 from securefair.profiling.cnn_table import cnn_table
-from securefair.profiling.cnn_task import CnnTask, cnn_task, network_wish
+from securefair.profiling.cnn_task import CnnTask, cnn_task, network_spec
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +30,11 @@ def task():
     )
     inputs = images.astype(np.float64)
     network = balanced_network(network, inputs)
-    wish = msgspec.structs.replace(
-        network_wish(network, inputs, classes=3, largest=1.0, weight_bits=11), samples=len(images)
+    spec = msgspec.structs.replace(
+        network_spec(network, inputs, classes=3, largest=1.0, weight_bits=11), samples=len(images)
     )
     labels = network.clear(inputs[:40]).argmax(axis=1)
-    return CnnTask("mnist", network, plan_exchange(wish), images, labels)
+    return CnnTask("mnist", network, plan_exchange(spec), images, labels)
 
 
 @pytest.mark.parametrize("backend", ["rns", "clear"])

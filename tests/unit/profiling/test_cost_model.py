@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import ConfigError, DataError
 from securefair.profiling.cost_model import (
     QUANTITIES,
@@ -27,9 +27,9 @@ from securefair.report import write_json
 SIZES = [*product((500, 3000, 9000), (8, 40, 200))]
 
 
-def plan_of(samples: int, features: int, **wish: object) -> ExchangePlan:
-    settings = {"classes": 3, "hidden": 4, "release": "projection", "q": 16, **wish}
-    return plan_exchange(Wish(samples=samples, features=features, **settings))  # type: ignore[arg-type]
+def plan_of(samples: int, features: int, **spec: object) -> ExchangePlan:
+    settings = {"classes": 3, "hidden": 4, "release": "projection", "q": 16, **spec}
+    return plan_exchange(ExchangeSpec(samples=samples, features=features, **settings))  # type: ignore[arg-type]
 
 
 def measure(plan: ExchangePlan) -> dict[str, float]:
@@ -179,7 +179,7 @@ def test_an_answer_to_predictions_expands_them_every_time() -> None:
 def test_a_model_knows_what_was_measured(
     model: CostModel, samples: int, features: int, covered: bool
 ) -> None:
-    assert model.covers(plan_of(samples, features).wish) is covered
+    assert model.covers(plan_of(samples, features).spec) is covered
 
 
 @pytest.mark.parametrize(

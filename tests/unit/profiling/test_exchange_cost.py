@@ -4,20 +4,20 @@ import pytest
 from securefair.circuit.planner import plan_exchange
 from securefair.errors import ModelError
 from securefair.model.heads import build_head
-from securefair.profiling.exchange_cost import PreparedExchange, wish_for
-from securefair.profiling.rehearsal import invent
+from securefair.profiling.dry_exchange import synthetic
+from securefair.profiling.exchange_cost import PreparedExchange, spec_for
 
 
 @pytest.mark.parametrize("kind", ["linear", "quadratic"])
 @pytest.mark.parametrize("release", ["logits", "projection", "class_sums", "loss"])
 def test_figures_are_those_of_the_plan(kind, release):
     head = build_head(kind, 3, 2, 2, seed=0)
-    wish = wish_for(head, 30, release, q=4)
-    plan = plan_exchange(wish)
+    spec = spec_for(head, 30, release, q=4)
+    plan = plan_exchange(spec)
 
-    cost = PreparedExchange(wish, head, backend="rns").cost(repeats=1)
+    cost = PreparedExchange(spec, head, backend="rns").cost(repeats=1)
 
-    assert (wish.features, wish.hidden, wish.classes) == (3, 2 if kind == "quadratic" else 0, 2)
+    assert (spec.features, spec.hidden, spec.classes) == (3, 2 if kind == "quadratic" else 0, 2)
     assert (cost.ring_degree, cost.limbs) == (plan.params.ring_degree, plan.params.limbs)
     assert cost.feature_bytes == plan.feature_bytes
     assert cost.query_bytes == plan.query_bytes
@@ -34,25 +34,25 @@ def test_figures_are_those_of_the_plan(kind, release):
 def test_the_error_of_rounded_weights_is_told_beside_that_of_encryption():
     """Asked for a millionth of the range, a user's logits are still off by the rounding."""
     head = build_head("quadratic", 8, 4, 2, seed=0)
-    wish = wish_for(head, 30, "logits", precision=1e-6)
-    exchange = PreparedExchange(wish, head, backend="rns")
+    spec = spec_for(head, 30, "logits", precision=1e-6)
+    exchange = PreparedExchange(spec, head, backend="rns")
     cost = exchange.cost(repeats=1)
-    features = invent(exchange.plan).samples.features
+    features = synthetic(exchange.plan).samples.features
     opened = exchange.open(exchange.serve())
 
     assert cost.error < cost.error_bound < cost.rounding_error / 10
     seen = np.abs(opened - head.logits(features)).max()
     assert abs(seen - cost.rounding_error) <= cost.error_bound
-    finer = PreparedExchange(wish_for(head, 30, "logits", weight_bits=14), head, backend="clear")
+    finer = PreparedExchange(spec_for(head, 30, "logits", weight_bits=14), head, backend="clear")
     assert finer.cost(repeats=1).rounding_error < cost.rounding_error / 2
 
 
 def test_the_given_head_is_the_one_that_answers():
     heads = [build_head("linear", 3, 0, 2, seed) for seed in (0, 1)]
-    wish = wish_for(heads[0], 30)
+    spec = spec_for(heads[0], 30)
     released = []
     for head in heads:
-        exchange = PreparedExchange(wish, head, backend="clear")
+        exchange = PreparedExchange(spec, head, backend="clear")
         released.append(exchange.open(exchange.serve()))
 
     assert abs(released[0] - released[1]).max() > 0.01
@@ -60,7 +60,7 @@ def test_the_given_head_is_the_one_that_answers():
 
 def test_a_head_of_another_size_is_refused():
     exchange = PreparedExchange(
-        wish_for(build_head("linear", 3, 0, 2, seed=0), 30),
+        spec_for(build_head("linear", 3, 0, 2, seed=0), 30),
         build_head("linear", 4, 0, 2, seed=0),
         backend="clear",
     )

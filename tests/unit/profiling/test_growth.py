@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.profiling.cost import cost, total
 from securefair.profiling.trace import trace
@@ -15,14 +15,16 @@ def work(plan):
     return total(cost(step) for step in trace(plan))
 
 
-def plan_at(wish, ring_degree):
+def plan_at(spec, ring_degree):
     only = {ring_degree: MAX_LOG_QP[ring_degree]}
     with patch.dict(MAX_LOG_QP, only, clear=True):
-        return plan_exchange.__wrapped__(wish)
+        return plan_exchange.__wrapped__(spec)
 
 
 def head(**changes):
-    return Wish(**({"features": 64, "hidden": 8, "classes": 3, "release": "logits"} | changes))
+    return ExchangeSpec(
+        **({"features": 64, "hidden": 8, "classes": 3, "release": "logits"} | changes)
+    )
 
 
 @pytest.mark.parametrize("blocks", [2, 3, 5])
@@ -50,10 +52,10 @@ def test_only_the_first_layer_and_the_upload_grow_with_the_features():
 def test_the_smallest_ring_that_holds_the_circuit_is_chosen_and_never_dearer(
     samples, hidden, smallest
 ):
-    wish = head(samples=samples, hidden=hidden)
-    chosen = plan_exchange(wish)
+    spec = head(samples=samples, hidden=hidden)
+    chosen = plan_exchange(spec)
     assert chosen.params.ring_degree == smallest
-    larger = plan_at(wish, 2 * smallest)
+    larger = plan_at(spec, 2 * smallest)
     assert chosen.feature_bytes <= 1.001 * larger.feature_bytes  # a seed for each ciphertext
     assert work(chosen).multiply_adds <= work(larger).multiply_adds
     assert work(chosen).bytes <= work(larger).bytes

@@ -15,12 +15,12 @@ from securefair.profiling.tables import profile_table
 pytestmark = pytest.mark.usefixtures("threads_restored")
 
 
-def profiled(wish, limits, backend="rns"):
-    return profile_plan(plan_exchange(wish), limits, backend=backend, threads=1, repeats=1)
+def profiled(spec, limits, backend="rns"):
+    return profile_plan(plan_exchange(spec), limits, backend=backend, threads=1, repeats=1)
 
 
-def test_a_profile_states_bytes_error_and_parameters(wish, limits):
-    asked = wish(release="logits")
+def test_a_profile_states_bytes_error_and_parameters(spec, limits):
+    asked = spec(release="logits")
     plan = plan_exchange(asked)
     found = profiled(asked, limits)
     assert found.ring_degree == plan.params.ring_degree
@@ -34,17 +34,17 @@ def test_a_profile_states_bytes_error_and_parameters(wish, limits):
     assert found.threads == 1
 
 
-def test_the_teachers_stages_add_up_to_the_server(wish, limits):
-    found = profiled(wish(release="loss"), limits, "clear")
+def test_the_teachers_stages_add_up_to_the_server(spec, limits):
+    found = profiled(spec(release="loss"), limits, "clear")
     own = [
         stage.ms for stage in found.stages if stage.side == "teacher" and stage.stage != "load_keys"
     ]
-    assert sum(own) == pytest.approx(found.server_ms_per_sample * found.wish.samples)
+    assert sum(own) == pytest.approx(found.server_ms_per_sample * found.spec.samples)
     assert found.answer_ms_per_sample <= found.server_ms_per_sample
 
 
-def test_the_stages_follow_the_flow(wish, limits):
-    found = profiled(wish(), limits)
+def test_the_stages_follow_the_flow(spec, limits):
+    found = profiled(spec(), limits)
     names = [stage.stage for stage in found.stages]
     assert names == [
         *("keys", "pack", "encode", "encrypt_zeros", "prepare"),
@@ -54,8 +54,8 @@ def test_the_stages_follow_the_flow(wish, limits):
     assert {s.stage for s in found.stages if s.side == "student"} <= {*BEFORE, *AFTER}
 
 
-def test_distances_follow_from_work_and_limits(wish, limits):
-    found = profiled(wish(), limits, "clear")
+def test_distances_follow_from_work_and_limits(spec, limits):
+    found = profiled(spec(), limits, "clear")
     distance = found.distance
     seconds = distance.multiply_adds / limits.multiply_adds
     assert distance.arithmetic_limit_ms_per_sample == pytest.approx(seconds / 40 * 1e3)
@@ -66,19 +66,19 @@ def test_distances_follow_from_work_and_limits(wish, limits):
     assert sum(counted) == pytest.approx(seconds * 1e3)
 
 
-def test_without_encryption_there_is_no_error(wish, limits):
+def test_without_encryption_there_is_no_error(spec, limits):
     for release in ("projection", "class_sums"):
-        found = profiled(wish(release=release), limits, "clear")
+        found = profiled(spec(release=release), limits, "clear")
         assert found.max_abs_error == 0
 
 
-def test_more_threads_than_cores_are_refused(wish):
+def test_more_threads_than_cores_are_refused(spec):
     with pytest.raises(ConfigError, match="threads"):
-        profile_head(wish(), threads=cores() + 1)
+        profile_head(spec(), threads=cores() + 1)
 
 
-def test_it_prints_and_survives_json(wish, limits):
-    found = profiled(wish(release="loss"), limits, "clear")
+def test_it_prints_and_survives_json(spec, limits):
+    found = profiled(spec(release="loss"), limits, "clear")
     assert msgspec.json.decode(msgspec.json.encode(found), type=type(found)) == found
     console = Console(file=io.StringIO(), width=80)
     console.print(profile_table(found))

@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks.security import MAX_LOG_QP
-from securefair.exchange.compile import promises_by_shape
+from securefair.exchange.compile import bounds_by_shape
 from securefair.model.heads import build_head
 from securefair.model.networks import fold, small_network
 from securefair.profiling.plan_tables import plan_table, shape
@@ -25,8 +25,8 @@ EXCHANGES = [
 
 
 @pytest.mark.parametrize("changes", EXCHANGES, ids=str)
-def test_a_report_repeats_the_plan(wish, changes):
-    plan = plan_exchange(wish(**changes))
+def test_a_report_repeats_the_plan(spec, changes):
+    plan = plan_exchange(spec(**changes))
     report = report_plan(plan)
     assert report.primes == plan.params.primes
     assert report.log_qp <= report.log_qp_cap == MAX_LOG_QP[report.ring_degree]
@@ -41,30 +41,30 @@ def test_a_report_repeats_the_plan(wish, changes):
 
 
 @pytest.mark.parametrize("changes", EXCHANGES, ids=str)
-def test_no_step_overflows_and_errors_only_grow(wish, changes):
+def test_no_step_overflows_and_errors_only_grow(spec, changes):
     """Along one block; factors arrive beside the features."""
-    steps = report_plan(plan_exchange(wish(**changes))).steps
+    steps = report_plan(plan_exchange(spec(**changes))).steps
     assert all(step.spare_bits >= 0 for step in steps)
     assert steps[-1].error >= steps[0].error
 
 
 @pytest.mark.parametrize("hidden", [0, 3])
-def test_parameters_are_counted_as_the_head_counts_them(wish, hidden):
-    asked = wish(hidden=hidden)
+def test_parameters_are_counted_as_the_head_counts_them(spec, hidden):
+    asked = spec(hidden=hidden)
     kind = "quadratic" if hidden else "linear"
     head = build_head(kind, asked.features, hidden, asked.classes, 0)
     assert model_parameters(asked) == head.parameter_count
 
 
-def test_disclosure_is_told_with_its_yardsticks(wish):
-    told = report_plan(plan_exchange(wish(q=8))).disclosure
+def test_disclosure_is_told_with_its_disclosure_bounds(spec):
+    told = report_plan(plan_exchange(spec(q=8))).disclosure
     assert (told.numbers, told.all_logits) == (8 * 2, 40 * 2)
 
 
 @pytest.mark.parametrize("changes", EXCHANGES, ids=str)
-def test_tables_fit_eighty_columns(wish, changes):
+def test_tables_fit_eighty_columns(spec, changes):
     console = Console(file=io.StringIO(), width=80)
-    console.print(plan_table(report_plan(plan_exchange(wish(**changes)))))
+    console.print(plan_table(report_plan(plan_exchange(spec(**changes)))))
     text = console.file.getvalue()
     assert "\u2026" not in text
     assert "head's parameters" in text
@@ -73,23 +73,23 @@ def test_tables_fit_eighty_columns(wish, changes):
 
 
 def test_a_network_counts_the_products_there_are():
-    """A wish tells neither kernels nor how often they are used, so nothing of parameters."""
-    promises = promises_by_shape(fold(small_network("digits-8", 10, seed=0)), weight_bits=12)
-    wish = Wish(
+    """A spec tells neither kernels nor how often they are used, so nothing of parameters."""
+    layer_bounds = bounds_by_shape(fold(small_network("digits-8", 10, seed=0)), weight_bits=12)
+    spec = ExchangeSpec(
         features=64,
         hidden=0,
         classes=10,
         samples=100,
         q=32,
-        bounds=HeadBounds(logit=promises[-1].bound),
-        network=promises,
+        bounds=HeadBounds(logit=layer_bounds[-1].bound),
+        network=layer_bounds,
     )
-    plan = plan_exchange(wish)
+    plan = plan_exchange(spec)
     report = report_plan(plan)
     stages = {step.stage: step for step in report.steps}
     assert {"linear1", "square", "linear2"} <= stages.keys()
     first, row = stages["linear1"], 2 * plan.params.limbs * plan.params.ring_degree
-    assert first.work.multiply_adds == promises[0].multiply_adds * row
-    assert promises[0].multiply_adds == 6 * 22 * 22  # of 24 x 24 places, those on the image
+    assert first.work.multiply_adds == layer_bounds[0].multiply_adds * row
+    assert layer_bounds[0].multiply_adds == 6 * 22 * 22  # of 24 x 24 places, those on the image
     assert report.disclosure.model_parameters is None
-    assert "64 -> 96 -> 10" in shape(wish)
+    assert "64 -> 96 -> 10" in shape(spec)

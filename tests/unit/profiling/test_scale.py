@@ -11,19 +11,19 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.cli import app
 from securefair.profiling.cost_model import QUANTITIES
 from securefair.profiling.scale import ScaleProfile, profile_scale
 from securefair.profiling.scale_table import scale_table
 
-WISH = Wish(features=1, samples=2, hidden=2, classes=2, q=8)
+SPEC = ExchangeSpec(features=1, samples=2, hidden=2, classes=2, q=8)
 
 
 @pytest.fixture(scope="module")
 def profile() -> ScaleProfile:
     return profile_scale(
-        WISH,
+        SPEC,
         samples=(20, 40),
         features=(2, 4),
         held_out=(30, 3),
@@ -45,7 +45,7 @@ def test_points_are_the_grid(profile: ScaleProfile) -> None:
         for name, error in point.errors.items():
             assert point.predicted[name] == pytest.approx((1 + error) * point.measured[name])
         plan = plan_exchange(
-            Wish(features=point.features, samples=point.samples, hidden=2, classes=2, q=8)
+            ExchangeSpec(features=point.features, samples=point.samples, hidden=2, classes=2, q=8)
         )
         assert point.bytes == plan.key_bytes + plan.feature_bytes + plan.answer_bytes
 

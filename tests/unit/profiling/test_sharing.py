@@ -111,7 +111,7 @@ def test_cycle_saves_what_its_declines_do_not_send(profile: SharingProfile) -> N
 
 
 @pytest.mark.parametrize("release", ["loss", "class_sums"])
-def test_releases_that_tell_no_opinion_are_refused(release: str) -> None:
+def test_releases_that_tell_no_reputation_are_refused(release: str) -> None:
     with pytest.raises(ConfigError, match="only monitors"):
         small_task(release=release)
 
@@ -132,7 +132,7 @@ def test_encrypted_rounds_follow_the_same_coins() -> None:
     for real, twin in zip(encrypted.points, clear.points, strict=True):
         assert (real.answers, real.declines) == (twin.answers, twin.declines)
         assert real.problems == 0
-    plan = plan_exchange(collaboration_of(config, data, algorithm="cycle", seed=0).wish)
+    plan = plan_exchange(collaboration_of(config, data, algorithm="cycle", seed=0).spec)
     point = encrypted.points[-1]
     assert 0 <= point.bytes_down - point.answers * plan.answer_bytes < 64 * point.answers
 

@@ -30,8 +30,8 @@ def test_layers_are_numbered_and_products_counted_alike():
 
 
 @pytest.mark.parametrize("changes", EXCHANGES, ids=str)
-def test_the_last_step_is_what_the_plan_releases(wish, changes):
-    plan = plan_exchange(wish(**changes))
+def test_the_last_step_is_what_the_plan_releases(spec, changes):
+    plan = plan_exchange(spec(**changes))
     steps = trace(plan)
     assert steps[0].output == plan.features
     assert steps[-1].stage == "extract"
@@ -39,24 +39,24 @@ def test_the_last_step_is_what_the_plan_releases(wish, changes):
     assert steps[-1].coefficients == plan.coefficients
 
 
-def test_blocks_are_counted_together(wish):
-    one = plan_exchange(wish())
-    many = plan_exchange(wish(samples=3 * one.params.slots))
+def test_blocks_are_counted_together(spec):
+    one = plan_exchange(spec())
+    many = plan_exchange(spec(samples=3 * one.params.slots))
     steps = {step.stage: step for step in trace(many)}
     assert steps["expand"].times == steps["square"].times == 3
     assert steps["add_blocks"].times == 2
-    assert steps["add_blocks"].output.bound == 3 * many.wish.bounds.logit
+    assert steps["add_blocks"].output.bound == 3 * many.spec.bounds.logit
     assert steps["sanitise"].times == 1
     assert "add_blocks" not in {step.stage for step in trace(one)}
 
 
-def test_a_public_projection_switches_no_key(wish):
-    stages = {step.stage for step in trace(plan_exchange(wish(release="projection")))}
+def test_a_public_projection_switches_no_key(spec):
+    stages = {step.stage for step in trace(plan_exchange(spec(release="projection")))}
     assert "relinearise" not in stages
-    assert "relinearise" in {step.stage for step in trace(plan_exchange(wish(release="logits")))}
+    assert "relinearise" in {step.stage for step in trace(plan_exchange(spec(release="logits")))}
 
 
-def test_a_rescaling_that_changes_nothing_is_no_step(wish):
+def test_a_rescaling_that_changes_nothing_is_no_step(spec):
     for changes in EXCHANGES:
-        for step in trace(plan_exchange(wish(**changes))):
+        for step in trace(plan_exchange(spec(**changes))):
             assert step.operation != "rescale" or step.inputs[0].limbs > step.output.limbs

@@ -36,15 +36,15 @@ from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
-    Contribution,
     DeclineReason,
-    Gather,
     Hello,
     Keys,
     Offer,
-    SealKey,
-    Unseal,
-    Withhold,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
 )
 from securefair.protocol.settings import GossipSettings, MachineSettings
 
@@ -116,12 +116,12 @@ class Stage:
 
     def sealed(self, *senders, attempt=0):
         for name in senders:
-            effects = self.hear(name, Contribution(self.round, attempt, f"part {name}".encode()))
+            effects = self.hear(name, Share(self.round, attempt, f"part {name}".encode()))
         return effects
 
     def keys(self, *senders, attempt=0):
         for name in senders:
-            effects = self.hear(name, SealKey(self.round, attempt, f"key {name}".encode()))
+            effects = self.hear(name, ShareKey(self.round, attempt, f"key {name}".encode()))
         return effects
 
 
@@ -208,15 +208,15 @@ class TestSums:
     def stage(self, *senders):
         stage = Stage()
         stage.linked(*senders)
-        self.requests = sent(stage.asked(*senders), Gather)
+        self.requests = sent(stage.asked(*senders), ShareRequest)
         return stage
 
-    def test_a_sum_is_asked_for_unsealed_and_combined(self):
+    def test_a_sum_is_asked_for_revealed_and_combined(self):
         stage = self.stage(*NEIGHBOURS)
-        assert self.requests["cem"] == Gather(0, 0, NEIGHBOURS, b"cem 0")
-        assert not sent(stage.sealed("bea", "cem"), Unseal)
+        assert self.requests["cem"] == ShareRequest(0, 0, NEIGHBOURS, b"cem 0")
+        assert not sent(stage.sealed("bea", "cem"), ShareReveal)
         # No key is asked for before every part has arrived.
-        assert set(sent(stage.sealed("dan"), Unseal)) == set(NEIGHBOURS)
+        assert set(sent(stage.sealed("dan"), ShareReveal)) == set(NEIGHBOURS)
         assert not jobs(stage.keys("bea", "cem"))
         (combine,) = jobs(stage.keys("dan"))
         assert combine == Combine(
@@ -232,7 +232,7 @@ class TestSums:
         stage = self.stage(*NEIGHBOURS)
         stage.sealed("bea", "dan")
         assert jobs(stage.expire()) == [AskSum(0, 1, ("bea", "dan"))]
-        again = sent(stage.asked("bea", "dan", attempt=1), Gather)
+        again = sent(stage.asked("bea", "dan", attempt=1), ShareRequest)
         assert set(again) == {"bea", "dan"}
         # Its late part of the first attempt is no use and no fault.
         assert stage.sealed("cem") == []
@@ -247,17 +247,17 @@ class TestSums:
         """Neither a deadline of the first attempt nor a sender that knows what comes next."""
         stage = self.stage(*NEIGHBOURS)
         stage.sealed("bea", "dan")
-        stage.hear("cem", Withhold(0, 0, DeclineReason.FAILED))
+        stage.hear("cem", Refusal(0, 0, DeclineReason.FAILED))
         assert stage.expire() == []
-        early = stage.hear("bea", Contribution(0, 1, b"early"))
+        early = stage.hear("bea", Share(0, 1, b"early"))
         assert "not asked for" in blamed(early).reason
-        assert set(sent(stage.asked("bea", "dan", attempt=1), Gather)) == {"bea", "dan"}
-        assert set(sent(stage.sealed("bea", "dan", attempt=1), Unseal)) == {"bea", "dan"}
+        assert set(sent(stage.asked("bea", "dan", attempt=1), ShareRequest)) == {"bea", "dan"}
+        assert set(sent(stage.sealed("bea", "dan", attempt=1), ShareReveal)) == {"bea", "dan"}
 
     def test_a_sender_that_withholds_need_not_be_waited_for(self):
         stage = self.stage(*NEIGHBOURS)
         stage.sealed("bea", "dan")
-        effects = stage.hear("cem", Withhold(0, 0, DeclineReason.FAILED))
+        effects = stage.hear("cem", Refusal(0, 0, DeclineReason.FAILED))
         assert jobs(effects) == [AskSum(0, 1, ("bea", "dan"))]
 
     def test_one_sender_left_is_too_few(self):
@@ -288,7 +288,7 @@ class TestSums:
         stage = Stage()
         stage.linked("bea", "cem")
         effects = stage.done(AskSum(0, 0, ("bea", "cem")), SumAsked({}))
-        assert not sent(effects, Gather)
+        assert not sent(effects, ShareRequest)
         assert over(effects).combined == ()
 
     def test_a_failure_to_ask_is_an_own_one(self):
@@ -298,7 +298,7 @@ class TestSums:
 
     @pytest.mark.parametrize(
         "message",
-        [Contribution(0, 0, b"x"), SealKey(0, 0, b"k"), Withhold(0, 0, DeclineReason.FAILED)],
+        [Share(0, 0, b"x"), ShareKey(0, 0, b"k"), Refusal(0, 0, DeclineReason.FAILED)],
         ids=lambda message: type(message).__name__,
     )
     def test_what_was_not_asked_for_is_blamed(self, message):
@@ -309,44 +309,44 @@ class TestSums:
         stage = self.stage("bea", "cem")
         stage.sealed("bea")
         assert stage.sealed("bea") == []  # the network repeats
-        other = stage.hear("bea", Contribution(0, 0, b"another"))
+        other = stage.hear("bea", Share(0, 0, b"another"))
         assert "two different parts" in blamed(other).reason
-        early = stage.hear("cem", SealKey(0, 0, b"k"))
+        early = stage.hear("cem", ShareKey(0, 0, b"k"))
         assert "key that it was not asked for" in blamed(early).reason
         stage.sealed("cem")
         stage.keys("bea")
         assert stage.keys("bea") == []
-        assert "not asked for" in blamed(stage.hear("bea", SealKey(0, 0, b"another"))).reason
+        assert "not asked for" in blamed(stage.hear("bea", ShareKey(0, 0, b"another"))).reason
 
 
 # -- sending -------------------------------------------------------------------------------------
 
 
 def gather(*senders, attempt=0, number=0, request=b"w"):
-    return Gather(number, attempt, senders, request)
+    return ShareRequest(number, attempt, senders, request)
 
 
 class TestParts:
     def contributed(self, stage, *senders, attempt=0, payload=b"sealed"):
         (job,) = jobs(stage.hear("bea", gather(*senders, attempt=attempt)))
         assert job == Contribute("bea", 0, attempt, senders, b"w")
-        return sent(stage.done(job, Contributed(payload)), Contribution)["bea"]
+        return sent(stage.done(job, Contributed(payload)), Share)["bea"]
 
     def test_a_part_and_its_key_leave_once_and_are_repeated_as_they_are(self):
         stage = Stage()
         part = self.contributed(stage, "ann", "cem")
-        assert part == Contribution(0, 0, b"sealed")
+        assert part == Share(0, 0, b"sealed")
         repeated = stage.hear("bea", gather("ann", "cem"))
         assert not jobs(repeated)
-        assert sent(repeated, Contribution) == {"bea": part}
-        (job,) = jobs(stage.hear("bea", Unseal(0, 0)))
+        assert sent(repeated, Share) == {"bea": part}
+        (job,) = jobs(stage.hear("bea", ShareReveal(0, 0)))
         assert job == ReleaseKey("bea", 0, 0, ("ann", "cem"))
-        assert stage.hear("bea", Unseal(0, 0)) == []  # while the key is being fetched
+        assert stage.hear("bea", ShareReveal(0, 0)) == []  # while the key is being fetched
         effects = stage.done(job, KeyReleased(b"key"))
-        assert sent(effects, SealKey) == {"bea": SealKey(0, 0, b"key")}
-        again = stage.hear("bea", Unseal(0, 0))
+        assert sent(effects, ShareKey) == {"bea": ShareKey(0, 0, b"key")}
+        again = stage.hear("bea", ShareReveal(0, 0))
         assert not jobs(again)
-        assert sent(again, SealKey) == {"bea": SealKey(0, 0, b"key")}
+        assert sent(again, ShareKey) == {"bea": ShareKey(0, 0, b"key")}
 
     def test_the_ledger_counts_a_sum_once(self):
         stage = Stage()
@@ -382,7 +382,7 @@ class TestParts:
     def test_after_a_key_was_given_away_there_is_no_other_sum(self):
         stage = Stage()
         self.contributed(stage, "ann", "cem", "dan")
-        stage.hear("bea", Unseal(0, 0))
+        stage.hear("bea", ShareReveal(0, 0))
         again = stage.hear("bea", gather("ann", "cem", attempt=1))
         assert "after a key was given away" in blamed(again).reason
 
@@ -390,14 +390,14 @@ class TestParts:
         stage = Stage()
         self.contributed(stage, "ann", "cem", "dan")
         self.contributed(stage, "ann", "cem", attempt=1)
-        assert "does not exist" in blamed(stage.hear("bea", Unseal(0, 0))).reason
-        assert jobs(stage.hear("bea", Unseal(0, 1)))
+        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
+        assert jobs(stage.hear("bea", ShareReveal(0, 1)))
 
     def test_no_key_before_the_part(self):
         stage = Stage()
-        assert "does not exist" in blamed(stage.hear("bea", Unseal(0, 0))).reason
+        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
         stage.hear("bea", gather("ann", "cem"))  # not yet sealed
-        assert "does not exist" in blamed(stage.hear("bea", Unseal(0, 0))).reason
+        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
 
     @pytest.mark.parametrize(
         "senders",
@@ -422,16 +422,16 @@ class TestParts:
     def test_a_failure_is_said_and_repeated(self):
         stage = Stage()
         (job,) = jobs(stage.hear("bea", gather("ann", "cem")))
-        withheld = {"bea": Withhold(0, 0, DeclineReason.FAILED)}
-        assert sent(stage.failed(job), Withhold) == withheld
-        assert sent(stage.hear("bea", gather("ann", "cem")), Withhold) == withheld
+        withheld = {"bea": Refusal(0, 0, DeclineReason.FAILED)}
+        assert sent(stage.failed(job), Refusal) == withheld
+        assert sent(stage.hear("bea", gather("ann", "cem")), Refusal) == withheld
 
     def test_a_part_of_an_attempt_that_was_given_up_is_not_sent(self):
         stage = Stage()
         (first,) = jobs(stage.hear("bea", gather("ann", "cem", "dan")))
         (second,) = jobs(stage.hear("bea", gather("ann", "cem", attempt=1)))
-        assert not sent(stage.done(first, Contributed(b"late")), Contribution)
-        assert sent(stage.done(second, Contributed(b"sealed")), Contribution)
+        assert not sent(stage.done(first, Contributed(b"late")), Share)
+        assert sent(stage.done(second, Contributed(b"sealed")), Share)
 
     def test_the_last_round_is_still_served_and_older_ones_are_stale(self):
         stage = Stage()
@@ -442,9 +442,9 @@ class TestParts:
                 assert jobs(stage.hear("bea", gather("ann", "cem")))
             stage.done(Adapt(number, (), ()), Adapted(WILLING))
             stage.linked()
-        stale = sent(stage.hear("cem", gather("ann", "dan")), Withhold)
-        assert stale == {"cem": Withhold(0, 0, DeclineReason.STALE)}
-        assert stage.hear("bea", Unseal(0, 0)) == []
+        stale = sent(stage.hear("cem", gather("ann", "dan")), Refusal)
+        assert stale == {"cem": Refusal(0, 0, DeclineReason.STALE)}
+        assert stage.hear("bea", ShareReveal(0, 0)) == []
 
 
 class TestHosts:

@@ -38,7 +38,7 @@ def test_numbers_of_each_release_are_those_of_the_table(release, numbers, needs_
     assert release.needs_predictions is needs_predictions
 
 
-def test_the_limit_is_a_fraction_of_the_smaller_yardstick():
+def test_the_limit_is_a_fraction_of_the_smaller_disclosure_bound():
     assert policy().limit_per_version(samples=200) == 50  # half of 100 parameters
     assert policy().limit_per_version(samples=15) == 15  # half of 30 logits
     assert policy(fraction_per_version=0.333).limit_per_version(samples=15) == 9  # rounded down
@@ -69,7 +69,7 @@ def test_more_rows_of_the_same_basis_cost_the_difference():
     assert charge(charge(Ledger(policy()), numbers=20), numbers=50).total == 50
 
 
-def test_logits_need_the_whole_yardstick():
+def test_logits_need_the_whole_disclosure_bound():
     release_all = policy(release=Release.LOGITS, fraction_per_version=1.0, teacher_parameters=999)
     assert charge(Ledger(release_all), numbers=400).total == 400
     with pytest.raises(LedgerError):
@@ -96,7 +96,7 @@ def test_a_refused_charge_leaves_the_ledger_as_it_was():
     assert ledger.accounts["bea"].of_version(0) == 20
 
 
-def test_rows_give_both_yardsticks_in_order_of_names():
+def test_rows_give_both_disclosure_bounds_in_order_of_names():
     ledger = charge(charge(Ledger(policy()), "cem", samples=30), "bea", samples=200)
     assert ledger.rows(algorithm="cycle", teacher="ann") == [
         LedgerRow(

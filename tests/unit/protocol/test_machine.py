@@ -226,7 +226,7 @@ def test_a_round_left_to_chance_asks_those_with_reputation_and_does_not_score():
     assert over.summary.asked == ("bea",)
 
 
-def test_the_next_forced_round_smooths_the_opinion_it_has():
+def test_the_next_forced_round_smooths_the_reputation_it_has():
     stage = Stage().after_round_0(bea=0.4, cem=0.0)
     for number in (1, 2):
         stage.begin(number)

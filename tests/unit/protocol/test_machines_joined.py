@@ -284,7 +284,7 @@ def test_who_answers_whom_is_what_the_algorithm_says():
     """The whole run against the rules of protocol.md section 6, computed without machines."""
     world = World(NAMES)
     run_in_step(world)
-    opinion: dict[tuple[str, str], float] = {}
+    reputation: dict[tuple[str, str], float] = {}
     for number in range(ROUNDS):
         forced = number % FORCED_EVERY == 0
         expected = {
@@ -295,8 +295,9 @@ def test_who_answers_whom_is_what_the_algorithm_says():
                 and (
                     forced
                     or (
-                        opinion[student, teacher] > 0
-                        and fraction("coin", number, teacher, student) <= opinion[teacher, student]
+                        reputation[student, teacher] > 0
+                        and fraction("coin", number, teacher, student)
+                        <= reputation[teacher, student]
                     )
                 )
             )
@@ -307,7 +308,7 @@ def test_who_answers_whom_is_what_the_algorithm_says():
         if forced:
             for n in NAMES:
                 for k in NAMES:
-                    opinion[n, k] = round(fraction("reputation", number, n, k), 1)
+                    reputation[n, k] = round(fraction("reputation", number, n, k), 1)
     decisions = {decided for (*_, t), decided in world.decided.items() if t % FORCED_EVERY}
     assert decisions == {True, False}, "the example must contain both decisions"
 

@@ -116,7 +116,7 @@ def plausible_run(
 def _rounds(algorithm, n, rounds, rng):
     start = np.resize(ALONE, n) - 0.1
     end = np.resize(TOGETHER.get(algorithm, ALONE), n)
-    opinion = rng.uniform(0.3, 1.0, (n, n))
+    reputation = rng.uniform(0.3, 1.0, (n, n))
     reputation = np.ones((n, n))
     for t in range(rounds):
         forced = algorithm == "cycle" and t % 5 == 0
@@ -124,7 +124,7 @@ def _rounds(algorithm, n, rounds, rng):
         collaborates = algorithm not in CONTROLS
         alignment = rng.uniform(-0.2, 0.9, (n, n))
         if forced:
-            fresh = np.clip(opinion + rng.normal(0, 0.1, (n, n)), 0, 1)
+            fresh = np.clip(reputation + rng.normal(0, 0.1, (n, n)), 0, 1)
             reputation = fresh if t == 0 else 0.5 * reputation + 0.5 * fresh
         asked = [[collaborates and i != k for k in range(n)] for i in range(n)]
         answered = [

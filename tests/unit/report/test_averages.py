@@ -96,7 +96,7 @@ def test_steps_say_what_was_sent_of_a_gradient():
     ],
     ids=["masked", "ckks", "clear alignment", "clear", "crypten"],
 )
-def test_protection_promises_what_is_so(result, averaging, said, unsaid):
+def test_protection_bounds_what_is_so(result, averaging, said, unsaid):
     text = averages.protection(result, averaging)
     for words in said:
         assert words in text

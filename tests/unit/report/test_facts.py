@@ -112,7 +112,7 @@ class TestMilestones:
         own = facts.rounds_of(make_run(rounds=13).rounds, "cycle")
         assert [record.round for record in facts.milestones(own)] == [0, 5, 10, 12]
 
-    def test_a_last_round_that_changed_opinions_is_shown_once(self, make_run):
+    def test_a_last_round_that_changed_reputations_is_shown_once(self, make_run):
         own = facts.rounds_of(make_run(rounds=11).rounds, "cycle")
         assert [record.round for record in facts.milestones(own)] == [0, 5, 10]
 

@@ -215,7 +215,7 @@ def test_a_run_of_everyone_alone_shows_no_collaboration(make_run):
     assert "How well each does alone" in text
 
 
-def test_where_nobody_forms_opinions_none_are_shown(make_run):
+def test_where_nobody_forms_reputations_none_are_shown(make_run):
     text = page_of(make_run(algorithms=("standalone", "vpdl")))
     assert "Who thinks what of whom" not in text
     assert "What was disclosed" in text
@@ -283,7 +283,7 @@ def test_the_page_tells_that_one_program_read_everything(run):
     assert "read everybody's patients and held all models and keys" in told
 
 
-def test_print_has_opinions_of_several_rounds(run):
+def test_print_has_reputations_of_several_rounds(run):
     captions = Page(page_of(run)).inside("caption")
     assert [one for one in captions if one.startswith("Round ")] == [
         f"Round {number}" for number in (1, 6, 16, 21, 31, 40)

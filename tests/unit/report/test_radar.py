@@ -15,8 +15,8 @@ def cycle(run):
     return [record for record in run.rounds if record.algorithm == "cycle"]
 
 
-def profiles_of(run, rounds, *, opinions=True):
-    return radar.profiles(run.result.participants, rounds, opinions=opinions, names=NAMES)
+def profiles_of(run, rounds, *, reputations=True):
+    return radar.profiles(run.result.participants, rounds, reputations=reputations, names=NAMES)
 
 
 def values(profile):
@@ -51,11 +51,11 @@ def test_what_is_given_is_received(run, cycle):
             assert axis.average == other.average
 
 
-def test_without_opinions_there_is_no_axis_for_them(run, cycle):
-    assert "Opinion" not in values(profiles_of(run, cycle, opinions=False)[0])
+def test_without_reputations_there_is_no_axis_for_them(run, cycle):
+    assert "Opinion" not in values(profiles_of(run, cycle, reputations=False)[0])
 
 
-def test_nobody_with_an_opinion_counts_as_none(run, cycle):
+def test_nobody_with_an_reputation_counts_as_none(run, cycle):
     blank = [[None] * 4 for _ in range(4)]
     last = msgspec.structs.replace(cycle[-1], reputation=blank)
     assert values(profiles_of(run, [*cycle[:-1], last])[0])["Opinion"] == 0.0
@@ -63,7 +63,7 @@ def test_nobody_with_an_opinion_counts_as_none(run, cycle):
 
 def test_without_rounds_or_partners_there_is_nothing_to_draw(run, cycle):
     assert profiles_of(run, []) == []
-    alone = radar.profiles(run.result.participants[:1], cycle, opinions=True, names=NAMES)
+    alone = radar.profiles(run.result.participants[:1], cycle, reputations=True, names=NAMES)
     assert alone == []
 
 

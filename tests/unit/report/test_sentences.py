@@ -191,17 +191,17 @@ def test_disclosure_tells_unequal_answers_apart(run):
     assert "128 to 273 numbers per answer (at most 50\u00a0%)" in sentences.disclosure(rows)
 
 
-def test_opinions_name_best_and_least(run):
+def test_reputations_name_best_and_least(run):
     last = run.rounds[-1]
     names = [one.name for one in run.result.participants]
-    text = sentences.opinions(last, names)[0]
+    text = sentences.reputations(last, names)[0]
     row = {n: r for n, r in zip(names, last.reputation[0], strict=True) if r is not None}
     assert f"most of {max(row, key=row.get)}" in text
     assert f"least of {min(row, key=row.get)}" in text
     alike = msgspec.structs.replace(last, reputation=[[None, 0.011, 0.012, 0.009]] * 4)
-    assert "alike of everyone it has heard (0.01)" in sentences.opinions(alike, names)[0]
+    assert "alike of everyone it has heard (0.01)" in sentences.reputations(alike, names)[0]
     unknown = msgspec.structs.replace(last, reputation=[[None] * 4] * 4)
-    assert "no opinion" in sentences.opinions(unknown, names)[0]
+    assert "no reputation" in sentences.reputations(unknown, names)[0]
 
 
 @pytest.mark.parametrize(

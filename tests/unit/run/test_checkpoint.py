@@ -197,7 +197,7 @@ def test_an_algorithm_without_a_state_begins_anew(whole, tmp_path):
 
 
 def test_what_cannot_be_stored_is_repeated(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("securefair.run.resumable.ReferenceCourse.snapshot", lambda _: None)
+    monkeypatch.setattr("securefair.run.resumable.ReferenceRun.snapshot", lambda _: None)
     interrupt(small(), tmp_path, 6)
     listener = finish(small(), tmp_path, resume=True)
     assert listener.started[1] == ("early_stopping", None, 0)
@@ -224,7 +224,7 @@ class TestRefusals:
 
     def test_another_version(self, tmp_path):
         interrupt(small(), tmp_path, 3)
-        path = tmp_path / FOLDER / "journal.json"
+        path = tmp_path / FOLDER / "checkpoint.json"
         path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
         with pytest.raises(DataError, match="another version"):
             finish(small(), tmp_path, resume=True)
@@ -244,7 +244,7 @@ def test_a_run_that_fails_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_new_run_drops_an_older_journal(whole, tmp_path):
+def test_a_new_run_drops_an_older_checkpoint(whole, tmp_path):
     interrupt(small(**{"training.rounds": 3}), tmp_path, 2)
     finish(small(), tmp_path, resume=False)
     assert files(tmp_path) == files(whole)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from securefair.run import execute as experiment
 from securefair.config import demo_config, override
 from securefair.report import show_progress
+from securefair.run import execute as experiment
 from securefair.run.execute import run_experiment
 from securefair.run.results import conclude
 

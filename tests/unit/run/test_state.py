@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from securefair.algorithms import Cycle, EarlyStopping, Population, Standalone, Vpdl
 from securefair.errors import DataError
 from securefair.model.heads import build_head
-from securefair.model.training import Learner, OptimizerConfig, train_epochs
+from securefair.model.training import OptimizerConfig, TrainState, train_epochs
 from securefair.run.state import NotStorableError, decode_state, encode_state
 
 
@@ -57,13 +57,13 @@ def test_arrays_and_tensors_keep_their_bits(array):
         assert other.tobytes() == array.tobytes()
 
 
-def test_a_learner_goes_on_with_its_momentum(make_hospital):
+def test_a_train_state_goes_on_with_its_momentum(make_hospital):
     samples = make_hospital().train
 
-    def learner(seed):
-        return Learner.start(build_head("quadratic", 4, 3, 2, seed), OptimizerConfig())
+    def train_state(seed):
+        return TrainState.start(build_head("quadratic", 4, 3, 2, seed), OptimizerConfig())
 
-    one, fresh = learner(0), learner(1)
+    one, fresh = train_state(0), train_state(1)
     train_epochs(one, samples, 3)
     other = decode_state(encode_state(State({"a": one})), State({"a": fresh})).value["a"]
     before = [parameter.clone() for parameter in fresh.model.parameters()]
@@ -113,7 +113,8 @@ def test_what_cannot_be_stored_is_named(value, words):
         encode_state(State(0))[:-1],
         encode_state(
             replace(
-                State(0), value=Learner.start(build_head("linear", 2, 0, 2, 0), OptimizerConfig())
+                State(0),
+                value=TrainState.start(build_head("linear", 2, 0, 2, 0), OptimizerConfig()),
             )
         ),
         encode_state({"other": 1}) + b"x",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import EncryptionError, LocalProtocolError
@@ -22,7 +22,7 @@ SILENT = Link(faults=Faults(drop=1.0))
 def agreed(hospitals):
     return Collaboration(
         participants=tuple(own.name for own in hospitals),
-        wish=Wish(
+        spec=ExchangeSpec(
             features=4,
             classes=2,
             samples=max(len(own.train) for own in hospitals),
@@ -126,7 +126,7 @@ class TestTime:
         log = engine.round(0)
         assert network.now == ROUND_SECONDS + SETUP_SECONDS
         assert all(len(summary.missed) == 2 for summary in log.summaries.values())
-        engine.round(1)  # nobody has an opinion of anybody: nothing to wait for
+        engine.round(1)  # nobody has a reputation of anybody: nothing to wait for
         assert network.now == ROUND_SECONDS + SETUP_SECONDS
         engine.round(2)
         engine.round(3)

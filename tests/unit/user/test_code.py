@@ -102,6 +102,6 @@ def test_failures_name_the_line_and_our_own_errors_pass():
     zero_division = pytest.raises(DataError, match="ZeroDivisionError: division by zero")
     with zero_division as error, user_code("mine:load"):
         _ = 1 / 0
-    assert error.value.where.startswith("mine:load (test_own_code.py, line ")
+    assert error.value.where.startswith("mine:load (test_code.py, line ")
     with pytest.raises(ConfigError, match="as it was"), user_code("mine:load"):
         raise ConfigError("as it was")

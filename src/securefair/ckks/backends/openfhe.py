@@ -67,10 +67,10 @@ class KeyRing:
         decryption: Decryption,
         noise_bits: float,
     ) -> None:
-        wish = GENERATE.pack(params.slots, products, relinearization, decryption, noise_bits)
+        spec = GENERATE.pack(params.slots, products, relinearization, decryption, noise_bits)
         self._child = child
         self.params = params
-        self._generation, (reply,) = child.start(Op.GENERATE, wish)
+        self._generation, (reply,) = child.start(Op.GENERATE, spec)
         self.id, self.ring_degree, self.log_q = GENERATED.unpack(reply)
         forget = child.forget_later
         weakref.finalize(self, forget, self._generation, Op.FORGET_KEYS, KEY_ID.pack(self.id))

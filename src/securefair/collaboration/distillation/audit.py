@@ -60,15 +60,15 @@ class ReleaseAudit:
         self, data: ParticipantData, notes: RoundNotes, teacher: Head
     ) -> NDArray[np.float64]:
         agreed = self._collaboration
-        wish, seed = agreed.wish_for(len(data.train)), agreed.basis_seed
+        spec, seed = agreed.spec_for(len(data.train)), agreed.basis_seed
         if data.name not in self._students:
-            student = Student(wish, backend="clear", seed=seed)
+            student = Student(spec, backend="clear", seed=seed)
             self._students[data.name] = (student, *student.encrypt_features(data.train))
         student, features, basis = self._students[data.name]
         twin = Teacher(teacher, backend="clear")
-        upload = twin.receive(wish, seed, student.public_keys, features, basis)
+        upload = twin.receive(spec, seed, student.public_keys, features, basis)
         question = b""
-        if wish.sends_predictions:
+        if spec.sends_predictions:
             p = steps.predictions(notes.snapshot, data.train, agreed.temperature)
             question = student.encrypt_predictions(p)
         answer = twin.evaluate(upload, question)

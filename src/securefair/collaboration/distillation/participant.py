@@ -26,7 +26,7 @@ from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
 from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed
-from securefair.model.training import Learner, OptimizerConfig, train_epochs
+from securefair.model.training import OptimizerConfig, TrainState, train_epochs
 from securefair.protocol.jobs import (
     Answered,
     AnswerQuery,
@@ -45,7 +45,7 @@ from securefair.protocol.jobs import (
 from securefair.protocol.jobs import Opened as OpenedResult
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
-from securefair.protocol.saved_state import Standing
+from securefair.protocol.saved_state import SavedState
 
 Array = NDArray[np.float64]
 J = TypeVar("J")
@@ -128,7 +128,7 @@ class Participant:
             range_penalty=model.range_penalty,
             seed=derived_seed(seed, "head", data.name),
         )
-        self.learner = Learner.start(head, model.optimizer)
+        self.train_state = TrainState.start(head, model.optimizer)
         self._settings = collaboration.machine_settings(
             head.parameter_count, disclosure or DisclosureLimits()
         )
@@ -138,34 +138,34 @@ class Participant:
         self._seed = seed
         self._backend = backend
         self._student = Student(
-            collaboration.wish_for(len(data.train)),
+            collaboration.spec_for(len(data.train)),
             backend=backend,
             seed=collaboration.basis_seed,
         )
         self._uploads: dict[str, Upload] = {}
 
-    def recall(self, learner: Learner, standing: Standing) -> None:
+    def restore(self, train_state: TrainState, saved_state: SavedState) -> None:
         """Go on where an earlier process of this participant stood after a round."""
-        self.learner = learner
-        self.machine = self._machine(standing)
+        self.train_state = train_state
+        self.machine = self._machine(saved_state)
 
     def train_alone(self) -> None:
         """CYCle, Alg. 2, line 1."""
         train_epochs(
-            self.learner,
+            self.train_state,
             self.data.train,
             self._model.local_epochs,
             batch_size=self._model.batch_size,
             seed=derived_seed(self._seed, "batches", self.name),
         )
 
-    def _machine(self, standing: Standing | None) -> ParticipantMachine:
+    def _machine(self, saved_state: SavedState | None) -> ParticipantMachine:
         peers = [name for name in self.collaboration.participants if name != self.name]
-        return ParticipantMachine(self.name, peers, self._settings, standing=standing)
+        return ParticipantMachine(self.name, peers, self._settings, saved_state=saved_state)
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: all answers of the round come from it."""
-        self.rounds[round] = RoundNotes(self.learner.copy().model)
+        self.rounds[round] = RoundNotes(self.train_state.copy().model)
         for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
             del self.rounds[old]
 
@@ -206,9 +206,9 @@ class Participant:
     def _import(self, job: ImportPeer) -> Imported:
         if job.features is None:
             raise LocalProtocolError("a student of distillation uploads features", found="none")
-        teacher = Teacher(self.learner.model, backend=self._backend)
+        teacher = Teacher(self.train_state.model, backend=self._backend)
         self._uploads[job.peer] = teacher.receive(
-            self.collaboration.wish_for(job.features.samples),
+            self.collaboration.spec_for(job.features.samples),
             self.collaboration.basis_seed,
             PublicKeys(job.keys.public_key, job.keys.evaluation_keys),
             job.features.payload,
@@ -228,7 +228,7 @@ class Participant:
         return teacher.evaluate(self._uploads[job.peer], job.predictions)
 
     def _open(self, job: OpenAnswer) -> float | None:
-        """Decrypt, reconstruct, and in a forced round form an opinion of the teacher."""
+        """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
         notes, temperature = self._notes(job.round), self.collaboration.temperature
         opened = self._student.open(job.payload, temperature=temperature)
         notes.opened[job.peer] = opened
@@ -241,7 +241,7 @@ class Participant:
             return None
         aligned = steps.align(notes.snapshot, self.data.train, opened.logits, temperature)
         notes.alignment[job.peer] = aligned
-        return steps.judge(self.collaboration.rule, job.reputation, aligned)
+        return steps.update_reputation(self.collaboration.rule, job.reputation, aligned)
 
     def _step(self, job: Step) -> Stepped:
         opened = self._notes(job.round).opened
@@ -251,7 +251,7 @@ class Participant:
             if answer is not None and reputation is not None:
                 logits[peer], reputations[peer] = answer, reputation
         steps.learn(
-            self.learner,
+            self.train_state,
             self.data.train,
             logits,
             reputations,

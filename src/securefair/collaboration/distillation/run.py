@@ -18,10 +18,10 @@ from securefair.errors import SecureFairError
 from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
-from securefair.model.training import Learner, evaluate
+from securefair.model.training import TrainState, evaluate
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import PrepareKeysAndFeatures
-from securefair.protocol.saved_state import Standing
+from securefair.protocol.saved_state import SavedState
 from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
@@ -29,12 +29,12 @@ from securefair.simulation.traffic import joined, repeated_bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RunStanding:
+class DistillationState:
     """What a run has come to after a finished round: numbers only, and no secret key."""
 
     finished: int
-    learners: Mapping[str, Learner]
-    machines: Mapping[str, dict[str, object]]  # `Standing` of each, as plain values
+    train_states: Mapping[str, TrainState]
+    machines: Mapping[str, dict[str, object]]  # `SavedState` of each, as plain values
     traffic: list[dict[str, object]]
     audit: tuple[float, float, float] | None
     problems: list[str]
@@ -77,15 +77,15 @@ class EncryptedRun:
             self.finished = number + 1
             yield self._record(number, log)
 
-    def standing(self) -> RunStanding:
+    def saved_state(self) -> DistillationState:
         """What a later process needs to go on after the last finished round; no key is in it."""
         participants = self.engine.participants
         audit = self.audit
-        return RunStanding(
+        return DistillationState(
             finished=self.finished,
-            learners={name: own.learner for name, own in participants.items()},
+            train_states={name: own.train_state for name, own in participants.items()},
             machines={
-                name: to_builtins(own.machine.standing) for name, own in participants.items()
+                name: to_builtins(own.machine.saved_state) for name, own in participants.items()
             },
             traffic=to_builtins(self.traffic),
             audit=None if audit is None else audit.extremes,
@@ -93,7 +93,7 @@ class EncryptedRun:
             repeated_bytes=self.repeated_bytes,
         )
 
-    def recall(self, standing: RunStanding, exchanges: Sequence[ExchangeRecord]) -> None:
+    def restore(self, saved_state: DistillationState, exchanges: Sequence[ExchangeRecord]) -> None:
         """Go on where an earlier process stood, with new keys, before the first round of this one.
 
         Args:
@@ -101,21 +101,21 @@ class EncryptedRun:
             exchanges: that it had recorded.
         """
         for name, own in self.engine.participants.items():
-            machine = convert(standing.machines[name], Standing)
-            own.recall(standing.learners[name], machine)
-        self.finished = standing.finished
-        self.earlier = convert(standing.traffic, list[TrafficRow])
-        self.problems = list(standing.problems)
-        self.repeated_before = standing.repeated_bytes
+            machine = convert(saved_state.machines[name], SavedState)
+            own.restore(saved_state.train_states[name], machine)
+        self.finished = saved_state.finished
+        self.earlier = convert(saved_state.traffic, list[TrafficRow])
+        self.problems = list(saved_state.problems)
+        self.repeated_before = saved_state.repeated_bytes
         self.exchanges = list(exchanges)
-        if self.audit is not None and standing.audit is not None:
-            self.audit.extremes = standing.audit
+        if self.audit is not None and saved_state.audit is not None:
+            self.audit.extremes = saved_state.audit
 
     def quantization(self) -> list[QuantizationReport]:
         """What rounding the weights, as they are now, does to each participant's test logits."""
-        plan = plan_exchange(self.collaboration.wish)
+        plan = plan_exchange(self.collaboration.spec)
         return [
-            _rounded(plan, own.learner.model, own.data.test)
+            _rounded(plan, own.train_state.model, own.data.test)
             for own in self.engine.participants.values()
         ]
 
@@ -172,8 +172,8 @@ class EncryptedRun:
     def _record(self, number: int, log: RoundLog) -> RoundRecord:
         participants = list(self.engine.participants.values())
         names = [p.name for p in participants]
-        trained = [evaluate(p.learner.model, p.data.train) for p in participants]
-        tested = [evaluate(p.learner.model, p.data.test) for p in participants]
+        trained = [evaluate(p.train_state.model, p.data.train) for p in participants]
+        tested = [evaluate(p.train_state.model, p.data.test) for p in participants]
 
         def matrix(attribute: str) -> Matrix:
             rows = [getattr(p.rounds[number], attribute) for p in participants]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 import msgspec
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.errors import ConfigError, PlanError
 from securefair.fairness.reputation import ReputationRule
@@ -24,7 +24,7 @@ class Collaboration:
 
     Attributes:
         participants: names, in the order of every record.
-        wish: the exchange, for the largest number of samples anyone may bring.
+        spec: the exchange, for the largest number of samples anyone may bring.
         rule: how alignment becomes reputation.
         always_share: VPDL: reputation 1 for all, everyone answers always.
         forced_every: R, rounds between scorings.
@@ -36,13 +36,13 @@ class Collaboration:
         seed: public; draws the basis of projections. One data epoch keeps one seed.
 
     Raises:
-        ConfigError: fewer than two participants, or two of one name; opinions are to be formed of
-            a release that does not tell enough for it.
-        PlanError: the wish is impossible.
+        ConfigError: fewer than two participants, or two of one name; reputations are to be
+            formed of a release that does not tell enough for it.
+        PlanError: the spec is impossible.
     """
 
     participants: tuple[str, ...]
-    wish: Wish
+    spec: ExchangeSpec
     rule: ReputationRule = field(default_factory=ReputationRule)
     always_share: bool = False
     forced_every: int = 5
@@ -60,14 +60,14 @@ class Collaboration:
                 where="participants",
                 found=self.participants,
             )
-        if self.wish.sends_predictions and not self.always_share:
+        if self.spec.sends_predictions and not self.always_share:
             raise ConfigError(
-                "this release only monitors: no opinion can be formed of it",
-                where="wish.release",
-                found=self.wish.release,
+                "this release only monitors: no reputation can be formed of it",
+                where="spec.release",
+                found=self.spec.release,
                 expected='"projection" or "logits", or always_share',
             )
-        plan_exchange(self.wish)  # raises if impossible
+        plan_exchange(self.spec)  # raises if impossible
 
     @property
     def digest(self) -> bytes:
@@ -76,20 +76,20 @@ class Collaboration:
         encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, asdict(self.rule)))
         return hashlib.sha256(b"securefair collaboration\0" + encoded).digest()
 
-    def wish_for(self, samples: int) -> Wish:
+    def spec_for(self, samples: int) -> ExchangeSpec:
         """The exchange with a student of that many samples.
 
         Raises:
             ConfigError: more than the collaboration provides for.
         """
-        if samples > self.wish.samples:
+        if samples > self.spec.samples:
             raise ConfigError(
                 "a participant has more samples than agreed",
                 where="samples",
                 found=samples,
-                expected=f"at most {self.wish.samples}",
+                expected=f"at most {self.spec.samples}",
             )
-        return msgspec.structs.replace(self.wish, samples=samples)
+        return msgspec.structs.replace(self.spec, samples=samples)
 
     @property
     def basis_seed(self) -> bytes:
@@ -107,7 +107,7 @@ class Collaboration:
 
         Means over few used slots need more precision, so fewer samples may need larger parameters.
         """
-        plans = [plan_exchange(self.wish_for(samples)) for samples in self._sizes()]
+        plans = [plan_exchange(self.spec_for(samples)) for samples in self._sizes()]
         return Limits(
             public_key=max(plan.public_key_bytes for plan in plans),
             evaluation_keys=max(plan.evaluation_key_bytes for plan in plans),
@@ -119,10 +119,10 @@ class Collaboration:
 
     def _sizes(self) -> list[int]:
         """The largest number of samples, halved until the release refuses or one is left."""
-        sizes, size = [self.wish.samples], self.wish.samples // 2
+        sizes, size = [self.spec.samples], self.spec.samples // 2
         while size >= 2:
             try:
-                plan_exchange(self.wish_for(size))
+                plan_exchange(self.spec_for(size))
             except PlanError:
                 break
             sizes.append(size)
@@ -133,19 +133,19 @@ class Collaboration:
         self, teacher_parameters: int, disclosure: DisclosureLimits
     ) -> MachineSettings:
         """Settings of the machine of a participant whose model has that many parameters."""
-        wish = self.wish
+        spec = self.spec
         return MachineSettings(
             collaboration=self.digest,
             forced_every=self.forced_every,
             always_share=self.always_share,
             disclosure=DisclosurePolicy(
-                release=Release(wish.release),
-                classes=wish.classes,
-                rows=wish.q,
+                release=Release(spec.release),
+                classes=spec.classes,
+                rows=spec.q,
                 teacher_parameters=teacher_parameters,
                 # Whoever agrees on `logits` lets out all of them; totals can still limit it.
-                fraction_per_version=None if wish.release == "logits" else disclosure.fraction,
-                block=plan_exchange(wish).params.slots,
+                fraction_per_version=None if spec.release == "logits" else disclosure.fraction,
+                block=plan_exchange(spec).params.slots,
                 student_total=disclosure.student_total,
                 teacher_total=disclosure.teacher_total,
             ),

@@ -9,9 +9,9 @@ who says what when is `protocol`'s.
 
 from securefair.collaboration.gossip.alignment import (
     AlignmentPlan,
+    AlignmentSpec,
     AlignmentStudent,
     AlignmentTeacher,
-    AlignmentWish,
     plan_alignment,
 )
 
@@ -19,6 +19,6 @@ __all__ = [
     "AlignmentPlan",
     "AlignmentStudent",
     "AlignmentTeacher",
-    "AlignmentWish",
+    "AlignmentSpec",
     "plan_alignment",
 ]

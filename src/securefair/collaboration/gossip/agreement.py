@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.averaging import SumPlan, SumWish, WeightedSums, get_averaging, plan_sum
+from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
 from securefair.averaging.spec import MAX_FLOODING_BITS, MIN_FLOODING_BITS
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentWish, plan_alignment
+from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
 from securefair.errors import ConfigError
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
 from securefair.model.architectures import architecture
@@ -177,7 +177,7 @@ class GossipAgreement:
     def alignment(self) -> AlignmentPlan:
         """The plan of every alignment."""
         return plan_alignment(
-            AlignmentWish(
+            AlignmentSpec(
                 dimension=self.stacked.trained,
                 sketch=self.sketch,
                 flooding_bits=self.flooding_bits,
@@ -194,7 +194,7 @@ class GossipAgreement:
         """The plan of every sum."""
         return plan_sum(
             self.averaging,
-            SumWish(
+            SumSpec(
                 parameters=self.stacked.length,
                 senders=self._neighbours,
                 bound=self.bound,
@@ -230,7 +230,7 @@ class GossipAgreement:
             predictions=max(inner.query_bytes, 8 * inner.query.count * inner.params.ring_degree),
             answer=inner.answer_bytes,
             sum_request=sums.request_bytes,
-            sum_names=MAX_NAME_BYTES * sums.wish.senders,
+            sum_names=MAX_NAME_BYTES * sums.spec.senders,
             contribution=sums.contribution_bytes,
         )
 

@@ -26,7 +26,7 @@ from securefair.averaging.spec import MIN_FLOODING_BITS
 from securefair.circuit.answer import CONSTANT
 from securefair.circuit.inner_product import (
     InnerProductPlan,
-    InnerProductWish,
+    InnerProductSpec,
     inner_product,
     pack_query,
     plan_inner_product,
@@ -40,7 +40,7 @@ from securefair.errors import EncryptionError, ModelError, PlanError
 Array = NDArray[np.float64]
 
 
-class AlignmentWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AlignmentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the participants agree on before any alignment.
 
     Attributes:
@@ -64,34 +64,34 @@ class AlignmentPlan:
     """Everything public about the alignments of one collaboration.
 
     Attributes:
-        wish: what was asked for.
+        spec: what was asked for.
         inner: the encrypted inner product.
     """
 
-    wish: AlignmentWish
+    spec: AlignmentSpec
     inner: InnerProductPlan
 
     @property
     def digest(self) -> bytes:
-        """32 bytes on which all participants must agree: the wish, limbs, scales and primes.
+        """32 bytes on which all participants must agree: the spec, limbs, scales and primes.
 
         Primes follow from the rest by one version of this code; by two they may differ.
         """
         inner = self.inner
         primes = inner.params.digest.hex()
-        facts = msgspec.json.encode((self.wish, inner.wish, inner.schedule, primes))
+        facts = msgspec.json.encode((self.spec, inner.spec, inner.schedule, primes))
         return hashlib.sha256(b"securefair alignment plan\0" + facts).digest()
 
     @property
     def sketched(self) -> bool:
         """Whether directions are projected, rather than encrypted as they are."""
-        return self.inner.wish.length < self.wish.dimension
+        return self.inner.spec.length < self.spec.dimension
 
     @property
     def sketch_error(self) -> float:
-        """Bound on the error of the projection, exceeded with probability `wish.failure`."""
-        length = self.inner.wish.length
-        return error_bound(self.wish.dimension, length, self.wish.failure)
+        """Bound on the error of the projection, exceeded with probability `spec.failure`."""
+        length = self.inner.spec.length
+        return error_bound(self.spec.dimension, length, self.spec.failure)
 
     @property
     def error_bound(self) -> float:
@@ -110,34 +110,34 @@ class AlignmentPlan:
         Raises:
             ModelError: another length, NaN or infinite.
         """
-        if gradient.shape != (self.wish.dimension,):
+        if gradient.shape != (self.spec.dimension,):
             raise ModelError(
                 "a gradient of another length cannot be aligned",
                 found=gradient.shape,
-                expected=(self.wish.dimension,),
+                expected=(self.spec.dimension,),
                 hint="All participants must share one architecture",
             )
         if self.sketched:
-            return unit_sketch(gradient, self.inner.wish.length, seed)
+            return unit_sketch(gradient, self.inner.spec.length, seed)
         return unit(gradient)
 
 
-def plan_alignment(wish: AlignmentWish) -> AlignmentPlan:
+def plan_alignment(spec: AlignmentSpec) -> AlignmentPlan:
     """Ring, scales, bytes and error of alignments; pure and equal everywhere.
 
     Raises:
         PlanError: no parameters grant it.
         ConfigError: the sketch has an impossible size, or `failure` is no probability.
     """
-    length = wish.dimension
-    if wish.sketch is not None:
-        check_size(wish.sketch)
-        length = min(length, wish.sketch)
-    inner = InnerProductWish(
-        length=length, flooding_bits=wish.flooding_bits, precision=wish.precision
+    length = spec.dimension
+    if spec.sketch is not None:
+        check_size(spec.sketch)
+        length = min(length, spec.sketch)
+    inner = InnerProductSpec(
+        length=length, flooding_bits=spec.flooding_bits, precision=spec.precision
     )
-    plan = AlignmentPlan(wish, plan_inner_product(inner))
-    error_bound(wish.dimension, length, wish.failure)  # refuses what is no probability
+    plan = AlignmentPlan(spec, plan_inner_product(inner))
+    error_bound(spec.dimension, length, spec.failure)  # refuses what is no probability
     return plan
 
 
@@ -199,11 +199,11 @@ class AlignmentTeacher:
     """
 
     def __init__(self, plan: AlignmentPlan, public_key: bytes, *, backend: str = "rns") -> None:
-        if plan.wish.flooding_bits < MIN_FLOODING_BITS:
+        if plan.spec.flooding_bits < MIN_FLOODING_BITS:
             raise PlanError(
                 "an alignment would hide the gradient too little",
                 where="flooding_bits",
-                found=plan.wish.flooding_bits,
+                found=plan.spec.flooding_bits,
                 expected=f"at least {MIN_FLOODING_BITS}",
             )
         self.plan = plan

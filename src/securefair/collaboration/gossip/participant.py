@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.averaging import Contributions, Gathering, SumKeys, contribute, open_sum, release
+from securefair.averaging import Gathering, Shares, SumKeys, contribute, open_sum, release
 from securefair.averaging.spec import check_vector
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
@@ -25,7 +25,7 @@ from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, LocalProtocolError
 from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Learners, gradients, train
+from securefair.model.stacked_training import TrainStates, gradients, train
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.jobs import (
     Adapt,
@@ -53,7 +53,7 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
-from securefair.protocol.saved_state import Standing
+from securefair.protocol.saved_state import SavedState
 
 Array = NDArray[np.float64]
 
@@ -65,9 +65,9 @@ KEPT_ROUNDS = 2
 class GossipNotes:
     """What a participant saw of one round; stays at home but for the simulation's records."""
 
-    start: Learners  # as it was when the round began
+    start: TrainStates  # as it was when the round began
     direction: Array | None = None
-    adapted: Learners | None = None
+    adapted: TrainStates | None = None
     mixed: Array | None = None  # the row of W~ of the last attempt
     alignment: dict[str, float] = field(default_factory=dict)
     asked_seconds: dict[str, float] = field(default_factory=dict)  # spent on what it asked a peer
@@ -109,7 +109,7 @@ class GossipParticipant:
         self.machine = self._machine(None)
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derived_seed(agreement.seed, "network", "")
-        self.learners = Learners.start(agreement.stacked, [start])
+        self.train_states = TrainStates.start(agreement.stacked, [start])
         self.row = Row.start(agreement, data.name)
         self.rounds: dict[int, GossipNotes] = {}
         self._optimizer, self._pretraining, self._seed = optimizer, pretraining_epochs, seed
@@ -119,28 +119,28 @@ class GossipParticipant:
         self._teachers: dict[str, AlignmentTeacher] = {}
         self._keys: SumKeys = agreement.sums.generate_keys(agreement.sum_plan)
         self._publics: dict[str, bytes] = {}
-        self._contributions = Contributions()
+        self._contributions = Shares()
 
     @property
     def vector(self) -> Array:
         """The model as it is now, float64 (V,)."""
-        return vector_of(self.learners)
+        return vector_of(self.train_states)
 
-    def recall(self, learners: Learners, row: Row, standing: Standing) -> None:
+    def restore(self, train_states: TrainStates, row: Row, saved_state: SavedState) -> None:
         """Go on where an earlier process of this participant stood after a round.
 
         Its keys are new, so that no mask of the earlier process comes again.
         """
-        self.learners, self.row = learners, row
-        self.machine = self._machine(standing)
+        self.train_states, self.row = train_states, row
+        self.machine = self._machine(saved_state)
 
     def train_alone(self) -> None:
         """Local epochs before round 0."""
-        self.learners = self._trained(self.learners, self._pretraining, clock=-1)
+        self.train_states = self._trained(self.train_states, self._pretraining, clock=-1)
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: gradients of the round are taken there."""
-        self.rounds[round] = GossipNotes(self.learners)
+        self.rounds[round] = GossipNotes(self.train_states)
         for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
             del self.rounds[old]
         self._contributions = self._contributions.forget(round - KEPT_ROUNDS + 1)
@@ -181,12 +181,12 @@ class GossipParticipant:
                     "this participant averages, it does not distil", found=type(job).__name__
                 )
 
-    def _machine(self, standing: Standing | None) -> ParticipantMachine:
+    def _machine(self, saved_state: SavedState | None) -> ParticipantMachine:
         return ParticipantMachine(
             self.name,
             [name for name in self.agreement.participants if name != self.name],
             self.agreement.machine_settings(self.name, self._disclosure),
-            standing=standing,
+            saved_state=saved_state,
         )
 
     def _import(self, job: ImportPeer) -> Imported:
@@ -221,17 +221,17 @@ class GossipParticipant:
     def _adapt(self, job: Adapt) -> Adapted:
         """x - eta g, and in rounds with alignments the own row of W."""
         notes = self._notes(job.round)
-        opinions = {
-            peer: opinion
-            for peer, opinion in zip(job.peers, job.opinions, strict=True)
-            if opinion is not None
+        reputations = {
+            peer: reputation
+            for peer, reputation in zip(job.peers, job.reputations, strict=True)
+            if reputation is not None
         }
         row = self.row
         if self.machine.settings.forced(job.round):
-            row = row.weighed(opinions)
+            row = row.weighed(reputations)
         adapted = self._trained(notes.start, self.agreement.local_epochs, clock=job.round)
         check_vector(self.agreement.sum_plan, vector_of(adapted))
-        self.row, self.learners, notes.adapted = row, adapted, adapted
+        self.row, self.train_states, notes.adapted = row, adapted, adapted
         return Adapted(row.link_probabilities())
 
     def _ask(self, job: AskSum) -> SumAsked:
@@ -274,7 +274,7 @@ class GossipParticipant:
         )
         mean = self.row.own_of(notes.mixed) * vector_of(notes.adapted) + total
         vectors = torch.from_numpy(mean)[None].to(agreement.stacked.dtype)
-        self.learners = notes.adapted.moved(vectors)
+        self.train_states = notes.adapted.moved(vectors)
         return Combined()
 
     def _own_gathering(self, round: int, attempt: int, senders: tuple[str, ...]) -> Gathering:
@@ -289,16 +289,16 @@ class GossipParticipant:
     def _gathering(self, job: Contribute | ReleaseKey) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
 
-    def _trained(self, learners: Learners, epochs: int, *, clock: int) -> Learners:
+    def _trained(self, train_states: TrainStates, epochs: int, *, clock: int) -> TrainStates:
         if epochs == 0:
-            return learners
+            return train_states
         batches = draw_batches(
             self._samples,
             [derived_seed(self._seed, f"batches {clock}", self.name)],
             epochs=epochs,
             size=self.agreement.batch_size,
         )
-        return train(self.agreement.stacked, learners, self._samples, batches, self._optimizer)
+        return train(self.agreement.stacked, train_states, self._samples, batches, self._optimizer)
 
     def _notes(self, round: int) -> GossipNotes:
         if round not in self.rounds:
@@ -306,9 +306,9 @@ class GossipParticipant:
         return self.rounds[round]
 
 
-def vector_of(learners: Learners) -> Array:
+def vector_of(train_states: TrainStates) -> Array:
     """The model of one learner, float64 (V,)."""
-    return np.asarray(learners.vectors[0].double().cpu().numpy(), dtype=np.float64)
+    return np.asarray(train_states.vectors[0].double().cpu().numpy(), dtype=np.float64)
 
 
 def check_data(agreement: GossipAgreement, data: ParticipantData) -> None:

@@ -17,12 +17,12 @@ from securefair.collaboration.gossip.participant import GossipParticipant, vecto
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
 from securefair.model.stacked import Stacked
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.model.training import Evaluation, OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import RoundSummary
 from securefair.protocol.jobs import PrepareKeysAndFeatures
-from securefair.protocol.saved_state import Standing
+from securefair.protocol.saved_state import SavedState
 from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
@@ -30,14 +30,14 @@ from securefair.simulation.traffic import joined, repeated_bytes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GossipStanding:
+class GossipState:
     """What a run has come to after a finished round: numbers only, and no secret key."""
 
     finished: int
-    learners: Mapping[str, Learners]
+    train_states: Mapping[str, TrainStates]
     weights: Mapping[str, NDArray[np.float64]]  # rows of W
     similarities: Mapping[str, NDArray[np.float64]]
-    machines: Mapping[str, dict[str, object]]  # `Standing` of each, as plain values
+    machines: Mapping[str, dict[str, object]]  # `SavedState` of each, as plain values
     traffic: list[dict[str, object]]
     problems: list[str]
     kept_own: int
@@ -93,16 +93,16 @@ class GossipRun:
             self.finished = number + 1
             yield self._record(number, log)
 
-    def standing(self) -> GossipStanding:
+    def saved_state(self) -> GossipState:
         """What a later process needs to go on after the last finished round; no key is in it."""
         participants = self.engine.participants
-        return GossipStanding(
+        return GossipState(
             finished=self.finished,
-            learners={name: own.learners for name, own in participants.items()},
+            train_states={name: own.train_states for name, own in participants.items()},
             weights={name: own.row.weights for name, own in participants.items()},
             similarities={name: own.row.similarities for name, own in participants.items()},
             machines={
-                name: to_builtins(own.machine.standing) for name, own in participants.items()
+                name: to_builtins(own.machine.saved_state) for name, own in participants.items()
             },
             traffic=to_builtins(self.traffic),
             problems=list(self.problems),
@@ -112,7 +112,7 @@ class GossipRun:
             repeated_bytes=self.repeated_bytes,
         )
 
-    def recall(self, standing: GossipStanding, exchanges: Sequence[ExchangeRecord]) -> None:
+    def restore(self, saved_state: GossipState, exchanges: Sequence[ExchangeRecord]) -> None:
         """Go on where an earlier process stood, with new keys, before the first round of this one.
 
         Args:
@@ -120,20 +120,20 @@ class GossipRun:
             exchanges: that it had recorded.
         """
         for name, own in self.engine.participants.items():
-            own.recall(
-                standing.learners[name],
+            own.restore(
+                saved_state.train_states[name],
                 replace(
                     own.row,
-                    weights=standing.weights[name],
-                    similarities=standing.similarities[name],
+                    weights=saved_state.weights[name],
+                    similarities=saved_state.similarities[name],
                 ),
-                convert(standing.machines[name], Standing),
+                convert(saved_state.machines[name], SavedState),
             )
-        self.finished, self.exchanges = standing.finished, list(exchanges)
-        self.earlier = convert(standing.traffic, list[TrafficRow])
-        self.problems, self.kept_own = list(standing.problems), standing.kept_own
-        self.lost, self.max_sum_error = standing.lost, standing.max_sum_error
-        self.repeated_before = standing.repeated_bytes
+        self.finished, self.exchanges = saved_state.finished, list(exchanges)
+        self.earlier = convert(saved_state.traffic, list[TrafficRow])
+        self.problems, self.kept_own = list(saved_state.problems), saved_state.kept_own
+        self.lost, self.max_sum_error = saved_state.lost, saved_state.max_sum_error
+        self.repeated_before = saved_state.repeated_bytes
 
     @property
     def ledger(self) -> list[LedgerRow]:
@@ -189,8 +189,8 @@ class GossipRun:
     def _record(self, number: int, log: RoundLog) -> RoundRecord:
         participants = list(self.engine.participants.values())
         names, stacked = [p.name for p in participants], self.agreement.stacked
-        trained = [_evaluated(stacked, p.learners.vectors, p.data.train) for p in participants]
-        tested = [_evaluated(stacked, p.learners.vectors, p.data.test) for p in participants]
+        trained = [_evaluated(stacked, p.train_states.vectors, p.data.train) for p in participants]
+        tested = [_evaluated(stacked, p.train_states.vectors, p.data.test) for p in participants]
         summaries = [log.summaries[name] for name in names]
         beside = self.agreement.graph
         weights: Matrix = [

@@ -54,7 +54,7 @@ class EncryptableNetwork(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """Numbers that training changes: the yardstick of what the network can give away."""
+        """Numbers that training changes: the disclosure bound of what the network can give away."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def logits(self, images: NDArray[np.float64], *, batch_size: int = 500) -> NDArray[np.float64]:

@@ -28,16 +28,16 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.local_steps import LocalStep, local_steps
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
-class ApflState(LearningState[Learners]):
+class ApflState(LearningState[TrainStates]):
     """Everything that a next round depends on; `learners` are the common model."""
 
-    personal: Learners  # v
+    personal: TrainStates  # v
     alpha: Tensor  # (N,) float64
 
 
@@ -73,28 +73,28 @@ class Apfl:
 
     def init(self, population: Cohort, seed: int) -> ApflState:
         """One initialisation for all, of both models."""
-        learners = population.start(seed, common=True)
-        alpha = torch.full((len(learners),), self.alpha, dtype=torch.float64)
-        return ApflState(seed, 0, learners, learners, alpha)
+        train_states = population.start(seed, common=True)
+        alpha = torch.full((len(train_states),), self.alpha, dtype=torch.float64)
+        return ApflState(seed, 0, train_states, train_states, alpha)
 
     def round(self, state: ApflState, population: Cohort) -> tuple[ApflState, RoundRecord]:
         """Everyone trains both models; the server averages the versions of the common one."""
-        t, seed, common = state.round, state.seed, state.learners.vectors
+        t, seed, common = state.round, state.seed, state.train_states.vectors
         versions, personal, alpha = self._trained(state, population)
         received = population.sent(versions, t, seed, unchanged=common)
         mean = average(received, shares_of(population.sizes))
-        learners = state.learners.rested().moved(mean.repeat(len(received), 1))
+        train_states = state.train_states.momentum_reset().moved(mean.repeat(len(received), 1))
         count = len(population.names)
         record = population.record(
             self.name,
             t,
-            mixture(alpha, personal.vectors, learners.vectors),
+            mixture(alpha, personal.vectors, train_states.vectors),
             links=through_server(count),
             numbers_sent=[population.stacked.length] * count,
         )
-        return ApflState(seed, t + 1, learners, personal, alpha), record
+        return ApflState(seed, t + 1, train_states, personal, alpha), record
 
-    def _trained(self, state: ApflState, population: Cohort) -> tuple[Tensor, Learners, Tensor]:
+    def _trained(self, state: ApflState, population: Cohort) -> tuple[Tensor, TrainStates, Tensor]:
         """Versions of the common model (N, V), own models and alpha (N,) after the local epochs."""
         trained = population.stacked.trained
         optimizer = at_round(self.schedule, population.optimizer, state.round)
@@ -113,7 +113,7 @@ class Apfl:
 
         versions, personal = local_steps(
             population,
-            [state.learners.rested(), state.personal],
+            [state.train_states.momentum_reset(), state.personal],
             gradients,
             epochs=self.local_epochs,
             seed=state.seed,

@@ -17,7 +17,7 @@ from torch import Tensor
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.coordinates import largest
 from securefair.papers.algorithms.updates import update_of, with_statistics
 from securefair.records import RoundRecord
@@ -31,7 +31,7 @@ class CfflState:
 
     seed: int
     round: int
-    learners: Learners
+    train_states: TrainStates
     server: Tensor  # (P,), w_g: the model the server rates sparse uploads with
     copies: Tensor  # (N, P), w_j as the server knows it, for rating full uploads
     reputation: Tensor  # (N,), sums to 1 over those present
@@ -82,19 +82,19 @@ class Cffl:
 
     def init(self, population: Cohort, seed: int) -> CfflState:
         """One initialisation for all; trained alone first, if asked for."""
-        learners = population.start(seed, common=True)
-        server = population.stacked.parts(learners.vectors)[0][0].clone()
+        train_states = population.start(seed, common=True)
+        server = population.stacked.parts(train_states.vectors)[0][0].clone()
         if self.pretraining_epochs:
-            learners = population.train(
-                learners, epochs=self.pretraining_epochs, seed=seed, clock=PRETRAINING_CLOCK
+            train_states = population.train(
+                train_states, epochs=self.pretraining_epochs, seed=seed, clock=PRETRAINING_CLOCK
             )
         count = len(population.names)
         return CfflState(
             seed=seed,
             round=0,
-            learners=learners,
+            train_states=train_states,
             server=server,
-            copies=population.stacked.parts(learners.vectors)[0],
+            copies=population.stacked.parts(train_states.vectors)[0],
             reputation=torch.full((count,), 1 / count, dtype=torch.float64),
             present=torch.ones(count, dtype=torch.bool),
         )
@@ -104,9 +104,9 @@ class Cffl:
 
         With an upload come running statistics, whole: without them the server could not rate it.
         """
-        stacked, start, present = population.stacked, state.learners.vectors, state.present
+        stacked, start, present = population.stacked, state.train_states.vectors, state.present
         trained = population.train(
-            state.learners,
+            state.train_states,
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,
@@ -126,10 +126,10 @@ class Cffl:
 
         # w_j + dw_j + dw_g^j - the own part
         parameters = stacked.parts(start)[0] + update
-        standing = reputation / reputation.max()
+        saved_state = reputation / reputation.max()
         for j in still.nonzero()[:, 0].tolist():
             # Products such as 0.1 * 10 must not lose a coordinate to rounding.
-            earned = float(standing[j]) * float(scale[j]) * len(aggregate)
+            earned = float(saved_state[j]) * float(scale[j]) * len(aggregate)
             reward = largest(aggregate, round(earned))
             weight = scale[j] if self.own_part == "printed" else share[j]
             own = weight.to(upload) * upload[j]
@@ -153,7 +153,7 @@ class Cffl:
         return CfflState(
             seed=state.seed,
             round=state.round + 1,
-            learners=trained.moved(after),
+            train_states=trained.moved(after),
             server=state.server + aggregate,
             copies=state.copies + upload,
             reputation=reputation,

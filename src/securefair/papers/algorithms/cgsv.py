@@ -57,9 +57,9 @@ class Cgsv:
 
     def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
         """Train, upload, be rated; the model of before the training gets the reward."""
-        stacked, start = population.stacked, state.learners.vectors
+        stacked, start = population.stacked, state.train_states.vectors
         trained = population.train(
-            state.learners,
+            state.train_states,
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,

@@ -21,16 +21,16 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners, Proximal
+from securefair.model.stacked_training import Proximal, TrainStates
 from securefair.papers.algorithms.fedavg import FedAvg
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
-class DittoState(LearningState[Learners]):
+class DittoState(LearningState[TrainStates]):
     """Everything that a next round depends on; `learners` are the personal models."""
 
-    common: Learners
+    common: TrainStates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Ditto:
 
     def init(self, population: Cohort, seed: int) -> DittoState:
         """One initialisation for all, of both models."""
-        begun = self.of.init(population, seed).learners
+        begun = self.of.init(population, seed).train_states
         return DittoState(seed, 0, begun, begun)
 
     def round(self, state: DittoState, population: Cohort) -> tuple[DittoState, RoundRecord]:
@@ -74,7 +74,7 @@ class Ditto:
         common = self.of.updated(LearningState(seed, t, state.common), population)
         anchor = population.stacked.parts(state.common.vectors)[0]
         personal = population.train(
-            state.learners,
+            state.train_states,
             epochs=self.epochs,
             seed=seed,
             clock=t,

@@ -22,7 +22,7 @@ from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.errors import ConfigError
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.greedy_graph import Search, Walk, bggc, ggc
 from securefair.records import RoundRecord
 
@@ -32,7 +32,7 @@ Links = NDArray[np.bool_]  # (N, N), [k, j]: k takes models from j; the diagonal
 
 
 @dataclass(frozen=True, eq=False)
-class DpflState(LearningState[Learners]):
+class DpflState(LearningState[TrainStates]):
     """Everything that a next round depends on."""
 
     omega: Links  # Omega_k of Alg. 1: whom k may take models from
@@ -134,7 +134,7 @@ class Dpfl:
 
     def round(self, state: DpflState, population: Cohort) -> tuple[DpflState, RoundRecord]:
         """Lines 7 to 12, all participants at once: everyone averages models of before."""
-        t, before = state.round, state.learners.rested()
+        t, before = state.round, state.train_states.momentum_reset()
         trained = population.train(
             before,
             epochs=self.local_epochs,
@@ -168,7 +168,7 @@ class Dpfl:
             numbers_sent=traffic.sent,
         )
         none = (0,) * len(population.names)
-        return replace(state, round=t + 1, learners=after, chosen=chosen, sent=none), record
+        return replace(state, round=t + 1, train_states=after, chosen=chosen, sent=none), record
 
     def _chosen(
         self,

@@ -17,7 +17,7 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.coordinates import largest
 from securefair.papers.algorithms.updates import update_of, with_statistics
 from securefair.records import RoundRecord
@@ -31,7 +31,7 @@ class DssgdState:
 
     seed: int
     round: int
-    learners: Learners
+    train_states: TrainStates
     server: Tensor  # (P,)
 
 
@@ -61,26 +61,26 @@ class Dssgd:
 
     def init(self, population: Cohort, seed: int) -> DssgdState:
         """One initialisation for all; after pretraining, the server begins with the mean model."""
-        learners = population.start(seed, common=True)
+        train_states = population.start(seed, common=True)
         if self.pretraining_epochs:
-            learners = population.train(
-                learners, epochs=self.pretraining_epochs, seed=seed, clock=PRETRAINING_CLOCK
+            train_states = population.train(
+                train_states, epochs=self.pretraining_epochs, seed=seed, clock=PRETRAINING_CLOCK
             )
-        trained = population.stacked.parts(learners.vectors)[0]
-        return DssgdState(seed, 0, learners, trained.mean(dim=0))
+        trained = population.stacked.parts(train_states.vectors)[0]
+        return DssgdState(seed, 0, train_states, trained.mean(dim=0))
 
     def round(self, state: DssgdState, population: Cohort) -> tuple[DssgdState, RoundRecord]:
         """Everyone's turn once; models are those that participants hold after their turns."""
         count, stacked = len(population.names), population.stacked
         uploaded = math.ceil(self.upload_rate * stacked.trained)
         optimizer = at_round(self.schedule, population.optimizer, state.round)
-        server, vectors = state.server.clone(), state.learners.vectors.clone()
-        momentum = state.learners.momentum.clone()
+        server, vectors = state.server.clone(), state.train_states.vectors.clone()
+        momentum = state.train_states.momentum.clone()
         turns = np.random.default_rng(derived_seed(state.seed, f"turns {state.round}", ""))
         for n in turns.permutation(count).tolist():
             start = with_statistics(stacked, server[None], vectors[n : n + 1])
             own = population.train(
-                Learners(start, momentum[n : n + 1]),
+                TrainStates(start, momentum[n : n + 1]),
                 epochs=self.local_epochs,
                 seed=state.seed,
                 clock=state.round,
@@ -100,4 +100,6 @@ class Dssgd:
             links=~torch.eye(count, dtype=torch.bool),
             numbers_sent=[uploaded] * count,
         )
-        return DssgdState(state.seed, state.round + 1, Learners(vectors, momentum), server), record
+        return DssgdState(
+            state.seed, state.round + 1, TrainStates(vectors, momentum), server
+        ), record

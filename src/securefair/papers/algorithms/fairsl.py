@@ -21,7 +21,7 @@ from torch import Tensor
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.settings import check_settings
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
 
 Number = TypeVar("Number", int, float)
@@ -33,7 +33,7 @@ class FairSlState:
 
     seed: int
     round: int
-    learners: Learners
+    train_states: TrainStates
     sections: tuple[tuple[NDArray[np.int64], ...], ...]  # [cycle][participant]: its samples
 
 
@@ -78,7 +78,7 @@ class FairSl:
         return FairSlState(
             seed=seed,
             round=0,
-            learners=population.start(seed, common=True),
+            train_states=population.start(seed, common=True),
             sections=tuple(
                 tuple(order[start:stop] for order in orders) for start, stop in cycles(sizes)
             ),
@@ -94,30 +94,30 @@ class FairSl:
         count = len(population.names)
         cycle = self._cycle(state)
         here = [] if cycle is None else [n for n in range(count) if len(state.sections[cycle][n])]
-        learners = state.learners
+        train_states = state.train_states
         if cycle is not None:
-            learners = self._trained(state, population, cycle, here)
+            train_states = self._trained(state, population, cycle, here)
         links = torch.zeros(count, count, dtype=torch.bool)
         numbers_sent = [0] * count
         if len(here) > 1:
-            vectors = learners.vectors.clone()
+            vectors = train_states.vectors.clone()
             sent = population.sent(
-                vectors, round=state.round, seed=state.seed, unchanged=state.learners.vectors
+                vectors, round=state.round, seed=state.seed, unchanged=state.train_states.vectors
             )
             vectors[here] = sent[here].mean(dim=0)  # 1 / (n - c + 1), not 1 / (n - i) as printed
-            learners = learners.moved(vectors)
+            train_states = train_states.moved(vectors)
             links[np.ix_(here, here)] = True
             links.fill_diagonal_(False)
             numbers_sent = self._traffic(state, population, here)
         record = population.record(
             self.name,
             state.round,
-            learners.vectors,
+            train_states.vectors,
             links=links,
             numbers_sent=numbers_sent,
             present=[n in here for n in range(count)],
         )
-        return FairSlState(state.seed, state.round + 1, learners, state.sections), record
+        return FairSlState(state.seed, state.round + 1, train_states, state.sections), record
 
     def _cycle(self, state: FairSlState) -> int | None:
         """The cycle of this round; None after the last."""
@@ -130,7 +130,7 @@ class FairSl:
 
     def _trained(
         self, state: FairSlState, population: Cohort, cycle: int, here: Sequence[int]
-    ) -> Learners:
+    ) -> TrainStates:
         frozen: Tensor | None = None
         if cycle > 0 and self.frozen_layers:
             stacked = population.stacked
@@ -139,7 +139,7 @@ class FairSl:
                 frozen[layer.start : layer.stop] = True
         rows = torch.tensor(here)
         trained = population.train(
-            Learners(state.learners.vectors[rows], state.learners.momentum[rows]),
+            TrainStates(state.train_states.vectors[rows], state.train_states.momentum[rows]),
             epochs=1,
             seed=state.seed,
             clock=state.round,
@@ -148,9 +148,9 @@ class FairSl:
             only=here,
             within=state.sections[cycle],
         )
-        vectors, momentum = state.learners.vectors.clone(), state.learners.momentum.clone()
+        vectors, momentum = state.train_states.vectors.clone(), state.train_states.momentum.clone()
         vectors[rows], momentum[rows] = trained.vectors, trained.momentum
-        return Learners(vectors, momentum)
+        return TrainStates(vectors, momentum)
 
     def _traffic(self, state: FairSlState, population: Cohort, here: Sequence[int]) -> list[int]:
         """Everyone sends its model to a coordinator drawn anew, which sends the mean back."""

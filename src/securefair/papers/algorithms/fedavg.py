@@ -12,10 +12,10 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import Schedule, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners, Proximal
+from securefair.model.stacked_training import Proximal, TrainStates
 from securefair.records import RoundRecord
 
-FederatedState = LearningState[Learners]
+FederatedState = LearningState[TrainStates]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +64,15 @@ class FedAvg:
         )
         return LearningState(state.seed, state.round + 1, after), record
 
-    def updated(self, state: FederatedState, population: Cohort) -> Learners:
+    def updated(self, state: FederatedState, population: Cohort) -> TrainStates:
         """The common model after a round, a row for each, for methods that add to FedAvg."""
-        learners = state.learners if self.keep_momentum else state.learners.rested()
-        common = learners.vectors
+        train_states = (
+            state.train_states if self.keep_momentum else state.train_states.momentum_reset()
+        )
+        common = train_states.vectors
         anchor = population.stacked.parts(common)[0]
         trained = population.train(
-            learners,
+            train_states,
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,

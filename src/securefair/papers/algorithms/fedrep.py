@@ -72,14 +72,14 @@ class FedRep:
         t, seed, stacked = state.round, state.seed, population.stacked
         head = head_mask(stacked)
         optimizer = at_round(self.schedule, population.optimizer, t)
-        trained = state.learners
+        trained = state.train_states
         # Two calls a round that draw samples, so two clocks.
         for clock, epochs, frozen in (
             (2 * t, self.head_epochs, ~head),
             (2 * t + 1, self.body_epochs, head),
         ):
             trained = population.train(
-                trained.rested(),
+                trained.momentum_reset(),
                 epochs=epochs,
                 seed=seed,
                 clock=clock,
@@ -91,7 +91,7 @@ class FedRep:
             trained.vectors[:, ~head],
             t,
             seed,
-            unchanged=state.learners.vectors[:, ~head],
+            unchanged=state.train_states.vectors[:, ~head],
             part=~head,
         )
         vectors = trained.vectors.clone()

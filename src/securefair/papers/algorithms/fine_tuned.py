@@ -16,13 +16,13 @@ from torch import Tensor
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.fedavg import FedAvg, FederatedState
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
-class FineTuningState(LearningState[Learners]):
+class FineTuningState(LearningState[TrainStates]):
     """The federated state until tuning begins, and the best models until then."""
 
     best: Tensor  # (N, V)
@@ -62,7 +62,7 @@ class FineTuned:
         """One initialisation for all."""
         begun = self.of.init(population, seed)
         none = torch.full((len(population.names),), -1.0, dtype=torch.float64)
-        return FineTuningState(seed, 0, begun.learners, begun.learners.vectors, none)
+        return FineTuningState(seed, 0, begun.train_states, begun.train_states.vectors, none)
 
     def round(
         self, state: FineTuningState, population: Cohort
@@ -74,29 +74,29 @@ class FineTuned:
         """
         if state.round < self.rounds:
             return self._federated(state, population)
-        learners = state.learners
+        train_states = state.train_states
         if state.round == self.rounds:
-            learners = population.train(
-                Learners(state.best, torch.zeros_like(learners.momentum)),
+            train_states = population.train(
+                TrainStates(state.best, torch.zeros_like(train_states.momentum)),
                 epochs=self.epochs,
                 seed=state.seed,
                 clock=state.round,
             )
-        record = population.record(self.name, state.round, learners.vectors)
-        return replace(state, round=state.round + 1, learners=learners), record
+        record = population.record(self.name, state.round, train_states.vectors)
+        return replace(state, round=state.round + 1, train_states=train_states), record
 
     def _federated(
         self, state: FineTuningState, population: Cohort
     ) -> tuple[FineTuningState, RoundRecord]:
-        before: FederatedState = LearningState(state.seed, state.round, state.learners)
+        before: FederatedState = LearningState(state.seed, state.round, state.train_states)
         after, record = self.of.round(before, population)
-        vectors = after.learners.vectors
+        vectors = after.train_states.vectors
         accuracy = population.scores(vectors, "validation").accuracy.to(state.best_accuracy)
         better = accuracy > state.best_accuracy
         return FineTuningState(
             state.seed,
             after.round,
-            after.learners,
+            after.train_states,
             torch.where(better[:, None].to(vectors.device), vectors, state.best),
             torch.where(better, accuracy, state.best_accuracy),
         ), structs.replace(record, algorithm=self.name)

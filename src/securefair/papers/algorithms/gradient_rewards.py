@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from securefair.algorithms.cohort import Cohort
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.coordinates import largest_of_each_layer
 
 
@@ -23,7 +23,7 @@ class RewardState:
 
     seed: int
     round: int
-    learners: Learners
+    train_states: TrainStates
     reputation: Tensor  # (N,), sums to 1 over those present
     present: Tensor  # (N,) bool
 
@@ -34,7 +34,7 @@ def begin(population: Cohort, seed: int) -> RewardState:
     return RewardState(
         seed=seed,
         round=0,
-        learners=population.start(seed, common=True),
+        train_states=population.start(seed, common=True),
         reputation=torch.full((count,), 1 / count, dtype=torch.float64),
         present=torch.ones(count, dtype=torch.bool),
     )

@@ -18,7 +18,7 @@ from securefair.algorithms.cohort import Cohort, Precision
 from securefair.errors import ModelError
 from securefair.model.batches import Batches, draw_batches
 from securefair.model.seeds import derived_seed
-from securefair.model.stacked_training import Learners, mean_losses, sgd_step
+from securefair.model.stacked_training import TrainStates, mean_losses, sgd_step
 from securefair.model.training import OptimizerConfig
 
 
@@ -64,7 +64,7 @@ changed by clipping and weight decay.
 
 def local_steps(
     population: Cohort,
-    models: Sequence[Learners],
+    models: Sequence[TrainStates],
     gradients: Gradients,
     *,
     epochs: int,
@@ -72,7 +72,7 @@ def local_steps(
     clock: int,
     optimizer: OptimizerConfig,
     orders: int = 1,
-) -> list[Learners]:
+) -> list[TrainStates]:
     """Models that every participant trains side by side, after so many local epochs.
 
     Args:
@@ -88,7 +88,7 @@ def local_steps(
     drawn = [_drawn(population, order, epochs, seed, clock) for order in range(orders)]
     counts = [len(indices) for indices in drawn[0].indices]
 
-    def trained(who: list[int]) -> list[Learners]:
+    def trained(who: list[int]) -> list[TrainStates]:
         own = [one.of(who) for one in models]
         streams = [batches.together(who, stacked) for batches in drawn]
         for step in range(counts[who[0]]):
@@ -108,7 +108,7 @@ def local_steps(
     results = stacked.each(trained, groups)
     back = torch.tensor(np.argsort([n for group in groups for n in group]), device=stacked.device)
     after = [
-        Learners(
+        TrainStates(
             torch.cat([one.vectors for one in parts])[back],
             torch.cat([one.momentum for one in parts])[back],
         )
@@ -128,7 +128,7 @@ def _drawn(population: Cohort, order: int, epochs: int, seed: int, clock: int) -
     )
 
 
-def _check_finite(population: Cohort, models: list[Learners]) -> None:
+def _check_finite(population: Cohort, models: list[TrainStates]) -> None:
     finite = torch.stack([one.vectors.isfinite().all(dim=1) for one in models]).all(dim=0)
     if not finite.all():
         culprits = (~finite).nonzero()[:, 0].tolist()

@@ -38,7 +38,7 @@ from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
 from securefair.data.dataset import Samples
 from securefair.fairness.mixing import Matrix
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
 
 BEFORE_ROUNDS = -1  # when singular vectors are sent; rounds count from 0
@@ -49,7 +49,7 @@ ROUNDING = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class PacflState(LearningState[Learners]):
+class PacflState(LearningState[TrainStates]):
     """Everything that a next round depends on."""
 
     clusters: tuple[int, ...]  # each participant's
@@ -105,12 +105,12 @@ class Pacfl:
         """Everyone's subspace, the clusters, and one initialisation for all."""
         spaces = self._received_spaces(population, seed)
         clusters = clustered(angles(spaces, self.angle), self.threshold, self.linkage)
-        learners = population.start(seed, common=True)
-        return PacflState(seed, 0, learners, clusters, tuple(space.size for space in spaces))
+        train_states = population.start(seed, common=True)
+        return PacflState(seed, 0, train_states, clusters, tuple(space.size for space in spaces))
 
     def round(self, state: PacflState, population: Cohort) -> tuple[PacflState, RoundRecord]:
         """FedAvg in each cluster; who is alone in one sends nothing and keeps what it trained."""
-        t, before = state.round, state.learners.rested()
+        t, before = state.round, state.train_states.momentum_reset()
         trained = population.train(
             before,
             epochs=self.local_epochs,
@@ -134,7 +134,7 @@ class Pacfl:
         record = population.record(
             self.name, t, shown.vectors, links=torch.from_numpy(links), numbers_sent=sent
         )
-        return replace(state, round=t + 1, learners=after, sent=(0,) * len(own)), record
+        return replace(state, round=t + 1, train_states=after, sent=(0,) * len(own)), record
 
     def _received_spaces(self, population: Cohort, seed: int) -> list[NDArray[np.float64]]:
         """Everyone's singular vectors (d, p) as the server gets them."""

@@ -34,7 +34,7 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.fedavg import FederatedState
 from securefair.papers.algorithms.local_steps import LocalStep, local_steps
 from securefair.records import RoundRecord
@@ -90,37 +90,39 @@ class PerFedAvg:
         self, state: FederatedState, population: Cohort
     ) -> tuple[FederatedState, RoundRecord]:
         """Everyone trains the common model for what follows it; the server averages; all adapt."""
-        t, seed, common = state.round, state.seed, state.learners.vectors
+        t, seed, common = state.round, state.seed, state.train_states.vectors
         received = population.sent(self._trained(state, population), t, seed, unchanged=common)
         mean = average(received, shares_of(population.sizes))
-        learners = state.learners.rested().moved(mean.repeat(len(received), 1))
+        train_states = state.train_states.momentum_reset().moved(mean.repeat(len(received), 1))
         count = len(population.names)
         record = population.record(
             self.name,
             t,
-            self.adapted(learners, population, seed, t),
+            self.adapted(train_states, population, seed, t),
             links=through_server(count),
             numbers_sent=[population.stacked.length] * count,
         )
-        return LearningState(seed, t + 1, learners), record
+        return LearningState(seed, t + 1, train_states), record
 
-    def adapted(self, learners: Learners, population: Cohort, seed: int, round: int) -> Tensor:
+    def adapted(
+        self, train_states: TrainStates, population: Cohort, seed: int, round: int
+    ) -> Tensor:
         """w - alpha grad f_i(w) of everyone, or what some epochs at that rate make of w: (N, V)."""
         if self.adaptation_epochs and self.alpha:
             optimizer = replace(population.optimizer, learning_rate=self.alpha, momentum=0.0)
             return population.train(
-                learners.rested(),
+                train_states.momentum_reset(),
                 epochs=self.adaptation_epochs,
                 seed=seed,
                 clock=-2 - round,  # apart from the rounds' own, which count from 0
                 optimizer=optimizer,
             ).vectors
-        return self._stepped(learners.vectors, population.gradients(learners), population)
+        return self._stepped(train_states.vectors, population.gradients(train_states), population)
 
     def _trained(self, state: FederatedState, population: Cohort) -> Tensor:
         (trained,) = local_steps(
             population,
-            [state.learners.rested()],
+            [state.train_states.momentum_reset()],
             lambda step, models: [self._meta_gradient(step, models[0], population)],
             epochs=self.local_epochs,
             seed=state.seed,

@@ -36,13 +36,13 @@ from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.local_steps import LocalStep, local_steps
 from securefair.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
-class PFedGraphState(LearningState[Learners]):
+class PFedGraphState(LearningState[TrainStates]):
     """Everything that a next round depends on."""
 
     start: Tensor  # theta^0, (V,)
@@ -89,9 +89,13 @@ class PFedGraph:
 
     def init(self, population: Cohort, seed: int) -> PFedGraphState:
         """One initialisation for all."""
-        learners = population.start(seed, common=True)
+        train_states = population.start(seed, common=True)
         return PFedGraphState(
-            seed, 0, learners, learners.vectors[0].clone(), torch.zeros_like(learners.momentum)
+            seed,
+            0,
+            train_states,
+            train_states.vectors[0].clone(),
+            torch.zeros_like(train_states.momentum),
         )
 
     def round(
@@ -100,12 +104,12 @@ class PFedGraph:
         """Everyone trains; the server infers the graph and averages along it."""
         t, seed, stacked = state.round, state.seed, population.stacked
         trained = self._trained(state, population)
-        received = population.sent(trained, t, seed, unchanged=state.learners.vectors)
+        received = population.sent(trained, t, seed, unchanged=state.train_states.vectors)
         parameters = stacked.parts(received)[0]
         cosines = cosines_of(parameters - stacked.parts(state.start[None])[0])
         weights = collaboration(cosines, shares_of(population.sizes).to(cosines), self.alpha)
         mixing = weights.to(received)
-        after = state.learners.rested().moved(mixing @ received)
+        after = state.train_states.momentum_reset().moved(mixing @ received)
         others = ~torch.eye(len(weights), dtype=torch.bool)
         record = population.record(
             self.name,
@@ -129,7 +133,7 @@ class PFedGraph:
 
         (trained,) = local_steps(
             population,
-            [state.learners.rested()],
+            [state.train_states.momentum_reset()],
             gradients,
             epochs=self.local_epochs,
             seed=state.seed,

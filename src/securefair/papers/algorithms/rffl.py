@@ -62,9 +62,9 @@ class Rffl:
 
     def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
         """Train, upload, be rated, and be rewarded; the removed train alone."""
-        stacked, start = population.stacked, state.learners.vectors
+        stacked, start = population.stacked, state.train_states.vectors
         trained = population.train(
-            state.learners,
+            state.train_states,
             epochs=self.local_epochs,
             seed=state.seed,
             clock=state.round,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import securefair as sf
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import get_backend, openfhe_process
 from securefair.ckks.backends.clear import ClearBackend
@@ -76,16 +76,16 @@ RELEASES = {
 class Exchange:
     """A plan, and random inputs and weights that it allows."""
 
-    def __init__(self, seed, **wish):
+    def __init__(self, seed, **spec):
         rng = np.random.default_rng(seed)
-        self.plan = plan = plan_exchange(Wish(**wish))
+        self.plan = plan = plan_exchange(ExchangeSpec(**spec))
         slots = (plan.blocks, plan.params.slots)
-        self.features = rng.uniform(-1, 1, (slots[0], wish["features"], slots[1]))
+        self.features = rng.uniform(-1, 1, (slots[0], spec["features"], slots[1]))
         self.layers = [self._layer(rng, spec) for spec in plan.specs]
         count = plan.factors.count if plan.factors else 0
         self.factors = rng.dirichlet(np.ones(count + 1), slots).swapaxes(1, 2)[:, :count]
         self.signs = np.where(rng.random(plan.blocks) < 0.5, -1, 1)
-        self.coefficients = rng.choice(slots[1], plan.wish.q, replace=False)
+        self.coefficients = rng.choice(slots[1], plan.spec.q, replace=False)
 
     @staticmethod
     def _layer(rng, spec):
@@ -113,11 +113,11 @@ class Exchange:
             self.signs,
             self.coefficients,
         )
-        released = answer(evaluator, plan.wish, plan.schedule, plan.specs, self.layers, inputs)
+        released = answer(evaluator, plan.spec, plan.schedule, plan.specs, self.layers, inputs)
         for part, meta in zip(released, plan.released, strict=True):
             assert part.meta == meta
         opened = np.concatenate([keys.decryptor.open(part) for part in released], axis=1)
-        return opened * (plan.params.slots if plan.wish.multiplies else 1)
+        return opened * (plan.params.slots if plan.spec.multiplies else 1)
 
 
 @given(
@@ -162,8 +162,8 @@ def test_the_library_calls_take_it_by_name():
     rng = np.random.default_rng(4)
     samples = sf.Samples(rng.uniform(-1, 1, (40, 3)), rng.integers(0, 2, 40), 2)
     head = sf.build_head("quadratic", 3, 2, 2, seed=1)
-    wish = sf.Wish(features=3, classes=2, samples=40, hidden=2, release="logits")
-    student = sf.Student(wish, backend="openfhe")
+    spec = sf.ExchangeSpec(features=3, classes=2, samples=40, hidden=2, release="logits")
+    student = sf.Student(spec, backend="openfhe")
     answered = sf.Teacher(head, backend="openfhe").answer(student.request(samples))
     expected = head.logits(samples.features)
     # Rounding the weights to 12 bits adds to the planned error.
@@ -366,10 +366,10 @@ def test_a_damaged_ciphertext_that_does_reach_openfhe_is_an_error_too():
     """Without the keyed hash OpenFHE aborts on some of these: that is why it runs apart."""
     folder = str(Path(openfhe_process.__file__).parent)
     child = ChildProcess([find_interpreter(), "-I", "-c", UNGUARDED, folder])
-    wish = GENERATE.pack(PARAMS.slots, 1, False, Decryption.DEFAULT, 0.0)
+    spec = GENERATE.pack(PARAMS.slots, 1, False, Decryption.DEFAULT, 0.0)
     started = set()
     for place in range(290, 302, 2):
-        generation, (reply,) = child.start(Op.GENERATE, wish)
+        generation, (reply,) = child.start(Op.GENERATE, spec)
         started.add(generation)
         name = GENERATED.unpack(reply)[0]
         (upload,) = child.call(generation, Op.ENCRYPT, name, pack_array(VALUES[:1]))
@@ -432,7 +432,7 @@ def test_keys_that_measure_do_not_decrypt_and_the_others_do_not_measure():
     "wrong",
     [{"measure_noise": True, "noise_bits": 8.0}, {"noise_bits": 0.0}, {"noise_bits": math.nan}],
 )
-def test_contradictory_wishes_are_refused(wrong):
+def test_contradictory_specs_are_refused(wrong):
     with pytest.raises(ValueError, match="noise_bits"):
         OpenfheBackend(**wrong)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
@@ -22,7 +22,7 @@ def first_round(hospitals, *, release="logits", basis="public", backend="clear")
     """A run of one round without its own audit, and the teachers' models in it."""
     agreed = Collaboration(
         participants=tuple(own.name for own in hospitals),
-        wish=Wish(
+        spec=ExchangeSpec(
             features=4,
             classes=2,
             samples=max(len(own.train) for own in hospitals),
@@ -70,7 +70,7 @@ def test_a_clear_run_has_no_error(release, basis, hospitals):
 def test_an_encrypted_run_has_the_error_of_encryption(hospitals):
     run, teachers = first_round(hospitals, backend="rns")
     audit = audited(run, teachers)
-    plan = plan_exchange(run.collaboration.wish)
+    plan = plan_exchange(run.collaboration.spec)
     assert 0.0 < audit.max_abs_error <= plan.error_bound + plan.grid / 2
     assert audit.error_over_range == audit.max_abs_error / audit.value_range
 

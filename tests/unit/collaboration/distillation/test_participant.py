@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import KEPT_ROUNDS, ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
@@ -26,7 +26,7 @@ MODEL = ModelConfig(kind="linear", local_epochs=5)
 
 
 def agreed_on(hospitals, **changes):
-    wish = Wish(
+    spec = ExchangeSpec(
         features=4,
         classes=2,
         samples=max(len(own.train) for own in hospitals),
@@ -35,7 +35,7 @@ def agreed_on(hospitals, **changes):
         q=6,
     )
     names = tuple(own.name for own in hospitals)
-    return Collaboration(participants=names, wish=wish, **({"local_steps": 3} | changes))
+    return Collaboration(participants=names, spec=spec, **({"local_steps": 3} | changes))
 
 
 def participant(own, agreed, model=MODEL, seed=1):
@@ -64,7 +64,7 @@ def ask(student, teacher, round=0, exchange=0, predictions=b""):
 
 
 def parameters(own):
-    return np.concatenate([p.detach().numpy().ravel() for p in own.learner.model.parameters()])
+    return np.concatenate([p.detach().numpy().ravel() for p in own.train_state.model.parameters()])
 
 
 class TestConstruction:
@@ -107,11 +107,11 @@ class TestConstruction:
         agreed = agreed_on(hospitals)
         model = ModelConfig(kind="quadratic", hidden=3, local_epochs=5, batch_size=8)
         one, same = (participant(hospitals[0], agreed, model) for _ in range(2))
-        before = evaluate(one.learner.model, one.data.train).cross_entropy
+        before = evaluate(one.train_state.model, one.data.train).cross_entropy
         one.train_alone()
         same.train_alone()
         np.testing.assert_array_equal(parameters(one), parameters(same))
-        assert evaluate(one.learner.model, one.data.train).cross_entropy < before
+        assert evaluate(one.train_state.model, one.data.train).cross_entropy < before
 
 
 class TestUpload:
@@ -143,13 +143,13 @@ class TestAnswer:
         student, teacher = pair()
         student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
         found = student.rounds[0].opened["b"].logits
-        exact = teacher.learner.model.logits(student.data.train.features)
+        exact = teacher.train_state.model.logits(student.data.train.features)
         assert 0 < np.abs(found - exact).max() < 0.02
 
     def test_it_comes_from_the_model_of_the_beginning_of_its_round(self, pair):
         student, teacher = pair()
         before = ask(student, teacher)
-        train_epochs(teacher.learner, teacher.data.train, 5)
+        train_epochs(teacher.train_state, teacher.data.train, 5)
         assert ask(student, teacher) == before
         teacher.begin(1)
         assert ask(student, teacher, round=0) == before  # still owed
@@ -172,7 +172,7 @@ class TestAnswer:
 
 
 class TestOpening:
-    def test_a_scored_answer_forms_an_opinion_from_the_alignment(self, pair):
+    def test_a_scored_answer_forms_an_reputation_from_the_alignment(self, pair):
         student, teacher = pair()
         payload = ask(student, teacher)
         first = student.run(OpenAnswer("b", 0, 0, payload, True, None)).reputation
@@ -184,7 +184,7 @@ class TestOpening:
         again = student.run(OpenAnswer("b", 0, 0, payload, True, 0.2)).reputation
         assert again == rule.update(0.2, expected)
 
-    def test_an_unscored_answer_leaves_opinions_alone(self, pair):
+    def test_an_unscored_answer_leaves_reputations_alone(self, pair):
         student, teacher = pair()
         result = student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, 0.3))
         assert result.reputation is None
@@ -199,15 +199,15 @@ class TestOpening:
         assert student.run(OpenAnswer("b", 0, 0, payload, False, 1.0)).reputation is None
         opened = student.rounds[0].opened["b"]
         p = steps.predictions(student.rounds[0].snapshot, student.data.train, 5.0)
-        z = teacher.learner.model.logits(student.data.train.features)
+        z = teacher.train_state.model.logits(student.data.train.features)
         by_class = (p * z).sum(axis=0) / 5.0
         expected = by_class if release == "class_sums" else by_class.sum()
         np.testing.assert_allclose(opened.released, expected, atol=0.05)
-        alone = student.learner.copy()
+        alone = student.train_state.copy()
         student.run(Step(0, ("b",), (1.0,)))
         train_epochs(alone, student.data.train, 3)
         np.testing.assert_array_equal(
-            student.learner.model.logits(student.data.test.features),
+            student.train_state.model.logits(student.data.test.features),
             alone.model.logits(student.data.test.features),
         )
 
@@ -220,7 +220,7 @@ class TestOpening:
 class TestStep:
     def test_without_answers_it_is_training_alone(self, pair):
         student, _ = pair()
-        alone = student.learner.copy()
+        alone = student.train_state.copy()
         student.run(Step(0, (), ()))
         train_epochs(alone, student.data.train, 3)
         np.testing.assert_array_equal(
@@ -231,11 +231,11 @@ class TestStep:
     def test_a_reputation_of_zero_has_no_weight(self, pair):
         student, teacher = pair()
         student.run(OpenAnswer("b", 0, 0, ask(student, teacher), True, None))
-        alone = student.learner.copy()
+        alone = student.train_state.copy()
         student.run(Step(0, ("b",), (0.0,)))
         train_epochs(alone, student.data.train, 3)
         np.testing.assert_array_equal(
-            student.learner.model.logits(student.data.test.features),
+            student.train_state.model.logits(student.data.test.features),
             alone.model.logits(student.data.test.features),
         )
 
@@ -243,9 +243,9 @@ class TestStep:
         student, teacher = pair()
         student.run(OpenAnswer("b", 0, 0, ask(student, teacher), True, None))
         x, z = student.data.train, student.rounds[0].opened["b"].logits
-        before = steps.distillation_loss(student.learner.model, x, z, 5.0)
+        before = steps.distillation_loss(student.train_state.model, x, z, 5.0)
         student.run(Step(0, ("b",), (1.0,)))
-        assert steps.distillation_loss(student.learner.model, x, z, 5.0) < before
+        assert steps.distillation_loss(student.train_state.model, x, z, 5.0) < before
 
     def test_all_answers_of_the_round_come_from_the_snapshot(self, pair):
         student, _ = pair()
@@ -263,6 +263,6 @@ def test_heads_of_one_kind_may_differ_in_how_they_were_trained(hospitals):
     long = participant(hospitals[0], agreed, ModelConfig(kind="linear", local_epochs=9))
     short.train_alone()
     long.train_alone()
-    assert evaluate(long.learner.model, long.data.train).cross_entropy < (
-        evaluate(short.learner.model, short.data.train).cross_entropy
+    assert evaluate(long.train_state.model, long.data.train).cross_entropy < (
+        evaluate(short.train_state.model, short.data.train).cross_entropy
     )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import Wish
+from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
@@ -19,7 +19,7 @@ MODEL = ModelConfig(kind="linear", local_epochs=3)
 def start(hospitals, *, always_share=False, weight_bits=12, **options):
     agreed = Collaboration(
         participants=tuple(own.name for own in hospitals),
-        wish=Wish(
+        spec=ExchangeSpec(
             features=4,
             classes=2,
             samples=max(len(own.train) for own in hospitals),
@@ -54,8 +54,10 @@ class TestRecords:
         run = start(hospitals)
         *_, record = run.rounds(2)
         everyone = list(run.engine.participants.values())
-        tested = [evaluate(own.learner.model, own.data.test).accuracy for own in everyone]
-        trained = [evaluate(own.learner.model, own.data.train).cross_entropy for own in everyone]
+        tested = [evaluate(own.train_state.model, own.data.test).accuracy for own in everyone]
+        trained = [
+            evaluate(own.train_state.model, own.data.train).cross_entropy for own in everyone
+        ]
         assert record.accuracy == tested
         assert record.cross_entropy == trained
         for row, own in zip(record.reputation, everyone, strict=True):
@@ -145,13 +147,13 @@ class TestQuantization:
     def test_it_compares_the_last_models_with_their_rounded_twins(self, hospitals):
         run = start(hospitals)
         list(run.rounds(2))
-        scales = [spec.log2_scale for spec in plan_exchange(run.collaboration.wish).specs]
+        scales = [spec.log2_scale for spec in plan_exchange(run.collaboration.spec).specs]
         for own, report in zip(run.engine.participants.values(), run.quantization(), strict=True):
             x = own.data.test
-            before = own.learner.model.logits(x.features)
-            after = quantize_at(own.learner.model.folded(), scales).logits(x.features)
+            before = own.train_state.model.logits(x.features)
+            after = quantize_at(own.train_state.model.folded(), scales).logits(x.features)
             assert report.max_abs_logit_change == pytest.approx(np.abs(after - before).max())
-            assert report.accuracy_before == evaluate(own.learner.model, x).accuracy
+            assert report.accuracy_before == evaluate(own.train_state.model, x).accuracy
             assert report.accuracy_after == np.mean(after.argmax(axis=1) == x.labels)
             assert 0 < report.max_abs_logit_change < 0.02
 

@@ -3,18 +3,18 @@ from dataclasses import replace
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import HeadBounds, Wish
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.errors import ConfigError, PlanError
 from securefair.fairness import ReputationRule
 
-WISH = Wish(features=4, classes=2, samples=40, hidden=0, q=8)
-AGREED = Collaboration(participants=("ann", "bob", "cem"), wish=WISH)
+SPEC = ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=8)
+AGREED = Collaboration(participants=("ann", "bob", "cem"), spec=SPEC)
 
 CHANGES = {
     "participants": ("ann", "bob", "dan"),
-    "wish": Wish(features=4, classes=2, samples=40, hidden=0, q=9),
+    "spec": ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=9),
     "rule": ReputationRule(alpha=0.6),
     "always_share": True,
     "forced_every": 6,
@@ -30,28 +30,28 @@ CHANGES = {
 @pytest.mark.parametrize("participants", [(), ("ann",), ("ann", "ann"), ("ann", "bob", "ann")])
 def test_names_must_be_at_least_two_and_different(participants):
     with pytest.raises(ConfigError, match=r"^participants: .*at least two"):
-        Collaboration(participants=participants, wish=WISH)
+        Collaboration(participants=participants, spec=SPEC)
 
 
-def test_an_impossible_wish_is_refused_at_once():
+def test_an_impossible_spec_is_refused_at_once():
     with pytest.raises(PlanError, match=r"^q: "):
         Collaboration(
             participants=("ann", "bob"),
-            wish=Wish(features=4, classes=2, samples=40, hidden=0, q=40),
+            spec=ExchangeSpec(features=4, classes=2, samples=40, hidden=0, q=40),
         )
 
 
 @pytest.mark.parametrize("release", ["loss", "class_sums"])
-def test_releases_that_only_monitor_need_no_opinions(release):
-    wish = Wish(features=4, classes=2, samples=40, hidden=0, release=release)
-    with pytest.raises(ConfigError, match=r"^wish.release: .*no opinion can be formed"):
-        replace(AGREED, wish=wish)
-    assert replace(AGREED, wish=wish, always_share=True).digest != AGREED.digest
+def test_releases_that_only_monitor_need_no_reputations(release):
+    spec = ExchangeSpec(features=4, classes=2, samples=40, hidden=0, release=release)
+    with pytest.raises(ConfigError, match=r"^spec.release: .*no reputation can be formed"):
+        replace(AGREED, spec=spec)
+    assert replace(AGREED, spec=spec, always_share=True).digest != AGREED.digest
 
 
 class TestDigest:
     def test_equal_constants_have_equal_digests(self):
-        again = Collaboration(participants=("ann", "bob", "cem"), wish=WISH)
+        again = Collaboration(participants=("ann", "bob", "cem"), spec=SPEC)
         assert AGREED.digest == again.digest
         assert len(AGREED.digest) == 32
 
@@ -61,28 +61,28 @@ class TestDigest:
         assert len({AGREED.digest, *others}) == len(CHANGES) + 1
 
     def test_bounds_deep_inside_count_too(self):
-        tighter = Wish(
+        tighter = ExchangeSpec(
             features=4, classes=2, samples=40, hidden=0, q=8, bounds=HeadBounds(logit=31.0)
         )
-        assert replace(AGREED, wish=tighter).digest != AGREED.digest
+        assert replace(AGREED, spec=tighter).digest != AGREED.digest
 
     def test_the_order_of_names_counts(self):
         """Records are indexed by it."""
         assert replace(AGREED, participants=("bob", "ann", "cem")).digest != AGREED.digest
 
 
-class TestWishFor:
+class TestSpecFor:
     def test_fewer_samples_change_nothing_else(self):
-        wish = AGREED.wish_for(20)
-        assert wish.samples == 20
-        assert AGREED.wish_for(40) == WISH
-        assert {f for f in WISH.__struct_fields__ if getattr(wish, f) != getattr(WISH, f)} == {
+        spec = AGREED.spec_for(20)
+        assert spec.samples == 20
+        assert AGREED.spec_for(40) == SPEC
+        assert {f for f in SPEC.__struct_fields__ if getattr(spec, f) != getattr(SPEC, f)} == {
             "samples"
         }
 
     def test_more_samples_than_agreed_are_refused(self):
         with pytest.raises(ConfigError, match=r"^samples: .*found 41, expected 'at most 40'"):
-            AGREED.wish_for(41)
+            AGREED.spec_for(41)
 
 
 class TestBasisSeed:
@@ -99,10 +99,12 @@ class TestLimits:
     )
     def test_they_admit_every_number_of_samples(self, release, basis):
         """Few samples may need larger parameters than many."""
-        wish = Wish(features=4, classes=2, samples=40, hidden=0, q=8, release=release, basis=basis)
-        agreed = replace(AGREED, wish=wish, always_share=True)
+        spec = ExchangeSpec(
+            features=4, classes=2, samples=40, hidden=0, q=8, release=release, basis=basis
+        )
+        agreed = replace(AGREED, spec=spec, always_share=True)
         limits = agreed.limits
-        plans = [plan_exchange(agreed.wish_for(samples)) for samples in (10, 20, 40)]
+        plans = [plan_exchange(agreed.spec_for(samples)) for samples in (10, 20, 40)]
         assert limits.public_key >= max(plan.public_key_bytes for plan in plans)
         assert limits.evaluation_keys >= max(plan.evaluation_key_bytes for plan in plans)
         assert limits.features >= max(plan.feature_bytes for plan in plans)

@@ -18,10 +18,10 @@ def changed(**changes):
 
 
 def test_sizes_are_those_of_the_network_and_the_graph():
-    assert AGREED.sum_plan.wish.parameters == AGREED.stacked.length == 2 * (8 + 1)
-    assert AGREED.sum_plan.wish.senders == 3
-    assert changed(topology="ring").sum_plan.wish.senders == 2
-    assert AGREED.alignment.wish.dimension == AGREED.stacked.trained
+    assert AGREED.sum_plan.spec.parameters == AGREED.stacked.length == 2 * (8 + 1)
+    assert AGREED.sum_plan.spec.senders == 3
+    assert changed(topology="ring").sum_plan.spec.senders == 2
+    assert AGREED.alignment.spec.dimension == AGREED.stacked.trained
     np.testing.assert_array_equal(AGREED.weights, np.full((4, 4), 0.25))
 
 
@@ -126,14 +126,14 @@ def test_sketches_of_different_rounds_and_runs_use_different_seeds():
 
 def test_sums_under_encryption_are_flooded_for_all_of_their_coefficients():
     small, large = (changed(averaging="ckks", shape=(size,)) for size in (8, 8000))
-    assert small.sum_plan.wish.flooding_bits == 30 + (18).bit_length()
-    assert large.sum_plan.wish.flooding_bits == 30 + (16002).bit_length()
-    assert changed(flooding_bits=58).sum_plan.wish.flooding_bits == 60
+    assert small.sum_plan.spec.flooding_bits == 30 + (18).bit_length()
+    assert large.sum_plan.spec.flooding_bits == 30 + (16002).bit_length()
+    assert changed(flooding_bits=58).sum_plan.spec.flooding_bits == 60
 
 
 def test_the_largest_share_reaches_the_plan_of_sums():
-    assert changed(max_share=0.5).sum_plan.wish.max_share == 0.5
-    assert AGREED.sum_plan.wish.max_share is None
+    assert changed(max_share=0.5).sum_plan.spec.max_share == 0.5
+    assert AGREED.sum_plan.spec.max_share is None
     with pytest.raises(PlanError, match="max_share"):
         changed(averaging="ckks", max_share=0.5).sum_plan  # noqa: B018 (computed when asked for)
 

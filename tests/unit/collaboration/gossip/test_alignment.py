@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from securefair.circuit.inner_product import (
-    InnerProductWish,
+    InnerProductSpec,
     pack_query,
     plan_inner_product,
 )
 from securefair.collaboration.gossip import (
+    AlignmentSpec,
     AlignmentStudent,
     AlignmentTeacher,
-    AlignmentWish,
     plan_alignment,
 )
 from securefair.errors import DataError, EncryptionError, ModelError, PlanError
@@ -20,7 +20,7 @@ from securefair.fairness.alignment import cosine
 
 @cache
 def student_of(dimension, sketch, backend):
-    plan = plan_alignment(AlignmentWish(dimension=dimension, sketch=sketch))
+    plan = plan_alignment(AlignmentSpec(dimension=dimension, sketch=sketch))
     return AlignmentStudent(plan, backend=backend)
 
 
@@ -100,7 +100,7 @@ def test_a_vanishing_gradient_is_orthogonal_to_all():
 
 
 def test_an_exchange_of_a_million_numbers_stays_small():
-    inner = plan_alignment(AlignmentWish(dimension=10**6)).inner
+    inner = plan_alignment(AlignmentSpec(dimension=10**6)).inner
     assert inner.query_bytes + inner.answer_bytes < 150_000
 
 
@@ -151,20 +151,20 @@ def test_only_unit_vectors_are_encrypted(vector):
 
 
 def test_less_flooding_than_needed_is_refused_by_the_teacher():
-    plan = plan_alignment(AlignmentWish(dimension=100, flooding_bits=20))
+    plan = plan_alignment(AlignmentSpec(dimension=100, flooding_bits=20))
     with pytest.raises(PlanError, match="flooding_bits"):
         AlignmentTeacher(plan, AlignmentStudent(plan).public_key)
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "spec",
     [
-        InnerProductWish(length=0),
-        InnerProductWish(length=10, flooding_bits=61),
-        InnerProductWish(length=10, precision=float("nan")),
-        InnerProductWish(length=10, precision=2.0**-40, flooding_bits=60),
+        InnerProductSpec(length=0),
+        InnerProductSpec(length=10, flooding_bits=61),
+        InnerProductSpec(length=10, precision=float("nan")),
+        InnerProductSpec(length=10, precision=2.0**-40, flooding_bits=60),
     ],
 )
-def test_impossible_inner_products_are_refused(wish):
+def test_impossible_inner_products_are_refused(spec):
     with pytest.raises(PlanError):
-        plan_inner_product(wish)
+        plan_inner_product(spec)

@@ -129,7 +129,7 @@ def test_fashion_mnist_comes_from_debians_folder_where_ours_has_none(
 
 
 @pytest.mark.parametrize(
-    "content", [b"no gzip", b"", gzip.compress(b"abc"), gzip.compress(bytes(99))]
+    "content", [b"no gzip", b"", gzip.compress(b"abc", mtime=0), gzip.compress(bytes(99), mtime=0)]
 )
 def test_damaged_idx_files_are_named(content, small_folder):
     path = small_folder / "fashion-mnist" / "t10k-images-idx3-ubyte.gz"

@@ -42,8 +42,8 @@ def test_a_large_delta_approaches_equal_shares(by):
 
 
 def test_dirichlet_redraws_until_everyone_has_enough():
-    wish = DirichletPartitioner(participants=5, delta=0.2, min_samples=100)
-    assert min(counts(wish, seed).sum(axis=1).min() for seed in range(5)) >= 100
+    spec = DirichletPartitioner(participants=5, delta=0.2, min_samples=100)
+    assert min(counts(spec, seed).sum(axis=1).min() for seed in range(5)) >= 100
     least = [
         counts(DirichletPartitioner(participants=5, delta=0.2), seed).sum(axis=1).min()
         for seed in range(5)
@@ -52,9 +52,9 @@ def test_dirichlet_redraws_until_everyone_has_enough():
 
 
 def test_a_minimum_that_no_draw_meets_is_refused_with_a_hint():
-    wish = DirichletPartitioner(participants=10, delta=0.01, min_samples=100)
+    spec = DirichletPartitioner(participants=10, delta=0.01, min_samples=100)
     with pytest.raises(DataError, match=r"'at least 100'\)\. Use a larger delta .*draws"):
-        counts(wish)
+        counts(spec)
 
 
 @given(st.integers(2, 12), st.integers(1, 10), st.none() | st.floats(0.1, 5), st.integers(0, 3))
@@ -171,10 +171,10 @@ def test_quantities_cannot_be_capped():
 
 def test_dpfls_divisions_of_cifar10_are_possible():
     labels = np.repeat(np.arange(10), 5000)
-    for wish in (
+    for spec in (
         DirichletPartitioner(participants=100, delta=0.1, min_samples=10),
         PathologicalPartitioner(participants=100, classes_each=3, min_samples=10),
     ):
-        sizes = counts(wish, labels=labels).sum(axis=1)
+        sizes = counts(spec, labels=labels).sum(axis=1)
         assert sizes.min() >= 10
         assert sizes.sum() == 50_000

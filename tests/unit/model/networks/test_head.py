@@ -12,9 +12,9 @@ from securefair.model.building import build_model
 from securefair.model.losses import approximate_kl
 from securefair.model.networks import NetworkHead, he_network, small_network
 from securefair.model.training import (
-    Learner,
     OptimizerConfig,
     TeacherAnswer,
+    TrainState,
     distil_steps,
     evaluate,
     train_epochs,
@@ -82,8 +82,8 @@ def test_ranges_come_from_samples_of_all_classes_however_they_are_sorted():
 def test_it_learns_what_the_images_show():
     own, other = samples(), samples(seed=1)
     model = head(own)
-    learner = Learner.start(model, OptimizerConfig(learning_rate=0.05))
-    train_epochs(learner, own, 40)
+    train_state = TrainState.start(model, OptimizerConfig(learning_rate=0.05))
+    train_epochs(train_state, own, 40)
     assert evaluate(model, other).accuracy > 0.9
 
 
@@ -92,7 +92,7 @@ def test_training_pays_for_values_outside_their_range():
     for penalty in (0.0, 1.0):
         model = beyond_range(own, range_penalty=penalty)
         before = excess(model, own).item()
-        train_epochs(Learner.start(model, OptimizerConfig(learning_rate=0.01)), own, 20)
+        train_epochs(TrainState.start(model, OptimizerConfig(learning_rate=0.01)), own, 20)
         found.append(excess(model, own).item() / before)
     free, paid = found
     assert paid < 0.6
@@ -112,7 +112,7 @@ def test_a_step_follows_the_gradient_of_loss_and_penalty(taught):
     penalised = torch.autograd.grad(loss + 0.3 * excess(twin, own), parameters, retain_graph=True)
     unpenalised = torch.autograd.grad(loss, parameters)
     answers = [TeacherAnswer(teacher, 2.0)] if taught else []
-    distil_steps(Learner.start(model, plain), own, answers, 1, temperature=5.0)
+    distil_steps(TrainState.start(model, plain), own, answers, 1, temperature=5.0)
     for after, before, slope in zip(model.parameters(), parameters, penalised, strict=True):
         torch.testing.assert_close(after, before - 1e-3 * slope, rtol=0, atol=1e-12)
     assert (penalised[0] - unpenalised[0]).abs().max() > 0.1
@@ -144,11 +144,11 @@ def test_penalties_that_cannot_work_are_refused(penalty):
 
 def test_a_snapshot_is_not_trained_on():
     own = samples()
-    learner = Learner.start(head(own), OptimizerConfig())
-    before = learner.copy()
-    train_epochs(learner, own, 3)
+    train_state = TrainState.start(head(own), OptimizerConfig())
+    before = train_state.copy()
+    train_epochs(train_state, own, 3)
     assert not torch.equal(
-        next(before.model.parameters()).detach(), next(learner.model.parameters()).detach()
+        next(before.model.parameters()).detach(), next(train_state.model.parameters()).detach()
     )
     untouched = copy.deepcopy(head(own))
     np.testing.assert_array_equal(before.model.logits(own.features), untouched.logits(own.features))

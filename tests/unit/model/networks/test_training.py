@@ -98,14 +98,14 @@ def test_augmentation_moves_pixels_only_as_asked():
 def test_classes_of_any_frequency_weigh_alike():
     images, labels = bars(640)
     rare = np.concatenate([np.flatnonzero(labels == 0), np.flatnonzero(labels == 1)[:32]])
-    recall = []
+    restore = []
     for balance in (False, True):
         net = network()
         recipe = TrainingRecipe(epochs=3, batch_size=32, balance_classes=balance)
         train_network(net, images[rare], labels[rare], recipe, seed=1)
         x, y = bars(400, seed=5)
-        recall.append((net.logits(x).argmax(1)[y == 1] == 1).mean())
-    assert recall[1] > recall[0]
+        restore.append((net.logits(x).argmax(1)[y == 1] == 1).mean())
+    assert restore[1] > restore[0]
 
 
 def test_divergence_and_too_few_samples_are_said():

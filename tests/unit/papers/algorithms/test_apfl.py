@@ -23,17 +23,17 @@ def test_a_round_by_hand(make_cohort):
     algorithm = Apfl()
     state, _ = last(algorithm, cohort, 2)
     state = replace(state, alpha=torch.tensor([0.2, 0.5, 0.7], dtype=torch.float64))
-    w, v, a = state.learners.vectors, state.personal.vectors, state.alpha[:, None]
-    at_mixture = cohort.gradients(state.learners.moved(a * v + (1 - a) * w))
-    versions = w - 0.1 * cohort.gradients(state.learners)
+    w, v, a = state.train_states.vectors, state.personal.vectors, state.alpha[:, None]
+    at_mixture = cohort.gradients(state.train_states.moved(a * v + (1 - a) * w))
+    versions = w - 0.1 * cohort.gradients(state.train_states)
     common = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64) @ versions
     after, record = algorithm.round(state, cohort)
-    torch.testing.assert_close(after.learners.vectors, common.repeat(3, 1))
+    torch.testing.assert_close(after.train_states.vectors, common.repeat(3, 1))
     torch.testing.assert_close(after.personal.vectors, v - 0.1 * a * at_mixture)
     slope = ((v - w) * at_mixture).sum(dim=1)
     assert (slope != 0).all()
     torch.testing.assert_close(after.alpha, state.alpha - 0.1 * slope)
-    mixed = mixture(after.alpha, after.personal.vectors, after.learners.vectors)
+    mixed = mixture(after.alpha, after.personal.vectors, after.train_states.vectors)
     assert record.accuracy == cohort.scores(mixed).accuracy.tolist()
     assert record.numbers_sent == [cohort.stacked.length] * 3
 
@@ -42,7 +42,7 @@ def test_with_alpha_0_it_is_fedavg(make_moving_cohort):
     cohort = make_moving_cohort()
     state, record = last(Apfl(alpha=0.0, adaptive=False, local_epochs=2), cohort)
     expected, plain = last(FedAvg(local_epochs=2), cohort)
-    torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
+    torch.testing.assert_close(state.train_states.vectors, expected.train_states.vectors)
     assert record.accuracy == plain.accuracy
     assert record.cross_entropy == pytest.approx(plain.cross_entropy)
 
@@ -51,7 +51,7 @@ def test_with_alpha_1_everyone_predicts_with_a_model_trained_alone(make_moving_c
     cohort = make_moving_cohort(pretraining_epochs=0, common_start=True, local_epochs=2)
     state, record = last(Apfl(alpha=1.0, adaptive=False, local_epochs=2), cohort)
     alone, plain = last(Standalone(), cohort)
-    torch.testing.assert_close(state.personal.vectors, alone.learners.vectors)
+    torch.testing.assert_close(state.personal.vectors, alone.train_states.vectors)
     assert record.accuracy == plain.accuracy
 
 

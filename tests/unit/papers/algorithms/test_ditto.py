@@ -22,12 +22,12 @@ def test_personal_steps_follow_the_gradient_and_the_pull(make_cohort):
     cohort = make_cohort()
     algorithm = Ditto(pull=0.5)
     state, _ = after(algorithm, cohort, 2)
-    v, w = state.learners.vectors, state.common.vectors
+    v, w = state.train_states.vectors, state.common.vectors
     assert not torch.allclose(v, w)
-    expected = v - 0.1 * (cohort.gradients(state.learners) + 0.5 * (v - w))
+    expected = v - 0.1 * (cohort.gradients(state.train_states) + 0.5 * (v - w))
     state, record = algorithm.round(state, cohort)
-    torch.testing.assert_close(state.learners.vectors, expected)
-    assert record.accuracy == cohort.scores(state.learners.vectors).accuracy.tolist()
+    torch.testing.assert_close(state.train_states.vectors, expected)
+    assert record.accuracy == cohort.scores(state.train_states.vectors).accuracy.tolist()
     assert record.numbers_sent == [cohort.stacked.length] * 3
 
 
@@ -36,14 +36,14 @@ def test_the_common_model_is_that_of_fedavg(make_moving_cohort):
     federated = FedAvg(local_epochs=2)
     state, _ = after(Ditto(of=federated, epochs=1), cohort, 3)
     expected, _ = after(federated, cohort, 3)
-    assert torch.equal(state.common.vectors, expected.learners.vectors)
+    assert torch.equal(state.common.vectors, expected.train_states.vectors)
 
 
 def test_without_a_pull_it_is_training_alone(make_moving_cohort):
     cohort = make_moving_cohort(pretraining_epochs=0, common_start=True, local_epochs=2)
     state, record = after(Ditto(pull=0.0, epochs=2), cohort, 3)
     alone, alone_record = after(Standalone(), cohort, 3)
-    assert torch.equal(state.learners.vectors, alone.learners.vectors)
+    assert torch.equal(state.train_states.vectors, alone.train_states.vectors)
     assert record.accuracy == alone_record.accuracy
 
 
@@ -52,7 +52,7 @@ def test_a_strong_pull_holds_the_personal_model_at_the_common_one(make_cohort):
     weak, strong = (after(Ditto(pull=pull, epochs=5), cohort, 10)[0] for pull in (0.01, 9.0))
 
     def distance(state):
-        return (state.learners.vectors - state.common.vectors).norm()
+        return (state.train_states.vectors - state.common.vectors).norm()
 
     assert distance(strong) < 0.2 * distance(weak)
 
@@ -64,11 +64,11 @@ def test_pulls_hold_up_to_the_rate_at_which_steps_diverge(make_cohort, momentum,
     )
     cohort = make_cohort(optimizer=optimizer)
     state = Ditto().init(cohort, 0)
-    state = replace(state, learners=state.learners.moved(state.learners.vectors + 1))
+    state = replace(state, train_states=state.train_states.moved(state.train_states.vectors + 1))
 
     def distance(part):
         after, _ = Ditto(epochs=200, pull=part * most / 0.01).round(state, cohort)
-        return (after.learners.vectors - state.common.vectors).norm()
+        return (after.train_states.vectors - state.common.vectors).norm()
 
     assert distance(0.9) < 0.1
     assert distance(1.1) > 1e6

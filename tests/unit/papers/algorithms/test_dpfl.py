@@ -28,13 +28,13 @@ def test_a_round_averages_whom_it_chose_by_their_samples(make_members):
     cohort = make_members()
     algorithm = short(budget=3)
     state = algorithm.init(cohort, 1)
-    trained = cohort.train(state.learners.rested(), epochs=2, seed=1, clock=0).vectors
+    trained = cohort.train(state.train_states.momentum_reset(), epochs=2, seed=1, clock=0).vectors
     after, record = algorithm.round(state, cohort)
     sizes = torch.tensor(SIX, dtype=torch.float64)
     for k in range(6):
         rows = [j for j in range(6) if j == k or record.answered[k][j]]
         expected = sizes[rows] @ trained[rows] / sizes[rows].sum()
-        torch.testing.assert_close(after.learners.vectors[k], expected)
+        torch.testing.assert_close(after.train_states.vectors[k], expected)
     used, omega = np.array(record.answered), np.array(record.asked)
     assert (omega == state.omega).all()
     assert not (used & ~omega).any()
@@ -45,14 +45,16 @@ def test_records_may_score_the_models_before_the_average(make_members):
     """What everyone trained from its last average, which the published code keeps and tests."""
     cohort = make_members()
     state = short().init(cohort, 1)
-    trained = cohort.train(state.learners.rested(), epochs=2, seed=1, clock=0).vectors
+    trained = cohort.train(state.train_states.momentum_reset(), epochs=2, seed=1, clock=0).vectors
     after, averaged = short().round(state, cohort)
     same, record = short(scored="trained").round(state, cohort)
     assert record.accuracy == cohort.scores(trained).accuracy.tolist()
     assert record.validation_accuracy == cohort.scores(trained, "validation").accuracy.tolist()
     assert averaged.cross_entropy != record.cross_entropy
     assert record.answered == averaged.answered
-    torch.testing.assert_close(same.learners.vectors, after.learners.vectors, rtol=0, atol=0)
+    torch.testing.assert_close(
+        same.train_states.vectors, after.train_states.vectors, rtol=0, atol=0
+    )
 
 
 def test_both_algorithms_choose_alike_on_networks(make_members):
@@ -152,8 +154,8 @@ def test_who_trains_alone_takes_nothing(make_members):
     state = algorithm.init(cohort, 0)
     assert not state.omega[1].any()
     after, record = algorithm.round(state, cohort)
-    trained = cohort.train(state.learners.rested(), epochs=2, seed=0, clock=0)
-    torch.testing.assert_close(after.learners.vectors[1], trained.vectors[1])
+    trained = cohort.train(state.train_states.momentum_reset(), epochs=2, seed=0, clock=0)
+    torch.testing.assert_close(after.train_states.vectors[1], trained.vectors[1])
     assert not any(record.answered[1])
     assert any(row[1] for row in record.answered)
     with pytest.raises(ConfigError, match="alone"):

@@ -74,7 +74,7 @@ def test_the_smallest_leaves_first_and_keeps_the_model_it_helped_to_make() -> No
     for _ in range(5):
         state, record = algorithm.round(state, population)
         present.append(record.present)
-        vectors.append(state.learners.vectors)
+        vectors.append(state.train_states.vectors)
     assert present == [
         [True, True, True],
         [True, True, True],
@@ -97,8 +97,10 @@ def test_a_merge_is_the_mean_of_what_everyone_trained_on_its_section() -> None:
     algorithm = FairSl(epochs_per_cycle=(1,))
     state = algorithm.init(population, 0)
     after, record = algorithm.round(state, population)
-    trained = population.train(state.learners, epochs=1, seed=0, clock=0, within=state.sections[0])
-    torch.testing.assert_close(after.learners.vectors[0], trained.vectors.mean(dim=0))
+    trained = population.train(
+        state.train_states, epochs=1, seed=0, clock=0, within=state.sections[0]
+    )
+    torch.testing.assert_close(after.train_states.vectors[0], trained.vectors.mean(dim=0))
     assert sorted(record.numbers_sent or ()) == [population.stacked.length] * 2
 
 
@@ -117,9 +119,9 @@ def test_frozen_layers_stay_after_the_first_cycle() -> None:
     later, _ = algorithm.round(state, population)
     first = population.stacked.layers[0]
     assert torch.equal(
-        state.learners.vectors[:, : first.stop], later.learners.vectors[:, : first.stop]
+        state.train_states.vectors[:, : first.stop], later.train_states.vectors[:, : first.stop]
     )
-    assert not torch.equal(state.learners.vectors[1], later.learners.vectors[1])
+    assert not torch.equal(state.train_states.vectors[1], later.train_states.vectors[1])
 
 
 def test_equal_seeds_give_equal_records() -> None:

@@ -21,15 +21,15 @@ def encoded(records):
 def test_a_round_is_a_step_along_the_mean_gradient_weighted_by_samples(make_cohort):
     cohort = make_cohort()  # one full-batch step, so averaging models is averaging gradients
     state = FedAvg().init(cohort, 3)
-    start = state.learners.vectors
+    start = state.train_states.vectors
     assert torch.equal(start[0], start[1])
-    gradients = cohort.gradients(state.learners)
+    gradients = cohort.gradients(state.train_states)
     expected = start[0] - 0.1 * (0.2 * gradients[0] + 0.3 * gradients[1] + 0.5 * gradients[2])
     after, record = FedAvg().round(state, cohort)
-    torch.testing.assert_close(after.learners.vectors, expected.repeat(3, 1))
+    torch.testing.assert_close(after.train_states.vectors, expected.repeat(3, 1))
     assert record.numbers_sent == [cohort.stacked.length] * 3
     assert record.asked == [[n != k for k in range(3)] for n in range(3)]
-    assert torch.equal(state.learners.vectors, start)
+    assert torch.equal(state.train_states.vectors, start)
 
 
 def test_common_training_finds_what_the_pooled_samples_have(make_cohort):
@@ -49,16 +49,16 @@ def test_momentum_begins_anew_in_every_round_unless_kept(make_cohort):
     cohort = make_cohort(optimizer=OptimizerConfig(learning_rate=0.1, momentum=0.9))
     anew, kept = (FedAvg(keep_momentum=keep) for keep in (False, True))
     state, _ = anew.round(anew.init(cohort, 0), cohort)
-    assert state.learners.momentum.any()
-    gradients = cohort.gradients(state.learners)
-    gradients += 1e-3 * state.learners.vectors  # the weight decay
+    assert state.train_states.momentum.any()
+    gradients = cohort.gradients(state.train_states)
+    gradients += 1e-3 * state.train_states.vectors  # the weight decay
     weights = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
     after, _ = anew.round(state, cohort)
-    expected = state.learners.vectors[0] - 0.1 * weights @ gradients
-    torch.testing.assert_close(after.learners.vectors[0], expected)
+    expected = state.train_states.vectors[0] - 0.1 * weights @ gradients
+    torch.testing.assert_close(after.train_states.vectors[0], expected)
     other, _ = kept.round(state, cohort)
     torch.testing.assert_close(
-        other.learners.vectors[0], expected - 0.1 * 0.9 * weights @ state.learners.momentum
+        other.train_states.vectors[0], expected - 0.1 * 0.9 * weights @ state.train_states.momentum
     )
 
 
@@ -66,10 +66,10 @@ def test_a_free_rider_that_sends_what_it_got_only_slows_training(make_cohort):
     honest = make_cohort()
     idle = make_cohort(free_riders={"c": FreeRide(sends="unchanged")})
     state = FedAvg().init(honest, 0)
-    start, gradients = state.learners.vectors[0], honest.gradients(state.learners)
+    start, gradients = state.train_states.vectors[0], honest.gradients(state.train_states)
     after, _ = FedAvg().round(state, idle)
     expected = start - 0.1 * (0.2 * gradients[0] + 0.3 * gradients[1])
-    torch.testing.assert_close(after.learners.vectors[2], expected)
+    torch.testing.assert_close(after.train_states.vectors[2], expected)
 
 
 def test_without_a_pull_fedprox_is_fedavg(make_cohort):
@@ -89,11 +89,11 @@ def test_without_a_pull_fedprox_is_fedavg(make_cohort):
 def test_fedprox_steps_along_the_pulled_gradient(make_cohort):
     cohort = make_cohort(sizes=(20, 20))
     state = FedProx(mu=0.5).init(cohort, 0)
-    w = state.learners.vectors
-    w1 = w - 0.1 * cohort.gradients(state.learners)
-    w2 = w1 - 0.1 * (cohort.gradients(state.learners.moved(w1)) + 0.5 * (w1 - w))
+    w = state.train_states.vectors
+    w1 = w - 0.1 * cohort.gradients(state.train_states)
+    w2 = w1 - 0.1 * (cohort.gradients(state.train_states.moved(w1)) + 0.5 * (w1 - w))
     after, _ = FedProx(mu=0.5, local_epochs=2).round(state, cohort)
-    torch.testing.assert_close(after.learners.vectors[0], w2.mean(dim=0))
+    torch.testing.assert_close(after.train_states.vectors[0], w2.mean(dim=0))
 
 
 def test_tuning_begins_at_the_model_that_validated_best(make_cohort):
@@ -105,17 +105,19 @@ def test_tuning_begins_at_the_model_that_validated_best(make_cohort):
     state, seen = algorithm.init(cohort, 0), []
     for _ in range(4):
         state, record = algorithm.round(state, cohort)
-        seen.append((record.validation_accuracy, state.learners.vectors))
+        seen.append((record.validation_accuracy, state.train_states.vectors))
     assert record.algorithm == "fedavg_fine_tuned"
     for n in range(3):
         best = int(np.argmax([accuracy[n] for accuracy, _ in seen]))
         assert torch.equal(state.best[n], seen[best][1][n])
     tuned, record = algorithm.round(state, cohort)
-    expected = cohort.train(state.learners.moved(state.best).rested(), epochs=6, seed=0, clock=4)
-    assert torch.equal(tuned.learners.vectors, expected.vectors)
+    expected = cohort.train(
+        state.train_states.moved(state.best).momentum_reset(), epochs=6, seed=0, clock=4
+    )
+    assert torch.equal(tuned.train_states.vectors, expected.vectors)
     assert not any(map(any, record.answered))
     again, _ = algorithm.round(tuned, cohort)  # and then it rests
-    assert torch.equal(again.learners.vectors, tuned.learners.vectors)
+    assert torch.equal(again.train_states.vectors, tuned.train_states.vectors)
 
 
 def test_tuning_needs_validation_samples(make_cohort):

@@ -19,13 +19,13 @@ def test_a_round_trains_heads_then_bodies_and_averages_bodies(make_members):
     head = head_mask(cohort.stacked)
     algorithm = FedRep(head_epochs=1, body_epochs=1)
     state = algorithm.init(cohort, 0)
-    first = state.learners
+    first = state.train_states
     heads = torch.where(head, first.vectors - 0.1 * cohort.gradients(first), first.vectors)
     bodies = heads - 0.1 * cohort.gradients(first.moved(heads))
     shares = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
     expected = torch.where(head, heads, shares @ bodies)
     state, record = algorithm.round(state, cohort)
-    torch.testing.assert_close(state.learners.vectors, expected)
+    torch.testing.assert_close(state.train_states.vectors, expected)
     assert record.numbers_sent == [cohort.stacked.length - (32 * 2 + 2)] * 3
 
 
@@ -33,7 +33,7 @@ def test_bodies_are_common_and_heads_are_not(make_members):
     cohort = make_members()
     head = head_mask(cohort.stacked)
     state, _ = FedRep(head_epochs=2).round(FedRep().init(cohort, 0), cohort)
-    vectors = state.learners.vectors
+    vectors = state.train_states.vectors
     assert torch.equal(vectors[0, ~head], vectors[2, ~head])
     assert not torch.allclose(vectors[0, head], vectors[2, head])
 
@@ -62,10 +62,10 @@ def test_whose_head_others_have_cannot_be_seen_from_what_they_get(make_members):
     head = head_mask(cohort.stacked)
     algorithm = FedRep(head_epochs=1)
     state = algorithm.init(cohort, 0)
-    vectors = state.learners.vectors.clone()
+    vectors = state.train_states.vectors.clone()
     vectors[2, head] += 1.0
-    other = type(state)(state.seed, state.round, state.learners.moved(vectors))
-    one, two = (algorithm.round(s, cohort)[0].learners.vectors for s in (state, other))
+    other = type(state)(state.seed, state.round, state.train_states.moved(vectors))
+    one, two = (algorithm.round(s, cohort)[0].train_states.vectors for s in (state, other))
     assert torch.equal(one[:2], two[:2])
 
 

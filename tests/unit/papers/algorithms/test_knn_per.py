@@ -63,7 +63,7 @@ def test_without_neighbours_it_is_fedavg(make_moving_cohort):
     federated = FedAvg(local_epochs=3)
     state, record = last(KnnPer(of=federated, weight=0.0), cohort)
     expected, plain = last(federated, cohort)
-    assert torch.equal(state.learners.vectors, expected.learners.vectors)
+    assert torch.equal(state.train_states.vectors, expected.train_states.vectors)
     assert record.accuracy == plain.accuracy
     assert record.validation_accuracy == plain.validation_accuracy
     assert record.cross_entropy == pytest.approx(plain.cross_entropy)
@@ -81,7 +81,7 @@ def test_all_neighbours_at_a_wide_bandwidth_are_the_shares_of_classes(make_membe
     cohort = make_members(sizes=(20, 31))
     algorithm = KnnPer(neighbours=1000, weight=1.0, bandwidth=1e9)
     state = algorithm.init(cohort, 0)
-    seen = algorithm.predictions(cohort, 1, state.learners.vectors[1], "test")
+    seen = algorithm.predictions(cohort, 1, state.train_states.vectors[1], "test")
     shares = torch.tensor([16 / 31, 15 / 31], dtype=torch.float64)
     torch.testing.assert_close(seen.neighbours, shares.expand(60, 2))
 

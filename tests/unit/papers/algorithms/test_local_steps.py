@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from securefair.errors import ModelError
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.local_steps import local_steps
 
 
@@ -36,12 +36,12 @@ def test_steps_along_the_gradient_are_what_train_does(
         )
     cohort = make_cohort(network=network, batch_size=8, **more)
     cohort.stacked.form = form
-    learners = cohort.start(0, common=True)
-    expected = cohort.train(learners, epochs=2, seed=3, clock=4)
-    start = learners.vectors.clone()
+    train_states = cohort.start(0, common=True)
+    expected = cohort.train(train_states, epochs=2, seed=3, clock=4)
+    start = train_states.vectors.clone()
     (found,) = local_steps(
         cohort,
-        [learners],
+        [train_states],
         lambda step, models: [step.gradients(models[0])],
         epochs=2,
         seed=3,
@@ -50,7 +50,7 @@ def test_steps_along_the_gradient_are_what_train_does(
     )
     torch.testing.assert_close(found.vectors, expected.vectors)
     torch.testing.assert_close(found.momentum, expected.momentum)
-    assert torch.equal(learners.vectors, start)
+    assert torch.equal(train_states.vectors, start)
 
 
 def test_models_move_at_once_and_each_with_its_own_momentum(make_moving_cohort):
@@ -89,7 +89,7 @@ def first_gradients(cohort, vectors, orders):
                 found[order][step.who] = step.gradients(vectors[step.who], order=order)
         return [torch.zeros_like(models[0])]
 
-    start = Learners(vectors, torch.zeros_like(vectors))
+    start = TrainStates(vectors, torch.zeros_like(vectors))
     local_steps(
         cohort,
         [start],

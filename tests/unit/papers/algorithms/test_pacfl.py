@@ -104,10 +104,10 @@ def test_whose_data_lie_in_one_direction_learn_together(make_cohort):
     assert record.answered[0] == [False, False, True, False]
     assert record.numbers_sent == [cohort.stacked.length + 3] * 4
     trained = cohort.train(
-        Pacfl(threshold=20.0).init(cohort, 0).learners, epochs=1, seed=0, clock=0
+        Pacfl(threshold=20.0).init(cohort, 0).train_states, epochs=1, seed=0, clock=0
     )
     expected = trained.vectors[[0, 2]].mean(dim=0)
-    torch.testing.assert_close(state.learners.vectors[2], expected)
+    torch.testing.assert_close(state.train_states.vectors[2], expected)
     own = last(Pacfl(threshold=20.0, vectors=1, scored="trained"), cohort, 1)[1]
     assert own.cross_entropy == cohort.scores(trained.vectors, "train").cross_entropy.tolist()
     assert own.cross_entropy != record.cross_entropy
@@ -118,7 +118,7 @@ def test_one_cluster_is_fedavg(make_moving_cohort):
         cohort = make_moving_cohort(free_riders=riders)
         state, record = last(Pacfl(threshold=180.0, local_epochs=2), cohort)
         expected, plain = last(FedAvg(local_epochs=2), cohort)
-        torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
+        torch.testing.assert_close(state.train_states.vectors, expected.train_states.vectors)
         assert record.answered == plain.answered
         assert record.numbers_sent == plain.numbers_sent
 
@@ -128,7 +128,7 @@ def test_without_any_merging_everyone_trains_alone(make_cohort):
     state, record = last(Pacfl(threshold=0.0, local_epochs=2, vectors=1), cohort)
     assert state.clusters == (0, 1, 2)
     alone, _ = last(Standalone(), cohort)
-    torch.testing.assert_close(state.learners.vectors, alone.learners.vectors)
+    torch.testing.assert_close(state.train_states.vectors, alone.train_states.vectors)
     assert record.numbers_sent == [0, 0, 0]
     assert not any(map(any, record.answered))
 
@@ -138,8 +138,8 @@ def test_momentum_rests_between_rounds_in_clusters_of_any_size(make_moving_cohor
     algorithm = Pacfl(threshold=0.0, vectors=1)
     state, _ = last(algorithm, cohort, 1)
     after, _ = algorithm.round(state, cohort)
-    rested = cohort.train(state.learners.rested(), epochs=1, seed=0, clock=1)
-    torch.testing.assert_close(after.learners.vectors, rested.vectors)
+    momentum_reset = cohort.train(state.train_states.momentum_reset(), epochs=1, seed=0, clock=1)
+    torch.testing.assert_close(after.train_states.vectors, momentum_reset.vectors)
 
 
 def test_a_free_rider_alone_keeps_the_model_that_it_trained(make_cohort):
@@ -152,7 +152,7 @@ def test_a_free_rider_alone_keeps_the_model_that_it_trained(make_cohort):
     state, record = last(Pacfl(threshold=0.0, vectors=1), cohort, 2)
     assert state.clusters == (0, 1, 2)
     alone, _ = last(Standalone(), cohort, 2)
-    torch.testing.assert_close(state.learners.vectors, alone.learners.vectors)
+    torch.testing.assert_close(state.train_states.vectors, alone.train_states.vectors)
     assert record.numbers_sent == [0, 0, 0]
 
 

@@ -35,11 +35,11 @@ def test_a_round_is_a_step_along_the_mean_meta_gradient(make_cohort, variant):
     cohort = make_cohort()
     algorithm = PerFedAvg(alpha=0.8, variant=variant)
     state, _ = last(algorithm, cohort, 2)
-    w = state.learners.vectors[0]
+    w = state.train_states.vectors[0]
     exact = [meta_gradient(cohort, n, w, 0.8, variant == "hessian_free") for n in range(3)]
     expected = w - 0.1 * torch.tensor([0.2, 0.3, 0.5]).double() @ torch.stack(exact)
     after, _ = algorithm.round(state, cohort)
-    torch.testing.assert_close(after.learners.vectors[0], expected, rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(after.train_states.vectors[0], expected, rtol=1e-6, atol=1e-8)
 
 
 def test_the_variants_differ_by_the_hessian(make_cohort):
@@ -47,7 +47,7 @@ def test_the_variants_differ_by_the_hessian(make_cohort):
         last(PerFedAvg(alpha=0.8, variant=v), make_cohort(), 1)[0]
         for v in ("first_order", "hessian_free")
     ]
-    apart = (states[0].learners.vectors - states[1].learners.vectors).norm()
+    apart = (states[0].train_states.vectors - states[1].train_states.vectors).norm()
     assert apart > 1e-3
 
 
@@ -56,7 +56,7 @@ def test_the_hessian_is_no_noise_in_single_precision(make_cohort, precision):
     def hessian_part(**settings):
         cohort = make_cohort(network="mlp-32", **settings)
         first, free = (
-            last(PerFedAvg(alpha=0.8, variant=v), cohort, 1)[0].learners.vectors[0].double()
+            last(PerFedAvg(alpha=0.8, variant=v), cohort, 1)[0].train_states.vectors[0].double()
             for v in ("first_order", "hessian_free")
         )
         return free - first
@@ -69,18 +69,18 @@ def test_the_hessian_is_no_noise_in_single_precision(make_cohort, precision):
 def test_records_score_the_model_after_one_step_on_own_samples(make_cohort):
     cohort = make_cohort()
     state, record = last(PerFedAvg(alpha=0.5), cohort)
-    own = state.learners.vectors - 0.5 * cohort.gradients(state.learners)
+    own = state.train_states.vectors - 0.5 * cohort.gradients(state.train_states)
     assert record.cross_entropy == cohort.scores(own, "train").cross_entropy.tolist()
     assert (
         record.cross_entropy
-        != cohort.scores(state.learners.vectors, "train").cross_entropy.tolist()
+        != cohort.scores(state.train_states.vectors, "train").cross_entropy.tolist()
     )
 
 
 def test_more_epochs_adapt_further(make_cohort):
     cohort = make_cohort(batch_size=8)
     once, longer = (last(PerFedAvg(alpha=0.05, adaptation_epochs=n), cohort) for n in (0, 10))
-    assert torch.equal(once[0].learners.vectors, longer[0].learners.vectors)
+    assert torch.equal(once[0].train_states.vectors, longer[0].train_states.vectors)
     pairs = zip(longer[1].cross_entropy, once[1].cross_entropy, strict=True)
     assert all(mine < other for mine, other in pairs)
 
@@ -90,7 +90,7 @@ def test_without_adaptation_it_is_fedavg(make_moving_cohort, variant):
     cohort = make_moving_cohort()
     state, record = last(PerFedAvg(alpha=0.0, variant=variant, local_epochs=2), cohort)
     expected, plain = last(FedAvg(local_epochs=2), cohort)
-    torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
+    torch.testing.assert_close(state.train_states.vectors, expected.train_states.vectors)
     assert record.accuracy == plain.accuracy
 
 

@@ -115,7 +115,7 @@ def test_what_leaves_a_free_rider_is_not_what_it_has(method, make_members):
     if isinstance(method, Pacfl):
         assert set(method.init(honest, 0).clusters) == {0}  # a cheat matters to its cluster only
     states = [method.round(method.init(cohort, 0), cohort)[0] for cohort in (honest, cheated)]
-    common = [getattr(state, "common", state.learners).vectors[0] for state in states]
+    common = [getattr(state, "common", state.train_states).vectors[0] for state in states]
     assert not torch.allclose(*common)
 
 

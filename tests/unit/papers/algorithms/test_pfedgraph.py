@@ -78,13 +78,13 @@ def test_a_round_averages_along_the_graph(make_cohort):
     cohort = make_cohort()
     algorithm = PFedGraph(alpha=0.5, lam=0.3)
     state, _ = last(algorithm, cohort, 2)
-    theta = state.learners.vectors
-    gradients = cohort.gradients(state.learners) - 0.3 * cosine_slope(theta, state.pull)
+    theta = state.train_states.vectors
+    gradients = cohort.gradients(state.train_states) - 0.3 * cosine_slope(theta, state.pull)
     trained = theta - 0.1 * gradients
     cosines = cosines_of(trained - state.start)
     weights = collaboration(cosines, torch.tensor([0.2, 0.3, 0.5]).double(), 0.5)
     after, record = algorithm.round(state, cohort)
-    torch.testing.assert_close(after.learners.vectors, weights @ trained)
+    torch.testing.assert_close(after.train_states.vectors, weights @ trained)
     torch.testing.assert_close(after.pull, weights @ (trained / trained.norm(dim=1, keepdim=True)))
     assert record.alignment[0][1] == pytest.approx(cosines[0, 1].item())
     assert record.answered[0] == [False, *(weights[0, 1:] > 0).tolist()]
@@ -103,15 +103,15 @@ def test_a_pull_tells_a_participant_two_others_models(make_cohort):
     algorithm = PFedGraph(alpha=2.0, lam=0.3)
     state, _ = last(algorithm, cohort, 2)
     after, _ = algorithm.round(state, cohort)
-    gradients = cohort.gradients(state.learners) - 0.3 * cosine_slope(
-        state.learners.vectors, state.pull
+    gradients = cohort.gradients(state.train_states) - 0.3 * cosine_slope(
+        state.train_states.vectors, state.pull
     )
-    models = state.learners.vectors - 0.1 * gradients
+    models = state.train_states.vectors - 0.1 * gradients
     cosines = cosines_of(models - state.start)
     weights = collaboration(cosines, torch.tensor([0.2, 0.3, 0.5]).double(), 2.0)[0]
     norms = models.norm(dim=1)
     sums = torch.stack([weights, weights / norms])
-    got = torch.stack([after.learners.vectors[0], after.pull[0]]) - sums[:, :1] * models[0]
+    got = torch.stack([after.train_states.vectors[0], after.pull[0]]) - sums[:, :1] * models[0]
     torch.testing.assert_close(torch.linalg.solve(sums[:, 1:], got), models[1:])
     plain, _ = PFedGraph(alpha=2.0, lam=0.0).round(state, cohort)
     assert not plain.pull.any()
@@ -121,7 +121,7 @@ def test_a_huge_alpha_is_fedavg(make_moving_cohort):
     cohort = make_moving_cohort()
     state, record = last(PFedGraph(alpha=1e12, lam=0.0, local_epochs=2), cohort)
     expected, plain = last(FedAvg(local_epochs=2), cohort)
-    torch.testing.assert_close(state.learners.vectors, expected.learners.vectors)
+    torch.testing.assert_close(state.train_states.vectors, expected.train_states.vectors)
     assert record.accuracy == plain.accuracy
 
 

@@ -76,8 +76,8 @@ def test_cffl_rates_and_rewards_as_computed_by_hand() -> None:
     state = algorithm.init(members, 0)
     after, record = algorithm.round(state, members)
 
-    before = state.learners.vectors
-    trained = members.train(state.learners, epochs=1, seed=0, clock=0)
+    before = state.train_states.vectors
+    trained = members.train(state.train_states, epochs=1, seed=0, clock=0)
     update = trained.vectors - before
     aggregate = 0.75 * update[0] + 0.25 * update[1]
     accuracy = members.scores_on_all(before + update).accuracy
@@ -87,7 +87,7 @@ def test_cffl_rates_and_rewards_as_computed_by_hand() -> None:
     for j, (share, size) in enumerate(((0.75, 1.0), (0.25, 1 / 3))):
         reward = largest(aggregate, round(float(c[j] / c.max()) * size * len(aggregate)))
         expected[j] += torch.where(reward != 0, reward - share * update[j], 0)
-    torch.testing.assert_close(after.learners.vectors, expected)
+    torch.testing.assert_close(after.train_states.vectors, expected)
     torch.testing.assert_close(after.reputation, c)
     assert record.present == [True, True]
 
@@ -98,9 +98,9 @@ def test_cffl_rates_sparse_uploads_by_the_servers_own_model() -> None:
     state = algorithm.init(members, 0)
     after, record = algorithm.round(state, members)
 
-    trained = members.train(state.learners, epochs=1, seed=0, clock=0)
+    trained = members.train(state.train_states, epochs=1, seed=0, clock=0)
     count = math.ceil(0.3 * members.stacked.length)
-    update = trained.vectors - state.learners.vectors
+    update = trained.vectors - state.train_states.vectors
     upload = torch.stack([largest(row, count) for row in update])
     accuracy = members.scores_on_all(state.server + upload).accuracy
     c = 0.5 * 0.5 + 0.5 * torch.sinh(2 * accuracy / accuracy.sum())
@@ -118,14 +118,14 @@ def test_cffl_by_class_numbers_weighs_by_the_most_classes() -> None:
     state = algorithm.init(members, 0)
     after, _ = algorithm.round(state, members)
 
-    trained = members.train(state.learners, epochs=1, seed=0, clock=0).vectors
-    update = trained - state.learners.vectors
+    trained = members.train(state.train_states, epochs=1, seed=0, clock=0).vectors
+    update = trained - state.train_states.vectors
     aggregate = update[0] + update[1] / 3  # class_j / max(class), which need not sum to 1
     c = after.reputation
     for j, part in enumerate((1.0, 1 / 3)):
         reward = largest(aggregate, round(float(c[j] / c.max()) * part * len(aggregate)))
         own = torch.where(reward != 0, part * update[j], 0)
-        torch.testing.assert_close(after.learners.vectors[j], trained[j] + reward - own)
+        torch.testing.assert_close(after.train_states.vectors[j], trained[j] + reward - own)
 
 
 def test_cffl_reputations_are_a_distribution_over_who_is_left() -> None:
@@ -148,9 +148,9 @@ def test_whoever_is_isolated_goes_on_alone() -> None:
     while state.present[3]:
         state, _ = algorithm.round(state, members)
     after, _ = algorithm.round(state, members)
-    alone = members.train(state.learners, epochs=1, seed=0, clock=state.round).vectors
-    torch.testing.assert_close(after.learners.vectors[3], alone[3])
-    assert not torch.equal(after.learners.vectors[0], alone[0])
+    alone = members.train(state.train_states, epochs=1, seed=0, clock=state.round).vectors
+    torch.testing.assert_close(after.train_states.vectors[3], alone[3])
+    assert not torch.equal(after.train_states.vectors[0], alone[0])
 
 
 @pytest.mark.parametrize("algorithm", [Cffl(), Dssgd(), Rffl(), Cgsv()])
@@ -178,10 +178,10 @@ def test_cffl_gives_more_to_whoever_has_more() -> None:
     algorithm = Cffl(local_epochs=1, clip=100.0, own_part="everywhere")
     state = algorithm.init(members, 0)
     after, _ = algorithm.round(state, members)
-    trained = members.train(state.learners, epochs=1, seed=0, clock=0).vectors
-    update = trained - state.learners.vectors
+    trained = members.train(state.train_states, epochs=1, seed=0, clock=0).vectors
+    update = trained - state.train_states.vectors
     received = (
-        after.learners.vectors
+        after.train_states.vectors
         - trained
         + torch.tensor([[6.0], [1.0]], dtype=torch.float64) / 7 * update
     )
@@ -199,10 +199,11 @@ def test_as_printed_cffl_gives_whoever_has_most_the_aggregate_alone() -> None:
     state = algorithm.init(members, 0)
     state = replace(state, reputation=torch.tensor([0.9, 0.1], dtype=torch.float64))
     after, _ = algorithm.round(state, members)
-    trained = members.train(state.learners, epochs=1, seed=0, clock=0).vectors
-    update = trained - state.learners.vectors
+    trained = members.train(state.train_states, epochs=1, seed=0, clock=0).vectors
+    update = trained - state.train_states.vectors
     torch.testing.assert_close(
-        after.learners.vectors[0], state.learners.vectors[0] + (6 * update[0] + update[1]) / 7
+        after.train_states.vectors[0],
+        state.train_states.vectors[0] + (6 * update[0] + update[1]) / 7,
     )
 
 
@@ -226,7 +227,7 @@ def test_dssgd_hands_the_server_model_from_turn_to_turn() -> None:
     state = algorithm.init(members, 3)
     after, record = algorithm.round(state, members)
     # Nothing is held back, so the last one's model is the server's.
-    assert (after.learners.vectors == after.server).all(dim=1).sum() == 1
+    assert (after.train_states.vectors == after.server).all(dim=1).sum() == 1
     assert record.numbers_sent == [members.stacked.length] * 3
 
 
@@ -256,8 +257,8 @@ def test_cgsv_rewards_are_quotas_of_the_aggregate() -> None:
     algorithm = Cgsv(gamma=0.5, beta=1.0, schedule=None)
     state = algorithm.init(members, 0)
     after, _ = algorithm.round(state, members)
-    trained = members.train(state.learners, epochs=1, seed=0, clock=0).vectors
-    update = trained - state.learners.vectors
+    trained = members.train(state.train_states, epochs=1, seed=0, clock=0).vectors
+    update = trained - state.train_states.vectors
     update = 0.5 * update / update.norm(dim=1, keepdim=True)
     aggregate = update.mean(dim=0)
     phi = torch.cosine_similarity(update, aggregate[None], dim=1)
@@ -267,14 +268,16 @@ def test_cgsv_rewards_are_quotas_of_the_aggregate() -> None:
     quotas = torch.tanh(r) / torch.tanh(r).max()
     for n in range(3):
         expected = largest_of_each_layer(aggregate, float(quotas[n]), members.stacked.layers)
-        torch.testing.assert_close(after.learners.vectors[n] - state.learners.vectors[n], expected)
+        torch.testing.assert_close(
+            after.train_states.vectors[n] - state.train_states.vectors[n], expected
+        )
 
 
 def test_equal_participants_of_cgsv_with_a_large_beta_get_everything() -> None:
     members = cohort([30, 20, 10])
     state = Cgsv(beta=1e7).init(members, 0)
     after, _ = Cgsv(beta=1e7).round(state, members)
-    moved = after.learners.vectors - state.learners.vectors
+    moved = after.train_states.vectors - state.train_states.vectors
     torch.testing.assert_close(moved, moved[:1].expand_as(moved))
 
 
@@ -285,7 +288,9 @@ def test_rffl_clips_what_is_too_long_and_removes_who_opposes() -> None:
     assert records[-1].present == [True, True, True, False]
     state = algorithm.init(members, 1)
     after, _ = algorithm.round(state, members)
-    assert (after.learners.vectors - state.learners.vectors)[:3].norm(dim=1).max() <= 0.1 + 1e-9
+    assert (after.train_states.vectors - state.train_states.vectors)[:3].norm(
+        dim=1
+    ).max() <= 0.1 + 1e-9
 
 
 @pytest.mark.parametrize("algorithm", [Cffl(), Dssgd(), Rffl(), Cgsv()])

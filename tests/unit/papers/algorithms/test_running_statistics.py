@@ -16,7 +16,7 @@ from securefair.algorithms.gossip_sgd import GossipSgd
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.algorithms.vpdl import Vpdl
 from securefair.model.architectures import ARCHITECTURES
-from securefair.model.stacked_training import Learners
+from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms import Apfl, Ditto, FedRep, KnnPer, Pacfl, PerFedAvg, PFedGraph
 from securefair.papers.algorithms.cffl import Cffl
 from securefair.papers.algorithms.cgsv import Cgsv
@@ -55,7 +55,9 @@ def statistics(population: NetworkPopulation, vectors: torch.Tensor) -> torch.Te
 
 def trained_apart(population: NetworkPopulation, state: Any) -> torch.Tensor:
     """What the participants' networks are after the epoch of this round."""
-    return population.train(state.learners, epochs=1, seed=state.seed, clock=state.round).vectors
+    return population.train(
+        state.train_states, epochs=1, seed=state.seed, clock=state.round
+    ).vectors
 
 
 def test_federated_averaging_averages_statistics_by_samples(make_normed: Any) -> None:
@@ -64,7 +66,7 @@ def test_federated_averaging_averages_statistics_by_samples(make_normed: Any) ->
     own = statistics(population, trained_apart(population, state))
     after, record = FedAvg().round(state, population)
     expected = 0.2 * own[0] + 0.3 * own[1] + 0.5 * own[2]
-    for row in statistics(population, after.learners.vectors):
+    for row in statistics(population, after.train_states.vectors):
         torch.testing.assert_close(row, expected)
     assert record.numbers_sent == [population.stacked.length] * 3  # they travel
 
@@ -76,7 +78,7 @@ def test_gossip_mixes_statistics_by_the_same_weights(make_normed: Any) -> None:
     own = statistics(population, trained_apart(population, state))
     after, _ = algorithm.round(state, population)
     torch.testing.assert_close(
-        statistics(population, after.learners.vectors), own.mean(dim=0).repeat(3, 1)
+        statistics(population, after.train_states.vectors), own.mean(dim=0).repeat(3, 1)
     )
 
 
@@ -86,7 +88,7 @@ def test_an_own_model_has_the_statistics_of_its_mixture(make_normed: Any, alpha:
     population = make_normed()
     algorithm = Apfl(alpha=alpha, adaptive=False)
     state, _ = algorithm.round(algorithm.init(population, 1), population)
-    mixture = state.personal if alpha else state.learners
+    mixture = state.personal if alpha else state.train_states
     own = population.train(mixture, epochs=1, seed=1, clock=1).vectors
     versions = statistics(population, trained_apart(population, state))
     after, _ = algorithm.round(state, population)
@@ -94,7 +96,7 @@ def test_an_own_model_has_the_statistics_of_its_mixture(make_normed: Any, alpha:
         statistics(population, after.personal.vectors), statistics(population, own)
     )
     torch.testing.assert_close(
-        statistics(population, after.learners.vectors),
+        statistics(population, after.train_states.vectors),
         (torch.tensor([0.2, 0.3, 0.5]).double() @ versions).repeat(3, 1),
     )
 
@@ -105,13 +107,13 @@ def test_a_model_beside_the_common_one_keeps_its_statistics(make_normed: Any) ->
     state, _ = algorithm.round(algorithm.init(population, 1), population)
     own = statistics(population, trained_apart(population, state))
     after, _ = algorithm.round(state, population)
-    torch.testing.assert_close(statistics(population, after.learners.vectors), own)
+    torch.testing.assert_close(statistics(population, after.train_states.vectors), own)
 
 
 def test_statistics_travel_with_a_body(make_normed: Any) -> None:
     population = make_normed()
     state, _ = FedRep(head_epochs=1).round(FedRep().init(population, 1), population)
-    found = statistics(population, state.learners.vectors)
+    found = statistics(population, state.train_states.vectors)
     torch.testing.assert_close(found, found[:1].repeat(3, 1))
 
 
@@ -121,7 +123,7 @@ def test_distillation_leaves_everyone_its_own_statistics(algorithm: Any, make_no
     state = algorithm.init(population, 1)
     own = statistics(population, trained_apart(population, state))
     after, record = algorithm.round(state, population)
-    torch.testing.assert_close(statistics(population, after.learners.vectors), own)
+    torch.testing.assert_close(statistics(population, after.train_states.vectors), own)
     classes, samples = population.classes, 100 - np.array([20, 30, 50])
     assert record.numbers_sent == (samples * classes).tolist()  # logits alone
 
@@ -134,25 +136,25 @@ def test_rewarded_participants_keep_the_statistics_of_their_own_training(
     state = algorithm.init(population, 1)
     own = statistics(population, trained_apart(population, state))
     after, _ = algorithm.round(state, population)
-    torch.testing.assert_close(statistics(population, after.learners.vectors), own)
+    torch.testing.assert_close(statistics(population, after.train_states.vectors), own)
 
 
 def test_turns_keep_ones_own_statistics(make_normed: Any) -> None:
     population = make_normed()
     algorithm = Dssgd(local_epochs=1)
     state, _ = algorithm.round(algorithm.init(population, 1), population)
-    found = statistics(population, state.learners.vectors)
+    found = statistics(population, state.train_states.vectors)
     assert len({tuple(row.tolist()) for row in found}) == 3
     assert state.server.shape == (population.stacked.trained,)
 
 
 def test_steps_of_ones_own_measure_what_training_does(make_normed: Any) -> None:
     population = replace(make_normed(), batch_size=None)  # batches of 20, 30 and 50 samples
-    learners = population.start(0, common=True)
-    expected = population.train(learners, epochs=2, seed=3, clock=4)
+    train_states = population.start(0, common=True)
+    expected = population.train(train_states, epochs=2, seed=3, clock=4)
     (found,) = local_steps(
         population,
-        [learners],
+        [train_states],
         lambda step, models: [step.gradients(models[0])],
         epochs=2,
         seed=3,
@@ -188,7 +190,7 @@ def test_variances_stay_above_zero_and_everyone_learns(algorithm: Any, make_norm
     state = algorithm.init(population, 3)
     for _ in range(4):
         state, record = algorithm.round(state, population)
-        for models in (one for one in vars(state).values() if isinstance(one, Learners)):
+        for models in (one for one in vars(state).values() if isinstance(one, TrainStates)):
             variances = statistics(population, models.vectors)[:, 5:]
             assert (variances > 0).all()
         assert np.isfinite(record.cross_entropy).all()
@@ -218,16 +220,16 @@ def test_which_statistics_per_fedavg_adapts_with(
     make_normed: Any,
 ) -> None:
     population = replace(make_normed(), batch_size=None)
-    learners = population.start(1, common=True)
-    stepped = population.train(learners, epochs=1, seed=0, clock=0)
+    train_states = population.start(1, common=True)
+    stepped = population.train(train_states, epochs=1, seed=0, clock=0)
     rate = population.optimizer.learning_rate
-    in_training = population.stacked.parts(learners.vectors - stepped.vectors)[0] / rate
-    in_evaluation = population.gradients(learners)
+    in_training = population.stacked.parts(train_states.vectors - stepped.vectors)[0] / rate
+    in_evaluation = population.gradients(train_states)
     assert not torch.allclose(in_training, in_evaluation, rtol=0.1)
     for epochs, gradients in ((0, in_evaluation), (1, in_training)):
         method = PerFedAvg(alpha=0.5, adaptation_epochs=epochs)
-        adapted = population.stacked.parts(method.adapted(learners, population, 0, 0))[0]
-        before = population.stacked.parts(learners.vectors)[0]
+        adapted = population.stacked.parts(method.adapted(train_states, population, 0, 0))[0]
+        before = population.stacked.parts(train_states.vectors)[0]
         torch.testing.assert_close(adapted, before - 0.5 * gradients)
 
 
@@ -248,7 +250,7 @@ def test_a_checkpoint_keeps_statistics_and_goes_on_to_the_same_result(
     state, _ = algorithm.round(algorithm.init(population, 1), population)
     save_state(tmp_path / "state.npz", state)
     again = load_state(tmp_path / "state.npz")
-    assert torch.equal(again.learners.vectors, state.learners.vectors)
+    assert torch.equal(again.train_states.vectors, state.train_states.vectors)
     ahead, resumed = (algorithm.round(one, population)[0] for one in (state, again))
-    assert torch.equal(ahead.learners.vectors, resumed.learners.vectors)
-    assert torch.equal(ahead.learners.momentum, resumed.learners.momentum)
+    assert torch.equal(ahead.train_states.vectors, resumed.train_states.vectors)
+    assert torch.equal(ahead.train_states.momentum, resumed.train_states.momentum)

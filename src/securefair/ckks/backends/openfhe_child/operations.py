@@ -59,24 +59,24 @@ class Keys:
 
     def __init__(self, library: Any, part: bytes) -> None:
         slots, products, relinearize, decryption, noise_bits = GENERATE.unpack(part)
-        wish = library.CCParamsCKKSRNS()
-        wish.SetSecurityLevel(library.HEStd_128_classic)
-        wish.SetScalingTechnique(library.FLEXIBLEAUTO)
-        wish.SetKeySwitchTechnique(library.BV)  # no special primes: half the ring of HYBRID
-        wish.SetScalingModSize(SCALE_BITS)
-        wish.SetFirstModSize(FIRST_BITS)
-        wish.SetMultiplicativeDepth(products + ANSWER_LIMBS - 1)
+        spec = library.CCParamsCKKSRNS()
+        spec.SetSecurityLevel(library.HEStd_128_classic)
+        spec.SetScalingTechnique(library.FLEXIBLEAUTO)
+        spec.SetKeySwitchTechnique(library.BV)  # no special primes: half the ring of HYBRID
+        spec.SetScalingModSize(SCALE_BITS)
+        spec.SetFirstModSize(FIRST_BITS)
+        spec.SetMultiplicativeDepth(products + ANSWER_LIMBS - 1)
         if decryption != Decryption.DEFAULT:
-            wish.SetDecryptionNoiseMode(library.NOISE_FLOODING_DECRYPT)
-            wish.SetExecutionMode(library.EXEC_NOISE_ESTIMATION)
+            spec.SetDecryptionNoiseMode(library.NOISE_FLOODING_DECRYPT)
+            spec.SetExecutionMode(library.EXEC_NOISE_ESTIMATION)
         if decryption == Decryption.FLOOD:
-            wish.SetExecutionMode(library.EXEC_EVALUATION)
-            wish.SetNoiseEstimate(noise_bits)
-        smallest = library.GenCryptoContext(wish).GetRingDimension()  # that is secure
+            spec.SetExecutionMode(library.EXEC_EVALUATION)
+            spec.SetNoiseEstimate(noise_bits)
+        smallest = library.GenCryptoContext(spec).GetRingDimension()  # that is secure
         if 2 * slots > smallest:
-            wish.SetRingDim(2 * slots)
-        wish.SetBatchSize(slots)
-        self.context = library.GenCryptoContext(wish)
+            spec.SetRingDim(2 * slots)
+        spec.SetBatchSize(slots)
+        self.context = library.GenCryptoContext(spec)
         for feature in (library.PKE, library.KEYSWITCH, library.LEVELEDSHE, library.ADVANCEDSHE):
             self.context.Enable(feature)
         self.slots, self.decryption = slots, Decryption(decryption)
@@ -136,8 +136,8 @@ class Child:
             raise RefusedError(f"no operation {code} with {len(parts)} parts")
         return self._operations[code][1](*parts)
 
-    def _generate(self, wish: bytes) -> Parts:
-        keys = Keys(self._library, wish)
+    def _generate(self, spec: bytes) -> Parts:
+        keys = Keys(self._library, spec)
         self._keys[keys.id] = keys
         context = keys.context
         log_q = math.log2(context.GetModulus())

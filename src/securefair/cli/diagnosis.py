@@ -170,7 +170,7 @@ def _exchange_error(backend: str) -> float:
     """
     import numpy as np
 
-    from securefair.circuit.spec import Wish
+    from securefair.circuit.spec import ExchangeSpec
     from securefair.data import Samples
     from securefair.errors import EncryptionError
     from securefair.exchange.student import Student
@@ -179,13 +179,13 @@ def _exchange_error(backend: str) -> float:
 
     rng = np.random.default_rng(0)
     samples = Samples(rng.uniform(-1, 1, (16, 4)), rng.integers(0, 2, 16), 2)
-    wish = Wish(features=4, classes=2, samples=16, hidden=0, release="logits")
+    spec = ExchangeSpec(features=4, classes=2, samples=16, hidden=0, release="logits")
     model = build_head("linear", 4, 0, 2, seed=0)
-    student = Student(wish, backend=backend)
-    answer = Teacher(model, wish, backend=backend).answer(student.request(samples))
+    student = Student(spec, backend=backend)
+    answer = Teacher(model, spec, backend=backend).answer(student.request(samples))
     opened = student.open(answer).released
     error = float(np.abs(opened - model.logits(samples.features)).max())
-    planned = student.plan.error_bound + 2.0**-wish.weight_bits * 16 * 4  # and rounded weights
+    planned = student.plan.error_bound + 2.0**-spec.weight_bits * 16 * 4  # and rounded weights
     if not error <= planned:
         raise EncryptionError(
             "an exchange opened to wrong numbers", found=f"{error:.1e}", expected=f"{planned:.1e}"

@@ -3,8 +3,8 @@ import sys
 import pytest
 
 from securefair.ckks.backends import kernels
-from securefair.cli import doctor
-from securefair.cli.doctor import diagnose
+from securefair.cli import diagnosis as doctor
+from securefair.cli.diagnosis import diagnose
 from securefair.errors import BackendUnavailableError, EncryptionError
 
 

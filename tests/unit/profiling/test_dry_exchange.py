@@ -8,8 +8,8 @@ from securefair.circuit.spec import HeadBounds
 from securefair.ckks.backends import get_backend
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
+from securefair.profiling.dry_exchange import ANSWER, EPOCH, QUERY, RECEIVE, dry_exchange, synthetic
 from securefair.profiling.measure import Stopwatch
-from securefair.profiling.rehearsal import ANSWER, EPOCH, QUERY, RECEIVE, invent, rehearse
 from securefair.profiling.tables import STAGES
 from securefair.profiling.trace import trace
 
@@ -22,53 +22,53 @@ EXCHANGES = [
 ]
 
 
-def run(wish, backend="clear"):
-    plan = plan_exchange(wish)
-    material, engine = invent(plan), get_backend(backend)
+def run(spec, backend="clear"):
+    plan = plan_exchange(spec)
+    material, engine = synthetic(plan), get_backend(backend)
     keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
     stages, totals = Stopwatch(), Stopwatch()
-    return material, rehearse(material, engine, keys, stages, totals), stages, totals
+    return material, dry_exchange(material, engine, keys, stages, totals), stages, totals
 
 
 @pytest.mark.parametrize("changes", EXCHANGES, ids=str)
-def test_every_step_on_paper_is_timed_and_has_a_name(wish, changes):
-    material, _, stages, totals = run(wish(**changes))
+def test_every_step_on_paper_is_timed_and_has_a_name(spec, changes):
+    material, _, stages, totals = run(spec(**changes))
     planned = {step.stage for step in trace(material.plan)}
     assert planned <= set(stages.seconds) <= set(STAGES)
     assert {EPOCH, RECEIVE, ANSWER} <= set(totals.seconds)
-    assert (QUERY in totals.seconds) == material.plan.wish.multiplies
+    assert (QUERY in totals.seconds) == material.plan.spec.multiplies
 
 
 @pytest.mark.parametrize("changes", EXCHANGES, ids=str)
-def test_it_releases_what_student_and_teacher_would(wish, changes):
-    material, done, _, _ = run(wish(**changes))
+def test_it_releases_what_student_and_teacher_would(spec, changes):
+    material, done, _, _ = run(spec(**changes))
     plan = material.plan
-    student = Student(plan.wish, backend="clear")
+    student = Student(plan.spec, backend="clear")
     request = student.request(material.samples, predictions=material.predictions)
     answer = Teacher(material.model, backend="clear").answer(request)
     opened = student.open(answer).released
-    if plan.wish.student_basis:  # the student undoes its own scaling of the rows
+    if plan.spec.student_basis:  # the student undoes its own scaling of the rows
         opened = opened * student._row_scale[:, None]
     # A student may round what it opened to the planned precision.
     assert np.allclose(done.released, opened, rtol=0, atol=plan.error_bound / 2)
 
 
-def test_bytes_are_those_of_the_plan(wish):
-    material, done, _, _ = run(wish(release="loss"), backend="rns")
+def test_bytes_are_those_of_the_plan(spec):
+    material, done, _, _ = run(spec(release="loss"), backend="rns")
     plan = material.plan
     assert (done.upload, done.query, done.answer) == (
         plan.feature_bytes,
         plan.query_bytes,
         plan.answer_bytes,
     )
-    material, done, _, _ = run(wish(release="projection", basis="student", q=4), backend="rns")
+    material, done, _, _ = run(spec(release="projection", basis="student", q=4), backend="rns")
     plan = material.plan
     assert (done.upload, done.query) == (plan.feature_bytes + plan.basis_bytes, 0)
 
 
-def test_invented_samples_keep_the_bounds(wish):
+def test_invented_samples_keep_the_bounds(spec):
     bounds = HeadBounds(feature=3.0, feature_norm=2.0)
-    material = invent(plan_exchange(wish(bounds=bounds)))
+    material = synthetic(plan_exchange(spec(bounds=bounds)))
     norms = np.linalg.norm(material.samples.features, axis=1)
     assert norms.max() <= 2.0 + 1e-9
     assert norms.max() > 1.9

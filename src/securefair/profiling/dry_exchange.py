@@ -40,7 +40,7 @@ class Material:
 
     Attributes:
         plan: what they agreed on.
-        samples: the student's, within the bounds of the wish.
+        samples: the student's, within the bounds of the spec.
         predictions: the student's, (B, M); None where the release sends none.
         model: the teacher's.
         basis: public basis of a projection.
@@ -63,27 +63,27 @@ class Rehearsed:
     released: Array
 
 
-def invent(plan: ExchangePlan, *, seed: int = 0) -> Material:
+def synthetic(plan: ExchangePlan, *, seed: int = 0) -> Material:
     """Uniform features within the plan's bounds, random labels, predictions and weights."""
-    wish, rng = plan.wish, np.random.default_rng(seed)
-    features = rng.uniform(-1, 1, (wish.samples, wish.features)) * wish.bounds.feature
+    spec, rng = plan.spec, np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, (spec.samples, spec.features)) * spec.bounds.feature
     longest = np.linalg.norm(features, axis=1, keepdims=True)
-    features *= np.minimum(1.0, wish.feature_norm / longest)
-    labels = rng.integers(0, wish.classes, wish.samples)
+    features *= np.minimum(1.0, spec.feature_norm / longest)
+    labels = rng.integers(0, spec.classes, spec.samples)
     predictions = None
-    if wish.sends_predictions:
-        predictions = rng.dirichlet(np.ones(wish.classes), wish.samples)
-    kind: HeadKind = "quadratic" if wish.hidden else "linear"
+    if spec.sends_predictions:
+        predictions = rng.dirichlet(np.ones(spec.classes), spec.samples)
+    kind: HeadKind = "quadratic" if spec.hidden else "linear"
     return Material(
         plan=plan,
-        samples=Samples(features, labels, wish.classes),
+        samples=Samples(features, labels, spec.classes),
         predictions=predictions,
-        model=build_head(kind, wish.features, wish.hidden, wish.classes, seed),
+        model=build_head(kind, spec.features, spec.hidden, spec.classes, seed),
         basis=steps.public_basis(plan, b""),
     )
 
 
-def rehearse(
+def dry_exchange(
     material: Material, backend: Backend, keys: StudentKeys, stages: Stopwatch, totals: Stopwatch
 ) -> Rehearsed:
     """One exchange; seconds are added to the watches' stages and totals."""
@@ -93,7 +93,7 @@ def rehearse(
     with totals.stage(EPOCH), stages.stage("encrypt"):
         features = steps.encrypt(keys.encryptor, plan.features, slots)
     rows = reconstructor = None
-    if plan.wish.release == "projection":
+    if plan.spec.release == "projection":
         with stages.stage("prepare"):
             rows = basis_rows(material)
             reconstructor = Reconstructor(material.samples, rows, plan.noise_std)
@@ -103,7 +103,7 @@ def rehearse(
         evaluator = _timed(backend.evaluator(plan.params, keys.public), plan, stages)
     with totals.stage(RECEIVE):
         received = steps.receive(evaluator, plan.features, features, plan.blocks)
-    factors_stay = plan.wish.student_basis
+    factors_stay = plan.spec.student_basis
     with totals.stage(RECEIVE if factors_stay else ANSWER):
         factor_blocks = []
         if plan.factors is not None:
@@ -146,12 +146,12 @@ def rounding_error(plan: ExchangePlan, model: Head, samples: Samples) -> float:
 def basis_rows(material: Material) -> Array:
     """Weights (q, B) of the samples in the numbers of a projection, as they are encrypted."""
     plan, basis = material.plan, material.basis
-    if plan.wish.student_basis:
-        rows = student_basis(material.samples, plan.wish.q)
+    if plan.spec.student_basis:
+        rows = student_basis(material.samples, plan.spec.q)
         scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)  # as large as allowed
         return scaled
     n, signs = plan.params.ring_degree, basis.signs.astype(np.float64)
-    return public_rows(n, basis.coefficients, plan.wish.samples, signs)
+    return public_rows(n, basis.coefficients, plan.spec.samples, signs)
 
 
 def _encrypt_factors(
@@ -168,7 +168,7 @@ def _encrypt_factors(
     if rows is not None:
         factors = rows.T
     if factors is None:
-        raise DataError("this release needs the student's predictions", where=plan.wish.release)
+        raise DataError("this release needs the student's predictions", where=plan.spec.release)
     with totals.stage(QUERY), stages.stage("encrypt_query"):
         return steps.encrypt(keys.encryptor, plan.factors, steps.pack_factors(plan, factors))
 
