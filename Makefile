@@ -78,7 +78,7 @@ openfhe-if-possible:
 
 # The newest versions that fit together, and their hashes.
 constraints: setup
-	$(BIN)/python scripts/raise_constraints.py
+	$(BIN)/python scripts/raise_constraints.py --torch-index $(TORCH_INDEX)
 
 # The source, and a wheel for this machine. Those for an index come from cibuildwheel.
 wheel: setup
@@ -86,7 +86,7 @@ wheel: setup
 
 # Checks, changelog, tag, wheel, source and list of components. Publishes nothing.
 release: setup
-	$(BIN)/python scripts/release.py $(VERSION)
+	$(BIN)/python scripts/release.py --torch-index $(TORCH_INDEX) $(VERSION)
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache

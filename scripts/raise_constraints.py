@@ -22,7 +22,6 @@ from urllib.parse import unquote
 ROOT = Path(__file__).parents[1]
 CONSTRAINTS = ROOT / "constraints"
 
-TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 PYTHONS = ("311", "312", "313")
 """Whose builds of torch are listed; as `requires-python` and the classifiers say."""
 
@@ -83,8 +82,8 @@ def torch_pins(version: str, wheels: dict[str, str]) -> str:
     hashes = " \\\n".join(f"    --hash=sha256:{digest}" for digest in wheels.values())
     names = "".join(f"# {digest}  {name}\n" for name, digest in wheels.items())
     return (
-        "# Written by `make constraints`. CPU builds of torch only, as PyTorch's own index lists\n"
-        f"# them ({TORCH_INDEX}); PyPI's for Linux bring several GB of CUDA.\n"
+        "# Written by `make constraints`: CPU builds of torch only, as PyTorch's own index lists\n"
+        "# them. PyPI's builds for Linux bring several GB of CUDA.\n"
         f"torch=={version} \\\n{hashes}\n\n{names}"
     )
 
@@ -111,7 +110,7 @@ def compile_pins(requirements: list[str], *options: str) -> str:
 def main() -> None:
     """Resolve, then write all files at once."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--torch-index", default=TORCH_INDEX, help="where torch's CPU builds are")
+    parser.add_argument("--torch-index", required=True, help="where torch's CPU builds are")
     index = parser.parse_args().torch_index
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

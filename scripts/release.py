@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import re
 import shlex
 import shutil
@@ -80,7 +81,7 @@ def check_repository(version: str) -> None:
         )
 
 
-def build(version: str) -> None:
+def build(version: str, torch_index: str) -> None:
     """Source and wheel into dist/, tried in an environment of their own, with their components."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", DIST)
@@ -89,19 +90,24 @@ def build(version: str) -> None:
         python = Path(folder) / "bin/python"
         run(sys.executable, "-m", "venv", "--without-pip", folder)
         pip = (sys.executable, "-m", "pip", "--python", python)
-        # The environment of the checks: constraints/ has no entry that it lacks.
-        torch = run(sys.executable, "-m", "pip", "freeze")
+        torch = ("--require-hashes", "--no-deps", "--index-url", torch_index)
+        run(*pip, "install", "--quiet", *torch, "--requirement", "constraints/torch.txt")
+        # The versions of the checks: what was tested is what is listed.
         pins = Path(folder) / "pins.txt"
-        pins.write_text("\n".join(re.findall(r"^[\w.-]+==.*$", torch, re.MULTILINE)))
+        frozen = run(sys.executable, "-m", "pip", "freeze")
+        pins.write_text("\n".join(re.findall(r"^[\w.-]+==.*$", frozen, re.MULTILINE)))
         run(*pip, "install", "--quiet", "--constraint", pins, wheel)
         run(*pip, "check")
         run(python, "scripts/smoke.py")
         bill = DIST / f"securefair-{version}.cdx.json"
         command = (sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible")
         run(*command, "--pyproject", "pyproject.toml", "--output-file", bill, python)
+    listed = json.loads(bill.read_text(encoding="utf-8"))
+    listed["metadata"]["component"]["version"] = version  # pyproject.toml has none to read
+    bill.write_text(json.dumps(listed, indent=2) + "\n", encoding="utf-8")
 
 
-def release(version: str, checks: str, day: datetime.date) -> None:
+def release(version: str, checks: str, torch_index: str, day: datetime.date) -> None:
     """All steps, in the order in which they can fail."""
     source = VERSION_FILE.read_text(encoding="utf-8")
     history = CHANGELOG.read_text(encoding="utf-8")
@@ -112,7 +118,7 @@ def release(version: str, checks: str, day: datetime.date) -> None:
     try:
         VERSION_FILE.write_text(_VERSION.sub(f'__version__ = "{version}"', source), "utf-8")
         CHANGELOG.write_text(dated, encoding="utf-8")
-        build(version)
+        build(version, torch_index)
         run("git", "commit", "--quiet", "--all", "--message", f"Release {version}")
         run("git", "tag", "--annotate", f"v{version}", "--message", f"securefair {version}")
     except BaseException:
@@ -126,10 +132,12 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("version", help="such as 0.2.0")
+    parser.add_argument("--torch-index", required=True, help="where torch's CPU builds are")
     parser.add_argument("--checks", default="make lint test", help="what must pass first")
     arguments = parser.parse_args()
     try:
-        release(arguments.version, arguments.checks, datetime.datetime.now(datetime.UTC).date())
+        today = datetime.datetime.now(datetime.UTC).date()
+        release(arguments.version, arguments.checks, arguments.torch_index, today)
     except RefusedError as error:
         sys.exit(f"No release: {error}")
     except subprocess.CalledProcessError as error:

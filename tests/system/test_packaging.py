@@ -284,7 +284,7 @@ def repository(tmp_path, monkeypatch):
     git("add", "--all")
     git("commit", "--quiet", "--message", "Start")
     script = load_script("release")
-    monkeypatch.setattr(script, "build", lambda _: None)
+    monkeypatch.setattr(script, "build", lambda *_: None)
     return script
 
 
@@ -293,7 +293,7 @@ def git(*command):
 
 
 def test_a_release_dates_the_changelog_and_tags_the_commit(repository, capsys):
-    repository.release("9.0.0", "true", DAY)
+    repository.release("9.0.0", "true", "index", DAY)
     assert Path("CHANGELOG.md").read_text() == (
         "# Changelog\n\n## [Unreleased]\n\n## [9.0.0] - 2030-01-02\n\n### Added\n\n- It.\n"
     )
@@ -347,27 +347,27 @@ def test_a_release_is_refused(repository, harm, said):
     harm()
     before = git("log", "--format=%H"), git("tag"), git("diff")
     with pytest.raises(repository.RefusedError, match=said):
-        repository.release("9.0.0", "true", DAY)
+        repository.release("9.0.0", "true", "index", DAY)
     assert (git("log", "--format=%H"), git("tag"), git("diff")) == before
 
 
 @pytest.mark.parametrize("version", ["9.0", "v9.0.0", "0.0.1", "9.0.0rc1"])
 def test_a_version_that_is_none_or_older_is_refused(repository, version):
     with pytest.raises(repository.RefusedError):
-        repository.release(version, "true", DAY)
+        repository.release(version, "true", "index", DAY)
 
 
 def test_checks_that_fail_end_a_release_before_it_changes_anything(repository):
     with pytest.raises(subprocess.CalledProcessError):
-        repository.release("9.0.0", "false", DAY)
+        repository.release("9.0.0", "false", "index", DAY)
     assert git("status", "--porcelain") == git("tag") == ""
 
 
 def test_a_build_that_fails_leaves_the_tree_as_it_was(repository, monkeypatch):
-    def fail(version):
+    def fail(*_):
         raise subprocess.CalledProcessError(1, ["build"])
 
     monkeypatch.setattr(repository, "build", fail)
     with pytest.raises(subprocess.CalledProcessError):
-        repository.release("9.0.0", "true", DAY)
+        repository.release("9.0.0", "true", "index", DAY)
     assert git("status", "--porcelain") == git("tag") == ""
