@@ -1,0 +1,35 @@
+"""What the contributors' pages add works, and needs nothing that the pages do not say."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def module_on(page):
+    """The first block of a page, which is a whole module; its first line names the file."""
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    return re.search(r"^```python\n(# src/.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+
+
+def test_the_backend_that_a_page_adds_passes_the_contract_suites(tmp_path):
+    (tmp_path / "mixed.py").write_text(module_on("add-a-backend"), encoding="utf-8")
+    registers = (
+        'from securefair.ckks.backends import BACKENDS\nBACKENDS["mixed"] = "mixed:MixedBackend"\n'
+    )
+    (tmp_path / "registers_mixed.py").write_text(registers, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "registers_mixed"]
+    command += ["tests/contract/test_backend.py", "tests/contract/test_evaluator.py", "-k", "mixed"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
