@@ -36,9 +36,10 @@ PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfil
 test: setup openfhe-if-possible
 	$(PYTEST)
 
-# What a change of the core must pass: no papers, no whole runs.
-test-core: setup openfhe-if-possible
-	$(PYTEST) tests/unit tests/contract tests/security --ignore=tests/unit/reproduction
+# Unit, contract and security tests, without papers, whole runs, and openfhe's second opinion.
+test-core: setup
+	$(PYTEST) tests/unit tests/contract tests/security --ignore=tests/unit/papers \
+	-m "not slow" -k "not openfhe"
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -48,6 +48,7 @@ def own_modules(hospitals, **sizes):
     return {name: Classifier(**sizes) for name in hospitals}
 
 
+@pytest.mark.slow
 class TestOwnModules:
     def test_everyone_gets_its_own_type_back_trained(self, hospitals):
         models = own_modules(hospitals)
@@ -104,6 +105,7 @@ class TestOwnModules:
         assert again.accuracy == result.accuracy  # dropout is off
 
 
+@pytest.mark.slow
 class TestRun:
     def test_callbacks_hear_every_round_in_order(self, hospitals):
         one, other = Hears(), Hears()

@@ -15,6 +15,8 @@ import pytest
 import securefair
 from securefair.profiling.pytest_plugin import FheCost
 
+pytestmark = pytest.mark.slow  # programs of their own
+
 SOURCE = Path(securefair.__file__).parents[1]
 GUIDE = SOURCE.parent / "docs" / "profiling.md"
 

@@ -17,6 +17,8 @@ from securefair.profiling.cost_model import QUANTITIES
 from securefair.profiling.scale import ScaleProfile, profile_scale
 from securefair.profiling.scale_table import scale_table
 
+pytestmark = pytest.mark.slow  # whole runs
+
 SPEC = ExchangeSpec(features=1, samples=2, hidden=2, classes=2, q=8)
 
 

@@ -25,6 +25,8 @@ from securefair.profiling.sharing_records import SharingProfile
 from securefair.profiling.sharing_table import sharing_table
 from securefair.profiling.tasks import reshaped, task_config
 
+pytestmark = pytest.mark.slow  # whole runs
+
 PROBABILITIES = [0.0, 0.25, 0.5, 0.75, 1.0]
 ROUNDS, FORCED_EVERY = 30, 5
 

@@ -11,6 +11,8 @@ from securefair.run.checkpoint import FOLDER, unfinished_config
 from securefair.run.execute import run_experiment, write_outcome
 from securefair.run.folder import read_run
 
+pytestmark = pytest.mark.slow  # whole runs
+
 SMALL = {
     "model.kind": "linear",
     "distillation.q": 16,
