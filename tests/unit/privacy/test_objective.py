@@ -1,0 +1,90 @@
+"""The noise of objective perturbation against other ways to compute it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from securefair.privacy.objective import (
+    LEAST_PENALTY,
+    delta_of,
+    objective_noise,
+    penalty_of,
+)
+
+
+def gaussian_delta(ratio: float, epsilon: float) -> float:
+    """Hockey-stick divergence of N(0, 1) from N(ratio, 1) at e^epsilon."""
+    up, down = ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio
+    return float(norm.cdf(up) - math.exp(epsilon) * norm.cdf(down))
+
+
+@pytest.mark.parametrize(("epsilon", "ratio", "curvature"), [(2.0, 0.6, 0.1), (0.5, 0.2, 0.0)])
+def test_two_classes_cost_twice_a_gaussian(epsilon: float, ratio: float, curvature: float) -> None:
+    # Redberg, Koskela, Wang 2023, Theorem 3.1, where epsilon - c >= mu^2 / 2
+    expected = 2 * gaussian_delta(ratio, epsilon - curvature)
+    found = delta_of(epsilon, ratio=ratio, degrees=1, curvature=curvature)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    epsilon=st.floats(0.1, 8),
+    ratio=st.floats(0.05, 3),
+    degrees=st.integers(1, 12),
+    curvature=st.floats(0, 2),
+)
+def test_delta_against_samples(
+    epsilon: float, ratio: float, degrees: int, curvature: float
+) -> None:
+    rng = np.random.default_rng(0)
+    chi = np.sqrt(rng.chisquare(degrees, 200_000))
+    loss = curvature + ratio**2 / 2 + ratio * chi
+    sampled = np.maximum(0, -np.expm1(epsilon - loss))
+    found = delta_of(epsilon, ratio=ratio, degrees=degrees, curvature=curvature)
+    assert abs(found - sampled.mean()) <= 6 * sampled.std() / math.sqrt(len(chi)) + 2e-4
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0, 64.0])
+@pytest.mark.parametrize(("classes", "rows"), [(2, 1), (3, 1), (2, 4), (10, 2)])
+def test_noise_meets_the_target_and_hardly_more(epsilon: float, classes: int, rows: int) -> None:
+    delta, row_norm = 1e-3, 1.5
+    plan = objective_noise(epsilon, delta, row_norm=row_norm, classes=classes, rows=rows)
+    degrees = rows * (classes - 1)
+    curvature = degrees * math.log1p(row_norm**2 / (classes * rows * plan.penalty))
+
+    def delta_with(scale: float) -> float:
+        ratio = math.sqrt(2) * row_norm / scale
+        return delta_of(epsilon, ratio=ratio, degrees=degrees, curvature=curvature)
+
+    assert delta_with(plan.scale) <= delta
+    assert delta_with(0.98 * plan.scale) > delta
+
+
+def test_the_jacobian_bound_holds() -> None:
+    """log det(H + patient) - log det(H) for random patients is at most c."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        classes, rows, d = rng.integers(2, 5), rng.integers(1, 4), 6
+        penalty, row_norm = rng.uniform(0.3, 3), 1.3
+        hessian = penalty * np.eye(classes * d)
+        patient = np.zeros_like(hessian)
+        for _ in range(rows):
+            x = rng.normal(size=d)
+            x *= row_norm / np.linalg.norm(x)
+            p = rng.dirichlet(np.ones(classes))
+            patient += np.kron(np.diag(p) - np.outer(p, p), np.outer(x, x)) / rows
+        found = np.linalg.slogdet(hessian + patient)[1] - np.linalg.slogdet(hessian)[1]
+        bound = rows * (classes - 1) * math.log1p(row_norm**2 / (classes * rows * penalty))
+        assert found <= bound + 1e-12
+
+
+def test_the_penalty_is_a_function_of_public_numbers_and_falls_with_epsilon() -> None:
+    penalties = [penalty_of(e, row_norm=1.5, classes=2, rows=1) for e in (0.5, 1.0, 4.0, 64.0)]
+    assert penalties == sorted(penalties, reverse=True)
+    assert penalties[-1] == LEAST_PENALTY
