@@ -7,13 +7,13 @@ their noise from a `NoiseSource`, and their cost is counted before they run (`du
 
 from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
 from securefair.privacy.convex import PrivateFit, private_fit
-from securefair.privacy.guarantees import Guarantee, PrivacyTarget
+from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.privacy.randomness import NoiseSource, SeededNoise, SystemNoise
 from securefair.privacy.sgd import PrivateTraining, SgdSettings
 
 __all__ = [
-    "Guarantee",
+    "PatientGuarantee",
     "NoiseSource",
     "Patients",
     "PrivacyTarget",

@@ -20,7 +20,7 @@ from scipy.special import softmax
 from securefair.data.dataset import Samples
 from securefair.errors import ModelError
 from securefair.privacy.accounting import noise_multiplier
-from securefair.privacy.guarantees import Guarantee, PrivacyTarget
+from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.objective import ObjectiveNoise, objective_noise
 from securefair.privacy.patients import Patients, shortened
 from securefair.privacy.randomness import NoiseSource
@@ -54,7 +54,7 @@ class PrivateFit:
 
     constant: Array
     linear: Array
-    guarantee: Guarantee
+    guarantee: PatientGuarantee
     noise: ObjectiveNoise
 
 
@@ -106,7 +106,7 @@ def private_fit(
     return PrivateFit(
         constant=INTERCEPT * logits[:, -1],
         linear=logits[:, :-1].copy(),
-        guarantee=Guarantee(
+        guarantee=PatientGuarantee(
             mechanism="objective perturbation",
             epsilon=target.epsilon,
             delta=target.delta,

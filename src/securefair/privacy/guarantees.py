@@ -81,7 +81,7 @@ class PrivacyTarget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarantee:
+class PatientGuarantee:
     """What was delivered, once and for all answers that are computed from it.
 
     Attributes:

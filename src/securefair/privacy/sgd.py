@@ -24,7 +24,7 @@ from securefair.errors import BackendUnavailableError, ConfigError
 from securefair.model.heads import Head
 from securefair.model.networks import NetworkHead
 from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
-from securefair.privacy.guarantees import Guarantee, PrivacyTarget
+from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.privacy.randomness import NoiseSource
 
@@ -120,9 +120,9 @@ class PrivateTraining:
         return spent((self._mechanism(self.taken),), self.target.delta)
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> PatientGuarantee:
         """Of everything that is computed from the parameters so far."""
-        return Guarantee(
+        return PatientGuarantee(
             mechanism="DP-SGD",
             epsilon=self.spent,
             delta=self.target.delta,

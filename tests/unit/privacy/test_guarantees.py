@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import ConfigError
-from securefair.privacy.guarantees import Guarantee, PrivacyTarget
+from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 
 rates = st.floats(0, 1)
 
 
-def guarantee(epsilon: float, delta: float = 0.0) -> Guarantee:
-    return Guarantee(mechanism="DP-SGD", epsilon=epsilon, delta=delta)
+def guarantee(epsilon: float, delta: float = 0.0) -> PatientGuarantee:
+    return PatientGuarantee(mechanism="DP-SGD", epsilon=epsilon, delta=delta)
 
 
 @given(epsilon=st.floats(0, 20), delta=st.floats(0, 0.5), fpr=rates)

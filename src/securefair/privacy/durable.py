@@ -1,0 +1,121 @@
+"""A hospital's privacy budget over all of its runs: charged before a mechanism runs, and kept.
+
+    charged           committed to the store, or refused
+    run               in memory only: nothing has left
+    kept              the result is committed
+    answered          from the kept result, to any number of students, in any later run
+
+A process that is killed after "charged" has told nobody anything: the next one repeats the run
+under the same charge. One that is killed after "kept" finds the result there. So nothing that left
+was not charged, and one private fit is charged once, however many students it answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from securefair.data.dataset import Samples
+from securefair.privacy.accounting import SampledGaussian, spent
+from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
+from securefair.privacy.patients import Patients
+from securefair.storage import Guarantee, PrivacyEvent, Store, add_up
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyAccount:
+    """The budget of one hospital's patients.
+
+    Attributes:
+        store: of the hospital; a store is open in one process at a time.
+        hospital: whose patients.
+        limit: the most that all runs together may cost these patients.
+    """
+
+    store: Store
+    hospital: str
+    limit: Guarantee
+
+    def once(
+        self,
+        reference: str,
+        guarantee: PatientGuarantee,
+        run: Callable[[], bytes],
+        **details: float,
+    ) -> bytes:
+        """The result of a mechanism that runs at most once for this reference.
+
+        Args:
+            reference: names what is computed from what: equal ones must mean equal mechanisms on
+                equal data (`reference_of`).
+            guarantee: of the mechanism alone.
+            run: the mechanism; it is not run where the result is kept already.
+            details: `noise_multiplier`, `rate` and `steps` of sampled Gaussians, which compose
+                better than by adding up.
+
+        Raises:
+            LedgerError: the limit would be exceeded; nothing was charged or run.
+            StorageError: the store cannot be written.
+        """
+        name = f"private/{self.hospital}/{reference}"
+        event = PrivacyEvent(
+            reference=reference,
+            mechanism=guarantee.mechanism,
+            guarantee=Guarantee(epsilon=guarantee.epsilon, delta=guarantee.delta),
+            details=dict(details),
+        )
+        with self.store.transaction() as tx:
+            kept = tx.memory.get(name)
+            if kept is not None:
+                return kept
+            tx.privacy.charge(self.hospital, event, self.limit, compose=composed)
+        result = run()
+        with self.store.transaction() as tx:
+            tx.memory.put(name, result)
+        return result
+
+    @property
+    def spent(self) -> Guarantee:
+        """What all mechanisms so far amount to."""
+        with self.store.view() as tx:
+            return tx.privacy.spent(self.hospital, compose=composed)
+
+
+def composed(events: Sequence[PrivacyEvent]) -> Guarantee:
+    """What events cost together: sampled Gaussians by their accountant, all others added up."""
+    gaussians = [event for event in events if "noise_multiplier" in event.details]
+    others = [event for event in events if "noise_multiplier" not in event.details]
+    if len(gaussians) < 2:
+        return add_up(events)
+    delta = max(event.guarantee.delta for event in gaussians)
+    mechanisms = tuple(
+        SampledGaussian(
+            noise_multiplier=float(event.details["noise_multiplier"]),
+            rate=float(event.details["rate"]),
+            steps=int(event.details["steps"]),
+        )
+        for event in gaussians
+    )
+    rest = add_up(others)
+    together = Guarantee(
+        epsilon=rest.epsilon + spent(mechanisms, delta), delta=min(1.0, rest.delta + delta)
+    )
+    # Both bounds hold; the accountant's is the lower one but for rounding.
+    return min(together, add_up(events), key=lambda one: (one.epsilon, one.delta))
+
+
+def reference_of(samples: Samples, patients: Patients, target: PrivacyTarget, what: str) -> str:
+    """Names one fit: equal for equal rows, patients, target and kind of model.
+
+    It stays in the hospital's own store: a hash of patients' data is still about patients.
+    """
+    digest = hashlib.blake2b(digest_size=16, person=b"sf-private-fit")
+    for array in (samples.features, samples.labels, patients.of_row):
+        digest.update(str(array.shape).encode() + array.dtype.str.encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(msgspec.json.encode([what, samples.classes, target]))
+    return digest.hexdigest()
