@@ -44,10 +44,10 @@ class SgdSettings:
         ConfigError: out of range.
     """
 
-    steps: int = 100
+    steps: int = 40
     rate: float = 0.5
     clip_norm: float = 1.0
-    learning_rate: float = 0.5
+    learning_rate: float = 0.25
     momentum: float = 0.5
 
     def __post_init__(self) -> None:
