@@ -21,7 +21,7 @@ from securefair.data.dataset import Samples
 from securefair.errors import ModelError
 from securefair.privacy.accounting import noise_multiplier
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
-from securefair.privacy.objective import ObjectiveNoise, objective_noise
+from securefair.privacy.objective import ObjectiveNoise, objective_noise, steepest_slope
 from securefair.privacy.patients import Patients, shortened
 from securefair.privacy.randomness import NoiseSource
 
@@ -34,8 +34,8 @@ CERTIFICATE = 1e-7
 INTERCEPT = 0.5
 """The constant feature. Smaller: less noise for all coefficients, and a stronger penalty of the
 intercept. Chosen on census data, as `objective.CURVATURE_SHARE` and `PrivacyTarget.row_norm`."""
-MAX_STEPS = 200
-_HALVINGS = 60
+MAX_STEPS = 2000
+_HALVINGS = 12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -157,10 +157,15 @@ def _minimum(
 
     theta = np.zeros_like(linear)
     targets = np.eye(len(linear))[labels]
+    steepest = steepest_slope(len(linear))
 
     def gradient(theta: Array) -> tuple[Array, Array]:
+        """The gradient, and the rows' probabilities; zeros where their loss is a straight line."""
         probabilities = softmax(design @ theta.T, axis=1)
-        slopes = weights[:, None] * (probabilities - targets)
+        slopes = probabilities - targets
+        straight = np.abs(slopes).max(axis=1) > steepest
+        slopes = weights[:, None] * np.clip(slopes, -steepest, steepest)
+        probabilities[straight] = 0.0
         return slopes.T @ design + penalty * theta + linear, probabilities
 
     def curvature(probabilities: Array, direction: Array) -> Array:
@@ -169,6 +174,7 @@ def _minimum(
         result: Array = (weights[:, None] * inner).T @ design
         return (result + penalty * direction.reshape(linear.shape)).ravel()
 
+    smoothness = penalty + float(weights @ (design**2).sum(axis=1)) / 2
     found, probabilities = gradient(theta)
     length = float(np.linalg.norm(found))
     for _ in range(MAX_STEPS):
@@ -177,15 +183,14 @@ def _minimum(
         hessian = LinearOperator(
             (theta.size, theta.size), matvec=functools.partial(curvature, probabilities)
         )
-        step, _ = cg(hessian, -found.ravel(), rtol=min(1e-3, length), atol=0.0)
-        share = 1.0
-        for _ in range(_HALVINGS):
-            tried = theta + share * step.reshape(theta.shape)
-            after, chances = gradient(tried)
+        newton, _ = cg(hessian, -found.ravel(), rtol=min(1e-3, length), atol=0.0)
+        # A kink may be in Newton's way; a gradient step of this size never lengthens the gradient.
+        tries = [2.0**-k * newton.reshape(theta.shape) for k in range(_HALVINGS)]
+        for step in [*tries, -found / smoothness]:
+            after, chances = gradient(theta + step)
             if float(np.linalg.norm(after)) < length:
                 break
-            share /= 2
-        theta, found, probabilities = tried, after, chances
+        theta, found, probabilities = theta + step, after, chances
         length = float(np.linalg.norm(found))
     raise ModelError(
         "the minimum of a private fit was not found",

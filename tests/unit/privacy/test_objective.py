@@ -15,6 +15,7 @@ from securefair.privacy.objective import (
     delta_of,
     objective_noise,
     penalty_of,
+    steepest_slope,
 )
 
 
@@ -59,7 +60,7 @@ def test_noise_meets_the_target_and_hardly_more(epsilon: float, classes: int, ro
     curvature = degrees * math.log1p(row_norm**2 / (classes * rows * plan.penalty))
 
     def delta_with(scale: float) -> float:
-        ratio = math.sqrt(2) * row_norm / scale
+        ratio = math.sqrt(2) * steepest_slope(classes) * row_norm / scale
         return delta_of(epsilon, ratio=ratio, degrees=degrees, curvature=curvature)
 
     assert delta_with(plan.scale) <= delta
