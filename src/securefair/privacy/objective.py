@@ -16,8 +16,8 @@ most
     c = r log(1 + |x|^2 / (M m lambda)).
 
 The Gaussian: the patient's gradient g, of length at most L = sqrt(2) s |x|, lies in a subspace V
-of r dimensions that its rows fix (M - 1 a row, as logits' gradients sum to zero). Its factor is at most
-|B_V| L / sigma^2 + L^2 / 2 sigma^2, and |B_V| / sigma follows a chi distribution of r degrees.
+of r dimensions that its rows fix (M - 1 a row, as logits' gradients sum to zero). Its factor is
+at most |B_V| L / sigma^2 + L^2 / 2 sigma^2, and |B_V| / sigma is chi-distributed, r degrees.
 With mu = L / sigma the privacy loss is at most c + mu chi_r + mu^2 / 2, hence
 
     delta(epsilon) = E[(1 - exp(epsilon - c - mu^2/2 - mu chi_r))_+],
