@@ -19,12 +19,9 @@ from torch.nn.functional import linear
 from securefair.errors import ModelError
 from securefair.model.folded import AffineMap, FoldedHead
 from securefair.model.folded_network import FoldedNetwork
+from securefair.model.quadratic import SLOPE_INITIAL, coefficient
 
 HeadKind = Literal["linear", "quadratic"]
-
-SQUARE_INITIAL = 0.25
-SQUARE_FLOOR = 1 / 32
-SLOPE_INITIAL = 0.5
 
 
 class Head(nn.Module, ABC):
@@ -143,7 +140,7 @@ class QuadraticHead(Head):
     @property
     def square(self) -> Tensor:
         """The coefficient a of the square, a scalar above SQUARE_FLOOR."""
-        return SQUARE_FLOOR + (SQUARE_INITIAL - SQUARE_FLOOR) * self.square_log_gain.exp()
+        return coefficient(self.square_log_gain)
 
     def forward(self, features: Tensor) -> Tensor:
         """Features (B, d) -> logits (B, M)."""
