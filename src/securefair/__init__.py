@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from securefair.fairness.reputation import ReputationRule
     from securefair.library import Result, collaborate
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
-    from securefair.model.quadratic import Quadratic
+    from securefair.model.modules import Quadratic
     from securefair.model.training import OptimizerConfig
     from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
 
@@ -90,7 +90,7 @@ _HOME = {
     "OptimizerConfig": "model.training",
     "Participant": "collaboration.distillation.participant",
     "ParticipantData": "data.dataset",
-    "Quadratic": "model.quadratic",
+    "Quadratic": "model.modules",
     "QuadraticHead": "model.heads",
     "ReputationRule": "fairness.reputation",
     "Result": "library.result",

@@ -9,8 +9,7 @@ exp(-loss) (pseudo-Bayesian model averaging; Yao et al., Bayesian Analysis 2018)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +33,12 @@ from securefair.model.transfer import (
 from securefair.model.transfer.answers import (
     asked_about,
     label_free_reconstructor,
+    numbers_a_logit,
     rows_by_patient,
 )
+from securefair.model.transfer.peers import FEWEST_SUMMED, Opened, asked_peers
 
 Array = NDArray[np.float64]
-Opened = Literal["each", "mean"]
-
-FEWEST_SUMMED = 3
-"""Teachers from which on only the sum of their answers is opened, unless the settings say else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +49,7 @@ class Transfer:
         degree: of everybody's fit: 1 for linear logits, 2 for quadratic ones.
         release: what of a teacher's logits reaches a student.
         opened: "each" answer or only their "mean"; None for "mean" from three teachers on.
-        peers: how many others each hospital asks at most, drawn by the seed.
+        peers: how many others each hospital asks at most, 2 or more; the seed draws whom.
         rounding: of the teachers' fits; None: as they were fitted.
 
     Raises:
@@ -71,7 +68,7 @@ class Transfer:
             self,
             degree=(self.degree in (1, 2), "1 or 2"),
             opened=(self.opened in (None, "each", "mean"), '"each", "mean" or None'),
-            peers=(self.peers >= 1, "1 or more"),
+            peers=(self.peers >= 2, "2 or more"),
         )
 
     def opened_of(self, teachers: int) -> Opened:
@@ -135,16 +132,6 @@ def own_fits(
     }
 
 
-def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tuple[str, ...]:
-    """Whom a student asks, in the order of `names`: all others, or `peers` drawn by the seed."""
-    others = [name for name in names if name != student]
-    if len(others) <= peers:
-        return tuple(others)
-    rng = np.random.default_rng(derived_seed(seed, "peers", student))
-    drawn = set(rng.choice(len(others), size=peers, replace=False).tolist())
-    return tuple(name for at, name in enumerate(others) if at in drawn)
-
-
 def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> Array:
     """What a student makes of one teacher's answer, (n, L): from its own fit, as released."""
     if settings.rounding is None:
@@ -155,8 +142,11 @@ def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> A
     release = settings.release
     if isinstance(release, LogitsRelease):
         return logits
-    rows = rows_by_patient(release.rows(asked_about(patients)), len(patients))
-    return label_free_reconstructor(patients, rows, release.noise(rows)).logits(rows @ logits)
+    q = numbers_a_logit(release.q, len(patients), int(patients.features.shape[1]), settings.degree)
+    released = replace(release, q=q)
+    rows = rows_by_patient(released.rows(asked_about(patients)), len(patients))
+    reconstructor = label_free_reconstructor(patients, rows, settings.degree, release.noise(rows))
+    return reconstructor.logits(rows @ logits)
 
 
 def combined(

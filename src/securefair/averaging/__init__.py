@@ -10,7 +10,9 @@ from securefair.averaging.contributions import (
     Share,
     Shares,
     contribute,
+    contribute_message,
     open_sum,
+    opened_messages,
     release,
 )
 from securefair.averaging.gathering import Gathering
@@ -33,8 +35,10 @@ __all__ = [
     "SumSpec",
     "WeightedSums",
     "contribute",
+    "contribute_message",
     "get_averaging",
     "open_sum",
+    "opened_messages",
     "plan_sum",
     "release",
 ]

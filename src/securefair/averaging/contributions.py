@@ -18,7 +18,7 @@ no sender that went on to another attempt releases the key without which the fir
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -103,6 +103,27 @@ def contribute(
         RemoteProtocolError: the receiver asks for what would let it compare two sums.
         ModelError: see `WeightedSums.contribute`.
     """
+    return contribute_message(
+        memory,
+        gathering,
+        sender,
+        request,
+        lambda: sums.contribute(plan, keys, publics, gathering, sender, request, vector),
+    )
+
+
+def contribute_message(
+    memory: Shares,
+    gathering: Gathering,
+    sender: str,
+    request: bytes,
+    make: Callable[[], bytes],
+) -> tuple[Shares, bytes]:
+    """As `contribute`, for a message of any kind, made only if it may be.
+
+    Raises:
+        RemoteProtocolError: the receiver asks for what would let it compare two sums.
+    """
     if sender not in gathering.senders:
         raise RemoteProtocolError(
             "asked somebody who is no sender of the sum",
@@ -122,7 +143,7 @@ def contribute(
         if before.gathering == gathering and before.request == request:
             return memory, before.sealed
         _check_repeat(before, gathering)
-    message = sums.contribute(plan, keys, publics, gathering, sender, request, vector)
+    message = make()
     key = os.urandom(KEY_BYTES)
     made = Share(gathering, request, crypt(message, key), key)
     return memory.having(made), made.sealed
@@ -159,6 +180,18 @@ def open_sum(
         LocalProtocolError: a message or a key is missing.
         RemoteProtocolError: a message or a key cannot be used.
     """
+    return sums.total(plan, keys, gathering, opened_messages(gathering, sealed, released))
+
+
+def opened_messages(
+    gathering: Gathering, sealed: Mapping[str, bytes], released: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Every sender's message, by name, from sealed messages and their keys.
+
+    Raises:
+        LocalProtocolError: a message or a key is missing.
+        RemoteProtocolError: a key has the wrong length.
+    """
     for what, given in (("message", sealed), ("key", released)):
         missing = [name for name in gathering.senders if name not in given]
         if missing:
@@ -175,7 +208,7 @@ def open_sum(
                 expected=f"{KEY_BYTES} bytes",
             )
         opened[name] = crypt(sealed[name], released[name])
-    return sums.total(plan, keys, gathering, opened)
+    return opened
 
 
 def _check_repeat(before: Share, gathering: Gathering) -> None:

@@ -30,7 +30,9 @@ class Gathering:
         round: round of the protocol.
         attempt: 0, and one more each time the sum is repeated without a lost sender.
         receiver: who gets the sum.
-        senders: names in ascending order, at least two, the receiver not among them.
+        senders: names in ascending order, the receiver not among them.
+        fewest: senders that it must have: two, since a sum over one is that sender's part; one
+            only where every part may be opened by itself.
 
     Raises:
         LocalProtocolError: any of this does not hold.
@@ -41,6 +43,7 @@ class Gathering:
     attempt: int = 0
     receiver: str
     senders: tuple[str, ...]
+    fewest: int = MIN_SENDERS
 
     def __post_init__(self) -> None:
         for where, right, found, expected in (
@@ -49,9 +52,9 @@ class Gathering:
             ("attempt", self.attempt >= 0, self.attempt, "0 or more"),
             (
                 "senders",
-                len(self.senders) >= MIN_SENDERS,
+                len(self.senders) >= self.fewest,
                 ", ".join(self.senders) or "nobody",
-                "at least two: a sum over one is that sender's model",
+                f"at least {self.fewest}: a sum over one is that sender's model",
             ),
             (
                 "senders",
@@ -78,7 +81,14 @@ class Gathering:
 
     @classmethod
     def asked(
-        cls, session: bytes, round: int, attempt: int, receiver: str, senders: tuple[str, ...]
+        cls,
+        session: bytes,
+        round: int,
+        attempt: int,
+        receiver: str,
+        senders: tuple[str, ...],
+        *,
+        fewest: int = MIN_SENDERS,
     ) -> Gathering:
         """A gathering as a receiver named it in a message.
 
@@ -87,7 +97,12 @@ class Gathering:
         """
         try:
             return cls(
-                session=session, round=round, attempt=attempt, receiver=receiver, senders=senders
+                session=session,
+                round=round,
+                attempt=attempt,
+                receiver=receiver,
+                senders=senders,
+                fewest=fewest,
             )
         except LocalProtocolError as fault:
             raise RemoteProtocolError(

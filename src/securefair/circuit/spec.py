@@ -147,7 +147,7 @@ def check_spec(spec: ExchangeSpec) -> None:
     Raises:
         PlanError: names the field, and the nearest possible value where there is one.
     """
-    for field, least in (("features", 1), ("classes", 2), ("samples", 2), ("hidden", 0), ("q", 1)):
+    for field, least in (("features", 1), ("samples", 2), ("hidden", 0), ("q", 1)):
         _within(field, getattr(spec, field), least, MAX_SIZE)
     _within("flooding_bits", spec.flooding_bits, 0, 60)
     _within("weight_bits", spec.weight_bits, 2, MAX_WEIGHT_BITS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.tensor import CipherMeta
+from securefair.errors import EncryptionError
 
 
 @dataclass(frozen=True)
@@ -82,3 +84,37 @@ class Backend(ABC):
         Raises:
             EncryptionError: the keys do not belong to these parameters.
         """
+
+    def mask_answer(
+        self, meta: CipherMeta, coefficients: int, data: bytes, masks: NDArray[np.uint32]
+    ) -> bytes:
+        """An answer whose released coefficients are hidden under masks that cancel in a sum.
+
+        Args:
+            meta: of the answer.
+            coefficients: released ones of each ciphertext, q.
+            data: the answer.
+            masks: (d, q, limbs), each below its prime.
+
+        Raises:
+            EncryptionError: the answer does not fit the plan, or the backend cannot do so.
+        """
+        del meta, coefficients, data, masks
+        raise self._no_sums()
+
+    def add_answers(self, meta: CipherMeta, coefficients: int, answers: Sequence[bytes]) -> bytes:
+        """The answer that opens to the sum of what these open to, all to one student.
+
+        Raises:
+            EncryptionError: an answer does not fit the plan, there is none, or the backend cannot
+                do so.
+        """
+        del meta, coefficients, answers
+        raise self._no_sums()
+
+    def _no_sums(self) -> EncryptionError:
+        return EncryptionError(
+            "this backend forms no sums of answers",
+            found=self.name,
+            hint='Choose "rns" or "seal", or open each answer',
+        )

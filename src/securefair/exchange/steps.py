@@ -35,7 +35,7 @@ from securefair.model.balance import balanced
 from securefair.model.folded import FoldedHead
 from securefair.model.folded_network import FoldedNetwork
 from securefair.model.gradients import flat_gradient
-from securefair.model.heads import Head
+from securefair.model.heads import Foldable, Head
 from securefair.model.losses import approximate_kl
 from securefair.model.projection import block_signs, public_indices
 from securefair.model.quantize import QuantizedHead, quantize_at
@@ -189,7 +189,7 @@ Compiled = QuantizedHead | CompiledNetwork
 """A model with integer weights at public scales: `logits` is what an encrypted run computes."""
 
 
-def compile_model(plan: ExchangePlan, model: Head) -> Compiled:
+def compile_model(plan: ExchangePlan, model: Foldable) -> Compiled:
     """A trained head or network -> integer weights at the plan's public scales.
 
     Raises:
@@ -231,7 +231,7 @@ def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
         )
 
 
-def compile_head(plan: ExchangePlan, model: Head) -> QuantizedHead:
+def compile_head(plan: ExchangePlan, model: Foldable) -> QuantizedHead:
     """A trained head -> integer weights at the plan's public scales.
 
     Raises:
@@ -266,8 +266,17 @@ def infer(
     return b"".join(part.data for part in released)
 
 
-def open_answer(decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Array:
+def open_answer(
+    decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, data: bytes, *, summed: int = 1
+) -> Array:
     """Answer -> released values in their natural unit, rounded to the plan's grid.
+
+    Args:
+        decryptor: the student's.
+        plan: of the exchange; of a sum of answers, made for bounds that hold for the sum.
+        basis: of a public projection.
+        data: the answer, or the sum of several.
+        summed: how many; their noise adds, and so does what the grid must cover.
 
     Returns:
         `logits` (B, M); `projection` (q, M) with public rows in coefficient units or the
@@ -275,7 +284,8 @@ def open_answer(decryptor: Decryptor, plan: ExchangePlan, basis: PublicBasis, da
         without the division by T.
     """
     values = _natural_unit(decryptor, plan, basis, data)
-    return values if decryptor.exact else plan.grid * np.rint(values / plan.grid)
+    grid = plan.grid * summed
+    return values if decryptor.exact else grid * np.rint(values / grid)
 
 
 def _natural_unit(

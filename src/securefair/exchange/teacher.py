@@ -18,7 +18,7 @@ from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, LedgerError, PlanError
 from securefair.exchange import steps
 from securefair.exchange.request import Request, decode_request
-from securefair.model.heads import Head
+from securefair.model.heads import Foldable
 from securefair.model.networks import NetworkHead
 
 MIN_FLOODING_BITS = 30
@@ -65,7 +65,7 @@ class Teacher:
 
     def __init__(
         self,
-        model: Head,
+        model: Foldable,
         agreed: ExchangeSpec | None = None,
         *,
         seed: bytes = b"",

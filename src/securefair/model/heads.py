@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
@@ -19,9 +19,21 @@ from torch.nn.functional import linear
 from securefair.errors import ModelError
 from securefair.model.folded import AffineMap, FoldedHead
 from securefair.model.folded_network import FoldedNetwork
-from securefair.model.quadratic import SLOPE_INITIAL, coefficient
 
 HeadKind = Literal["linear", "quadratic"]
+
+
+class Foldable(Protocol):
+    """A model that encrypted inference can evaluate, trained by whatever means."""
+
+    def folded(self) -> FoldedHead | FoldedNetwork:
+        """The model as linear maps with pure squares between them."""
+        ...
+
+
+SQUARE_INITIAL = 0.25
+SQUARE_FLOOR = 1 / 32
+SLOPE_INITIAL = 0.5
 
 
 class Head(nn.Module, ABC):
@@ -140,7 +152,7 @@ class QuadraticHead(Head):
     @property
     def square(self) -> Tensor:
         """The coefficient a of the square, a scalar above SQUARE_FLOOR."""
-        return coefficient(self.square_log_gain)
+        return SQUARE_FLOOR + (SQUARE_INITIAL - SQUARE_FLOOR) * self.square_log_gain.exp()
 
     def forward(self, features: Tensor) -> Tensor:
         """Features (B, d) -> logits (B, M)."""

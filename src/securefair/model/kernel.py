@@ -15,6 +15,8 @@ matter little between 0.03 and 0.3.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,11 +37,22 @@ class SampleKernel:
     (K ~ C W^-1 C^T with C between samples and landmarks, W among landmarks), so that time and
     memory stay linear in the samples.
 
+    Args:
+        samples: the student's.
+        quadratic_weight: of s^2; 0 where teachers are known to be linear.
+        label_weight: of equal labels; 0 for a prior that knows no labels.
+
     Raises:
         ModelError: the features are not (B, d), or there are no samples.
     """
 
-    def __init__(self, samples: Samples) -> None:
+    def __init__(
+        self,
+        samples: Samples,
+        *,
+        quadratic_weight: float = QUADRATIC_WEIGHT,
+        label_weight: float = LABEL_WEIGHT,
+    ) -> None:
         x = samples.features
         if x.ndim != 2 or len(x) == 0:
             raise ModelError(
@@ -49,20 +62,23 @@ class SampleKernel:
         power = float(np.mean((x**2).sum(axis=1)))
         x = x / np.sqrt(power) if power > 0 else x  # all samples alike: s = 0
         own = (x**2).sum(axis=1)
-        variance = 1 + own + QUADRATIC_WEIGHT * own**2 + LABEL_WEIGHT
+        variance = 1 + own + quadratic_weight * own**2 + label_weight
         self._nugget = NUGGET * float(variance.mean())
         self.variance: NDArray[np.float64] = variance + self._nugget
         """The diagonal of K, (B,)."""
 
+        covariance = partial(
+            _covariance, quadratic_weight=quadratic_weight, label_weight=label_weight
+        )
         if len(x) <= EXACT_SAMPLES:
-            self._factors = [_covariance(x, samples.labels, x, samples.labels)]
+            self._factors = [covariance(x, samples.labels, x, samples.labels)]
             return
         rows = np.linspace(0, len(x) - 1, LANDMARKS).astype(np.int64)
         marks, mark_labels = x[rows], samples.labels[rows]
-        among = _covariance(marks, mark_labels, marks, mark_labels)
+        among = covariance(marks, mark_labels, marks, mark_labels)
         among[np.diag_indices(LANDMARKS)] += self._nugget
         whitened = np.linalg.solve(
-            np.linalg.cholesky(among), _covariance(marks, mark_labels, x, samples.labels)
+            np.linalg.cholesky(among), covariance(marks, mark_labels, x, samples.labels)
         )
         self._factors = [whitened.T, whitened]
 
@@ -79,8 +95,11 @@ def _covariance(
     x_labels: NDArray[np.int64],
     y: NDArray[np.float64],
     y_labels: NDArray[np.int64],
+    *,
+    quadratic_weight: float,
+    label_weight: float,
 ) -> NDArray[np.float64]:
     s = x @ y.T
     same = x_labels[:, None] == y_labels[None, :]
-    result: NDArray[np.float64] = 1 + s * (1 + QUADRATIC_WEIGHT * s) + LABEL_WEIGHT * same
+    result: NDArray[np.float64] = 1 + s * (1 + quadratic_weight * s) + label_weight * same
     return result

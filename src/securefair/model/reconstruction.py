@@ -44,12 +44,20 @@ class Reconstructor:
         samples: the student's samples, flat features.
         rows: (q, B) weights of the samples in each released number.
         noise_std: standard deviation of each released number's error, for logits of order 1.
+        kernel: the prior; `SampleKernel(samples)` by default.
 
     Raises:
         ModelError: rows do not fit the samples, are all zero, or the noise is negative.
     """
 
-    def __init__(self, samples: Samples, rows: NDArray[np.float64], noise_std: float = 0.0) -> None:
+    def __init__(
+        self,
+        samples: Samples,
+        rows: NDArray[np.float64],
+        noise_std: float = 0.0,
+        *,
+        kernel: SampleKernel | None = None,
+    ) -> None:
         if rows.ndim != 2 or rows.shape[1] != len(samples) or not rows.any():
             raise ModelError(
                 "the basis does not fit the samples",
@@ -59,7 +67,8 @@ class Reconstructor:
             )
         if not noise_std >= 0:
             raise ModelError("not a standard deviation", where="noise_std", found=noise_std)
-        kernel = SampleKernel(samples)
+        if kernel is None:
+            kernel = SampleKernel(samples)
         # Work with orthonormal rows, R = U S V: their Gram matrix is as well conditioned as K
         # allows, and repeated or dependent rows simply drop out.
         u, s, v = np.linalg.svd(rows, full_matrices=False)

@@ -41,7 +41,7 @@ SEAL_KEY_BYTES = 32
 MAX_NAME_BYTES = 256
 """Room for one participant's name in a message, its length prefix included."""
 
-_Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=2, max_length=1 << 12)]
+_Names = Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1 << 12)]
 _Counter = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 _Version = Annotated[int, msgspec.Meta(ge=0, le=2**16 - 1)]

@@ -10,7 +10,7 @@ from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
 
 MIN_SENDERS = 2
-"""A sum over one sender would be that sender's model."""
+"""Of averages: a sum over one sender would be that sender's model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,23 +21,23 @@ class GossipSettings:
         name: of this participant, as it stands in lists of senders.
         neighbours: the peers that it compares gradients and exchanges models with; keys go to all
             peers, since senders of one sum need not be neighbours of each other.
-        min_senders: fewest senders of a sum that it asks for, or is a part of.
+        min_senders: fewest senders of a sum that it asks for, or is a part of; 1 only where
+            every sender's part may be opened by itself.
+        aligns: whether gradients are compared at all.
 
     Raises:
-        ConfigError: a neighbour is doubled, or is the participant itself; or one sender suffices.
+        ConfigError: a neighbour is doubled, or is the participant itself; or no sender suffices.
     """
 
     name: str
     neighbours: tuple[str, ...]
     min_senders: int = MIN_SENDERS
+    aligns: bool = True
 
     def __post_init__(self) -> None:
-        if self.min_senders < MIN_SENDERS:
+        if self.min_senders < 1:
             raise ConfigError(
-                "out of range",
-                where="min_senders",
-                found=self.min_senders,
-                expected=f"{MIN_SENDERS} or more",
+                "out of range", where="min_senders", found=self.min_senders, expected="1 or more"
             )
         if len({self.name, *self.neighbours}) != len(self.neighbours) + 1:
             raise ConfigError(
@@ -114,7 +114,8 @@ class MachineSettings:
         """Whether this peer may be asked in this round at all: in gossip only to align."""
         if self.gossip is None:
             return True
-        return peer in self.gossip.neighbours and self.forced(round_number)
+        due = self.gossip.aligns and self.forced(round_number)
+        return due and peer in self.gossip.neighbours
 
     @property
     def needs_features(self) -> bool:

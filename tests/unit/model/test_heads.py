@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from securefair.errors import ModelError
 from securefair.model.folded import AffineMap, FoldedHead, activation_ranges
-from securefair.model.heads import LinearHead, QuadraticHead, build_head
-from securefair.model.quadratic import SQUARE_FLOOR
+from securefair.model.heads import SQUARE_FLOOR, LinearHead, QuadraticHead, build_head
 from securefair.model.quantize import quantize
 
 sizes = st.integers(1, 6)

@@ -461,7 +461,7 @@ class TestHosts:
         with pytest.raises(ConfigError, match="different peers"):
             GossipSettings(name="ann", neighbours=("ann", "bea"))
         with pytest.raises(ConfigError, match="min_senders"):
-            GossipSettings(name="ann", neighbours=NEIGHBOURS, min_senders=1)
+            GossipSettings(name="ann", neighbours=NEIGHBOURS, min_senders=0)
 
     def test_where_nobody_averages_messages_of_gossip_are_blamed(self):
         settings = dataclasses.replace(SETTINGS, gossip=None)

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import kernels, seal_keys, wire
+from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.rns_keys import (
@@ -22,7 +23,7 @@ from securefair.ckks.backends.rns_keys import (
 )
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.evaluator import Evaluator, Layer
-from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
@@ -193,7 +194,7 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         return Basis(self.params.ring_degree, self.params.primes[: meta.limbs])
 
 
-class RnsBackend(Backend):
+class RnsBackend(WireBackend):
     """Residue kernels; `device` is a torch device for the teacher's side."""
 
     name = "rns"

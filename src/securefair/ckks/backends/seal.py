@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import seal_keys, wire
+from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.seal_context import SEAL_REFUSALS, SealObject, seal_context
 from securefair.ckks.evaluator import Evaluator, Layer
-from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -201,7 +202,7 @@ class SealEvaluator(Evaluator[Residues]):
         return np.array(self.params.primes[: meta.limbs], dtype=np.int64)[:, None]
 
 
-class SealBackend(Backend):
+class SealBackend(WireBackend):
     """SEAL through TenSEAL, one ciphertext at a time."""
 
     name = "seal"

@@ -9,6 +9,7 @@ from securefair.model.networks.balance import balanced_network
 from securefair.model.networks.builder import EncryptableNetwork, he_network
 from securefair.model.networks.fold import fold
 from securefair.model.networks.head import NetworkHead
+from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.reference import (
     Reference,
     ReferenceName,
@@ -18,7 +19,6 @@ from securefair.model.networks.reference import (
 from securefair.model.networks.small import SmallName, small_network
 from securefair.model.networks.stored import load_weights, save_weights, trained_network
 from securefair.model.networks.training import EpochReport, TrainingRecipe, train_network
-from securefair.model.quadratic import Quadratic
 
 __all__ = [
     "EncryptableNetwork",

@@ -18,7 +18,7 @@ from securefair.model.heads import Head
 from securefair.model.networks.balance import balanced_network
 from securefair.model.networks.builder import EncryptableNetwork, flat_modules
 from securefair.model.networks.fold import fold
-from securefair.model.quadratic import RANGE_PENALTY
+from securefair.model.networks.quadratic import RANGE_PENALTY
 
 CALIBRATION_SAMPLES = 500
 """Of the owner, from which the ranges inside the network are taken."""

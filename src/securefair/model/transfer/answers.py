@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.model.kernel import QUADRATIC_WEIGHT, SampleKernel
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.transfer.penalised import outputs
 from securefair.model.transfer.polynomial import Degree, Polynomial
@@ -22,36 +23,54 @@ from securefair.model.transfer.polynomial import Degree, Polynomial
 Array = NDArray[np.float64]
 
 
+FEWEST_ASKED_ABOUT = 3
+
+
+def query_size(patients: int) -> int:
+    """B of a query about so many patients: odd, and at least 3."""
+    return max(FEWEST_ASKED_ABOUT, patients + 1 - patients % 2)
+
+
 def asked_about(samples: Samples) -> Samples:
-    """The patients as a query holds them: an even number gets the first one once more."""
-    if len(samples) % 2:
-        return samples
-    return samples.take(np.append(np.arange(len(samples)), 0))
+    """The patients as a query holds them; those beyond their number are the first ones again."""
+    return samples.take(np.arange(query_size(len(samples))) % len(samples))
+
+
+def numbers_a_logit(q: int, patients: int, features: int, degree: Degree) -> int:
+    """How many numbers of a logit a student of so many patients gets, of q that were wished for.
+
+    Never as many as samples, and never more than determine a teacher's logit anyway.
+    """
+    return min(q, query_size(patients) - 1, parameters_a_logit(features, degree))
 
 
 def rows_by_patient(rows: Array, patients: int) -> Array:
-    """Rows (q, B) over a query's samples as rows over its patients, (q, n), n = B or B - 1."""
-    result = rows[:, :patients].copy()
-    result[:, : rows.shape[1] - patients] += rows[:, patients:]
+    """Rows (q, B) over a query's samples as rows over its patients, (q, n)."""
+    result = np.zeros((len(rows), patients))
+    for start in range(0, rows.shape[1], patients):
+        part = rows[:, start : start + patients]
+        result[:, : part.shape[1]] += part
     return result
 
 
 def label_free_reconstructor(
-    samples: Samples, rows: Array, noise_std: float = 0.0
+    samples: Samples, rows: Array, degree: Degree, noise_std: float = 0.0
 ) -> Reconstructor:
     """The map from released numbers (q, L) to logits (n, L), the same whatever the labels are.
 
     Args:
         samples: the student's.
         rows: (q, n), the released weighted sums.
+        degree: of the teachers.
         noise_std: as for `Reconstructor`.
 
     Raises:
         ModelError: rows do not fit the samples.
     """
-    # Where all labels are alike, the prior's label term is a constant, which it contains anyway.
-    alike = Samples(samples.features, np.zeros_like(samples.labels), samples.classes)
-    return Reconstructor(alike, rows, noise_std)
+    kernel = SampleKernel(
+        samples, quadratic_weight=QUADRATIC_WEIGHT if degree == 2 else 0.0, label_weight=0.0
+    )
+    return Reconstructor(samples, rows, noise_std, kernel=kernel)
 
 
 def parameters_a_logit(features: int, degree: Degree) -> int:

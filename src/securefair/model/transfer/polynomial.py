@@ -93,29 +93,27 @@ class Polynomial:
     def folded(self) -> FoldedHead:
         """The same function with L outputs as affine maps with squares between.
 
-        A square is a sum of squares of affine maps, one for each eigenvalue that is not zero; the
-        linear part l.x = ((l.x + 1)^2 - (l.x - 1)^2) / 4 takes two more units a logit.
+        A quadratic logit is a quadratic form of (x, 1), which is a sum of d + 1 squares of affine
+        maps, one for each eigenvector: rows of norm 1 with their bias, weighted by eigenvalues.
         """
         if self.square is None:
             return FoldedHead((AffineMap(self.linear, self.constant),))
-        width = len(self.constant)
-        rows, biases, columns = [], [], []
+        width, features = self.linear.shape
+        rows = np.empty((width, features + 1, features + 1))
+        outputs = np.zeros((width, width, features + 1))
         for logit in range(width):
-            values, vectors = np.linalg.eigh(self.square[logit])
-            kept = np.abs(values) > 1e-12 * max(1e-300, float(np.abs(values).max()))
-            for value, vector in zip(values[kept], vectors.T[kept], strict=True):
-                rows.append(vector)
-                biases.append(0.0)
-                columns.append((logit, value))
-            for sign in (1.0, -1.0):
-                rows.append(self.linear[logit])
-                biases.append(sign)
-                columns.append((logit, sign / 4))
-        outputs = np.zeros((width, len(rows)))
-        for unit, (logit, value) in enumerate(columns):
-            outputs[logit, unit] = value
+            form = np.empty((features + 1, features + 1))
+            form[:-1, :-1] = self.square[logit]
+            form[:-1, -1] = form[-1, :-1] = self.linear[logit] / 2
+            form[-1, -1] = self.constant[logit]
+            values, vectors = np.linalg.eigh(form)
+            rows[logit], outputs[logit, logit] = vectors.T, values
+        units = rows.reshape(-1, features + 1)
         return FoldedHead(
-            (AffineMap(np.array(rows), np.array(biases)), AffineMap(outputs, self.constant.copy()))
+            (
+                AffineMap(units[:, :-1].copy(), units[:, -1].copy()),
+                AffineMap(outputs.reshape(width, -1), np.zeros(width)),
+            )
         )
 
 

@@ -26,7 +26,7 @@ def released_rows(patients, q):
 def test_all_logits_where_there_are_as_many_sums_as_patients(draw):
     patients, z = draw(0, 20), np.random.default_rng(1).normal(size=(20, 1))
     rows = released_rows(20, 64)
-    rebuilt = label_free_reconstructor(patients, rows).logits(rows @ z)
+    rebuilt = label_free_reconstructor(patients, rows, 1).logits(rows @ z)
     np.testing.assert_allclose(rebuilt, z, atol=1e-6)
 
 
@@ -53,8 +53,8 @@ def test_labels_make_no_difference(draw, q):
     other = Samples(patients.features, 1 - patients.labels, 2)
     rows = released_rows(60, q)
     np.testing.assert_array_equal(
-        label_free_reconstructor(patients, rows).operator,
-        label_free_reconstructor(other, rows).operator,
+        label_free_reconstructor(patients, rows, 1).operator,
+        label_free_reconstructor(other, rows, 1).operator,
     )
 
 
@@ -68,7 +68,7 @@ def test_useless_peers_earn_no_trust_however_few_numbers(draw, q):
         patients = Samples(drawn.features, rng.permutation(drawn.labels), 2)
         rows = released_rows(60, q)
         z = own_fit(draw(100 + seed, 100), rng=rng).model.logits(patients.features)
-        received = label_free_reconstructor(patients, rows).logits(rows @ z)
+        received = label_free_reconstructor(patients, rows, 1).logits(rows @ z)
         trust = transfer(own_fit(patients, rng=rng), received).trust
         trusts.append(trust.in_peers)
         gains.append(trust.gain)

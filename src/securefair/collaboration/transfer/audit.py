@@ -1,0 +1,70 @@
+"""How far opened numbers are from those computed in the clear on the same patients and fits.
+
+Only a simulation can ask: it holds the student's patients and the teachers' fits at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.planner import plan_exchange
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.participant import MEAN, TransferParticipant
+from securefair.exchange import steps
+from securefair.model.projection import public_rows
+from securefair.model.transfer.answers import asked_about
+
+Array = NDArray[np.float64]
+
+
+class TransferAudit:
+    """Running maximum of |opened - clear|, and the range of the clear numbers."""
+
+    def __init__(self, agreement: TransferAgreement) -> None:
+        self._agreement = agreement
+        self.max_abs_error = 0.0
+        self._lowest, self._highest = np.inf, -np.inf
+
+    @property
+    def extremes(self) -> tuple[float, float, float]:
+        """Largest error, smallest and largest number."""
+        return self.max_abs_error, float(self._lowest), float(self._highest)
+
+    @extremes.setter
+    def extremes(self, values: tuple[float, float, float]) -> None:
+        self.max_abs_error, self._lowest, self._highest = values
+
+    @property
+    def error_over_range(self) -> float:
+        """Largest error over the range; 0 before anything was opened."""
+        spread = self._highest - self._lowest
+        return self.max_abs_error / spread if 0 < spread < np.inf else 0.0
+
+    def check(
+        self, student: TransferParticipant, everyone: Mapping[str, TransferParticipant]
+    ) -> None:
+        """Compare all that a student opened with the same from cleartext fits."""
+        agreement = self._agreement
+        plan = plan_exchange(agreement.spec_for(len(student.data.train)))
+        basis = steps.public_basis(plan, agreement.basis_seed)
+        rows = public_rows(
+            plan.params.ring_degree,
+            basis.coefficients,
+            plan.spec.samples,
+            basis.signs.astype(np.float64),
+        )
+        patients = asked_about(student.data.train).features
+
+        def numbers(teacher: str) -> Array:
+            compiled = steps.compile_model(plan, everyone[teacher].own.model)
+            return rows @ compiled.logits(patients)
+
+        for name, opened in student.notes.released.items():
+            senders = student.notes.senders if name == MEAN else (name,)
+            clear = np.mean([numbers(sender) for sender in senders], axis=0)
+            self.max_abs_error = max(self.max_abs_error, float(np.abs(opened - clear).max()))
+            self._lowest = min(self._lowest, float(clear.min()))
+            self._highest = max(self._highest, float(clear.max()))

@@ -1,0 +1,184 @@
+"""The two sides of one exchange: a request, an answer that masks hide, and what a student opens."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from numpy.typing import NDArray
+
+from securefair.averaging.gathering import Gathering
+from securefair.averaging.pairwise import pair_masks
+from securefair.averaging.streams import uniform_words
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.ckks.backends import get_backend
+from securefair.ckks.keys import PublicKeys
+from securefair.ckks.tensor import CipherMeta
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.data.dataset import Samples
+from securefair.errors import RemoteProtocolError
+from securefair.exchange import steps
+from securefair.exchange.teacher import Teacher
+from securefair.model.heads import Foldable
+from securefair.model.projection import public_rows
+from securefair.model.transfer.answers import (
+    asked_about,
+    label_free_reconstructor,
+    query_size,
+    rows_by_patient,
+)
+
+Array = NDArray[np.float64]
+
+
+class TransferRequest(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A student's question: how many patients, its public keys and their encrypted features."""
+
+    patients: int
+    public_key: bytes
+    evaluation_keys: bytes
+    features: bytes
+
+
+class TransferStudent:
+    """Owns patients and the secret key. Nothing it returns as bytes reveals a patient.
+
+    Args:
+        agreement: what was agreed.
+        patients: its training patients.
+        backend: encryption engine.
+
+    Raises:
+        DataError, ConfigError: the patients do not fit what was agreed.
+    """
+
+    def __init__(self, agreement: TransferAgreement, patients: Samples, *, backend: str) -> None:
+        self.plan = plan_exchange(agreement.spec_for(len(patients)))
+        self._agreement, self._patients = agreement, patients
+        self._backend = get_backend(backend)
+        self._basis = steps.public_basis(self.plan, agreement.basis_seed)
+        self._keys = self._backend.generate_keys(
+            self.plan.params, relinearization=self.plan.needs_relinearization
+        )
+        rows = public_rows(
+            self.plan.params.ring_degree,
+            self._basis.coefficients,
+            query_size(len(patients)),
+            self._basis.signs.astype(np.float64),
+        )
+        self._reconstructor = label_free_reconstructor(
+            patients,
+            rows_by_patient(rows, len(patients)),
+            agreement.degree,
+            self.plan.noise_std,
+        )
+
+    def request(self) -> bytes:
+        """The question, the same to every teacher of one gathering."""
+        slots = steps.pack(self.plan, asked_about(self._patients).features)
+        public = self._keys.public
+        return msgspec.msgpack.encode(
+            TransferRequest(
+                patients=len(self._patients),
+                public_key=public.encryption,
+                evaluation_keys=public.relinearization,
+                features=steps.encrypt(self._keys.encryptor, self.plan.features, slots),
+            )
+        )
+
+    def open(self, answer: bytes) -> Array:
+        """One teacher's answer -> the released numbers (q, L)."""
+        return steps.open_answer(self._keys.decryptor, self.plan, self._basis, answer)
+
+    def open_mean(self, answers: Sequence[bytes]) -> Array:
+        """Masked answers of all senders of a sum -> the mean of their numbers (q, L)."""
+        plan = self.plan
+        summed = self._backend.add_answers(plan.released[0], plan.spec.q, answers)
+        opened = steps.open_answer(
+            self._keys.decryptor, plan, self._basis, summed, summed=len(answers)
+        )
+        return opened / len(answers)
+
+    def logits(self, released: Array) -> Array:
+        """Released numbers (q, L) -> logits (n, L) on the patients."""
+        return self._reconstructor.logits(released)
+
+
+def read_request(data: bytes, student: str) -> TransferRequest:
+    """A request as it arrived.
+
+    Raises:
+        RemoteProtocolError: it is none; the culprit is the student.
+    """
+    try:
+        return msgspec.msgpack.decode(data, type=TransferRequest)
+    except msgspec.DecodeError as error:
+        raise RemoteProtocolError(
+            "its request cannot be read", culprit=student, found=str(error)
+        ) from error
+
+
+def answer(
+    agreement: TransferAgreement, model: Foldable, request: TransferRequest, *, backend: str
+) -> tuple[ExchangePlan, bytes]:
+    """A teacher's whole answer, unmasked, and the plan it was made under.
+
+    Raises:
+        ConfigError, PlanError, EncryptionError: the request does not fit what was agreed.
+        ModelError: the model does not.
+    """
+    spec = agreement.spec_for(request.patients)
+    teacher = Teacher(model, backend=backend)
+    upload = teacher.receive(
+        spec,
+        agreement.basis_seed,
+        PublicKeys(request.public_key, request.evaluation_keys),
+        request.features,
+        b"",
+    )
+    return upload.plan, teacher.evaluate(upload)
+
+
+def masked(
+    plan: ExchangePlan,
+    data: bytes,
+    private: X25519PrivateKey,
+    publics: Mapping[str, bytes],
+    gathering: Gathering,
+    sender: str,
+    request: bytes,
+    *,
+    backend: str,
+) -> bytes:
+    """An answer under masks that cancel in the sum over all senders of the gathering.
+
+    Masks are bound to the request: a student that asks one sender about patients and the others
+    about nothing gets no sum.
+
+    Args:
+        plan: of the exchange.
+        data: the answer.
+        private, publics: keys for masks, the sender's own and those of the other senders.
+        gathering: the sum.
+        sender: the own name.
+        request: as it arrived.
+        backend: encryption engine.
+    """
+    meta = plan.released[0]
+    masks = np.zeros((meta.count, plan.spec.q, meta.limbs), dtype=np.uint32)
+    context = plan.digest + hashlib.sha256(request).digest()
+    for mask in pair_masks(private, publics, gathering, sender, context):
+        _add(masks, mask.key, mask.sign, meta)
+    return get_backend(backend).mask_answer(meta, plan.spec.q, data, masks)
+
+
+def _add(masks: NDArray[np.uint32], key: bytes, sign: int, meta: CipherMeta) -> None:
+    """Add or subtract one key's uniform residues, a lane for each prime, in place."""
+    for limb, prime in enumerate(meta.params.primes[: meta.limbs]):
+        part = masks[:, :, limb]
+        words = uniform_words(key, limb, prime, part.size).reshape(part.shape) % prime
+        addend = words if sign > 0 else (prime - words)
+        part[...] = ((part.astype(np.uint64) + addend) % prime).astype(np.uint32)

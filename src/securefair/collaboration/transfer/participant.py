@@ -1,0 +1,266 @@
+"""One hospital of a transfer: owns patients, its own fit and its keys, and carries out its jobs.
+
+Answers come from the fit on own patients, which nothing that was opened ever changes. So whatever
+a peer makes of what it opens, and sends, no value that this hospital opened flows back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.averaging import (
+    Gathering,
+    Shares,
+    contribute_message,
+    opened_messages,
+    release,
+)
+from securefair.averaging.pairwise import check_public, generate_private, public_bytes
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.exchange import (
+    TransferStudent,
+    answer,
+    masked,
+    read_request,
+)
+from securefair.data.dataset import ParticipantData
+from securefair.errors import DataError, LocalProtocolError, SecureFairError
+from securefair.model.seeds import derived_seed
+from securefair.model.transfer import OwnFit, Transferred, own_fit, transfer, transfer_each
+from securefair.protocol.jobs import (
+    Adapt,
+    Adapted,
+    AskSum,
+    Combine,
+    Combined,
+    Contribute,
+    Contributed,
+    Imported,
+    ImportPeer,
+    Job,
+    KeyReleased,
+    Prepared,
+    PrepareKeysAndFeatures,
+    ReleaseKey,
+    Result,
+    SumAsked,
+)
+from securefair.protocol.ledger import Ledger
+from securefair.protocol.machine import ParticipantMachine
+from securefair.protocol.messages import Keys
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class TransferNotes:
+    """What a participant saw; stays at home but for the simulation's records.
+
+    Attributes:
+        released: numbers as they were opened, (q, L): by teacher, or of the mean under "".
+        senders: whose answers are in them.
+        answered_seconds, asked_seconds: spent on a student's question, and on the own one.
+    """
+
+    released: dict[str, Array] = field(default_factory=dict)
+    senders: tuple[str, ...] = ()
+    answered_seconds: dict[str, float] = field(default_factory=dict)
+    asked_seconds: float = 0.0
+
+
+MEAN = ""
+
+
+class TransferParticipant:
+    """One hospital.
+
+    Args:
+        data: its patients; `test` is never used here but by whoever evaluates.
+        agreement: what was agreed.
+        seed: of the folds of its cross-validation.
+        backend: encryption engine.
+        disclosure: how much it lets out as teacher.
+
+    Its keys are new with every object, and leave it in no form but encrypted or public.
+
+    Raises:
+        DataError, ConfigError, PlanError: the patients do not fit what was agreed.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        agreement: TransferAgreement,
+        *,
+        seed: int,
+        backend: str = "rns",
+        disclosure: DisclosureLimits | None = None,
+    ) -> None:
+        _check_data(agreement, data)
+        self.name, self.data, self.agreement = data.name, data, agreement
+        limits = disclosure or DisclosureLimits()
+        peers = [name for name in agreement.participants if name != self.name]
+        self.machine = ParticipantMachine(
+            self.name, peers, agreement.machine_settings(self.name, limits)
+        )
+        self.own: OwnFit = own_fit(
+            data.train,
+            agreement.degree,
+            rng=np.random.default_rng(derived_seed(seed, "folds", self.name)),
+        )
+        self.transferred: Transferred = transfer(self.own, None)
+        self.ledger = Ledger(agreement.disclosure_policy(limits))
+        self.notes = TransferNotes()
+        self._backend = backend
+        self._student = TransferStudent(agreement, data.train, backend=backend)
+        self._private = generate_private()
+        self._publics: dict[str, bytes] = {}
+        self._contributions = Shares()
+        self._request: bytes | None = None
+
+    def begin(self, round: int) -> None:
+        """Nothing to keep: answers come from the own fit, in every round the same."""
+
+    def run(self, job: Job) -> Result:
+        """Carry out one job of this participant's machine.
+
+        Raises:
+            SecureFairError: the job failed; the machine decides what that means.
+        """
+        match job:
+            case PrepareKeysAndFeatures():
+                return Prepared(Keys(0, public_bytes(self._private), b""), None)
+            case ImportPeer():
+                check_public(self._private, job.peer, job.keys.public_key)
+                self._publics[job.peer] = job.keys.public_key
+                return Imported()
+            case Adapt():
+                # Everybody answers everybody that it asks: what is let out is the ledger's to say.
+                return Adapted(dict.fromkeys(self.agreement.teachers_of(self.name), 1.0))
+            case AskSum():
+                return self._ask(job)
+            case Contribute():
+                started = time.perf_counter()
+                sealed = self._contribute(job)
+                self.notes.answered_seconds[job.peer] = time.perf_counter() - started
+                return sealed
+            case ReleaseKey():
+                self._contributions, key = release(self._contributions, self._gathering(job))
+                return KeyReleased(key)
+            case Combine():
+                started = time.perf_counter()
+                self._combine(job)
+                self.notes.asked_seconds += time.perf_counter() - started
+                return Combined()
+            case _:
+                raise LocalProtocolError(
+                    "this participant transfers, it does no such thing", found=type(job).__name__
+                )
+
+    def _ask(self, job: AskSum) -> SumAsked:
+        started = time.perf_counter()
+        if self._request is None:
+            self._request = self._student.request()
+        self.notes.asked_seconds += time.perf_counter() - started
+        return SumAsked(dict.fromkeys(job.senders, self._request))
+
+    def _contribute(self, job: Contribute) -> Contributed:
+        gathering = self._gathering(job)
+        self._contributions, sealed = contribute_message(
+            self._contributions,
+            gathering,
+            self.name,
+            job.request,
+            lambda: self._answer(job, gathering),
+        )
+        return Contributed(sealed)
+
+    def _answer(self, job: Contribute, gathering: Gathering) -> bytes:
+        """The own fit's answer to a student, charged before it is computed.
+
+        Raises:
+            LedgerError: it would disclose more than this hospital allows.
+        """
+        asked = read_request(job.request, job.peer)
+        self.ledger = self.ledger.charge(
+            job.peer,
+            numbers=self.agreement.spec_for(asked.patients).q * self.agreement.outputs,
+            version=0,
+            basis="own fit",
+            samples=self.agreement.spec_for(asked.patients).samples,
+        )
+        plan, data = answer(self.agreement, self.own.model, asked, backend=self._backend)
+        if self.agreement.opens == "each":
+            return data
+        return masked(
+            plan,
+            data,
+            self._private,
+            self._publics,
+            gathering,
+            self.name,
+            job.request,
+            backend=self._backend,
+        )
+
+    def _combine(self, job: Combine) -> None:
+        agreement = self.agreement
+        gathering = Gathering(
+            session=agreement.digest,
+            round=job.round,
+            attempt=job.attempt,
+            receiver=self.name,
+            senders=job.senders,
+            fewest=agreement.fewest_senders,
+        )
+        answers = opened_messages(gathering, job.sealed, job.keys)
+        self.notes.senders = job.senders
+        if self.agreement.opens == "mean":
+            mean = self._student.open_mean(list(answers.values()))
+            self.notes.released = {MEAN: mean}
+            self.transferred = transfer(self.own, self._student.logits(mean), self.agreement.degree)
+            return
+        released = self._opened_each(answers)
+        self.notes.released, self.notes.senders = released, tuple(released)
+        self.transferred = transfer_each(
+            self.own,
+            {name: self._student.logits(numbers) for name, numbers in released.items()},
+            self.agreement.degree,
+        )
+
+    def _opened_each(self, answers: Mapping[str, bytes]) -> dict[str, Array]:
+        """Numbers by teacher; one whose answer cannot be opened is left out."""
+        released = {}
+        for name, data in answers.items():
+            try:
+                released[name] = self._student.open(data)
+            except SecureFairError:
+                continue
+        return released
+
+    def _gathering(self, job: Contribute | ReleaseKey) -> Gathering:
+        return Gathering.asked(
+            self.agreement.digest,
+            job.round,
+            job.attempt,
+            job.peer,
+            job.senders,
+            fewest=self.agreement.fewest_senders,
+        )
+
+
+def _check_data(agreement: TransferAgreement, data: ParticipantData) -> None:
+    found = (*data.train.features.shape[1:], data.train.classes)
+    if found != (agreement.features, agreement.classes):
+        raise DataError(
+            "its patients have other features or classes than agreed",
+            where=data.name,
+            found=f"{found[:-1]} features, {found[-1]} classes",
+            expected=f"({agreement.features},) features, {agreement.classes} classes",
+        )

@@ -1,0 +1,263 @@
+"""A whole transfer: own fits, one gathering for everybody, and the records that it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from msgspec import convert, to_builtins
+from numpy.typing import NDArray
+
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.audit import TransferAudit
+from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.exchange import steps
+from securefair.model.quantize import QuantizationReport, rounding_report
+from securefair.model.transfer import Polynomial, Trust
+from securefair.model.transfer.penalised import losses
+from securefair.protocol.codec import kind_of
+from securefair.records import ExchangeRecord, LedgerRow, RoundRecord, TrafficRow
+from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
+from securefair.simulation.network import Link, Network
+from securefair.simulation.traffic import joined
+
+Array = NDArray[np.float64]
+ROUNDS = 1
+"""A transfer is one exchange, whatever other algorithms of a run do."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransferState:
+    """What a transfer has come to: numbers only, and no secret key."""
+
+    finished: int
+    models: Mapping[str, Polynomial]
+    trust: Mapping[str, Trust]
+    ledger: list[dict[str, object]]
+    traffic: list[dict[str, object]]
+    problems: list[str]
+    errors: tuple[float, float, float]
+    lost: int
+
+
+@dataclass(eq=False)
+class TransferRun:
+    """One seed, between hospitals that exchange bytes only. Iterate `rounds` to run it.
+
+    Attributes:
+        lost: how often a teacher was asked and did not answer in time.
+    """
+
+    algorithm: str
+    agreement: TransferAgreement
+    engine: Engine[TransferParticipant]
+    network: Network
+    audit: TransferAudit
+    exchanges: list[ExchangeRecord] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    finished: int = 0
+    lost: int = 0
+    _restored: TransferState | None = None
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run the one exchange, if it has not been yet; later rounds change nothing.
+
+        Raises:
+            SecureFairError: a hospital could not prepare its own keys.
+        """
+        if self.finished or count < ROUNDS:
+            return
+        log = self.engine.round(0)
+        self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
+        self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+        self.lost = sum(len(s.lost) for s in log.summaries.values())
+        for own in self._participants:
+            if not own.notes.senders:
+                self.problems.append(f"{own.name} opened no answer and goes on without peers")
+            elif own.transferred.trust.left_out:
+                names = ", ".join(own.transferred.trust.left_out)
+                self.problems.append(f"{own.name} leaves out {names}: no function of the features")
+            self.audit.check(own, self.engine.participants)
+        self.exchanges += self._exchanges(log)
+        self.finished = ROUNDS
+        yield self._record()
+
+    @property
+    def models(self) -> Mapping[str, Polynomial]:
+        """What everybody deploys, by name."""
+        if self._restored is not None:
+            return self._restored.models
+        return {own.name: own.transferred.model for own in self._participants}
+
+    @property
+    def trust(self) -> Mapping[str, Trust]:
+        """What everybody thinks of its peers, by name."""
+        if self._restored is not None:
+            return self._restored.trust
+        return {own.name: own.transferred.trust for own in self._participants}
+
+    def test_probabilities(self) -> list[Array]:
+        """Of everybody's deployed model on its test patients, (B, M) each."""
+        models = self.models
+        return [
+            models[own.name].probabilities(own.data.test.features) for own in self._participants
+        ]
+
+    def saved_state(self) -> TransferState:
+        """What a later process needs to go on."""
+        return TransferState(
+            finished=self.finished,
+            models=self.models,
+            trust=self.trust,
+            ledger=to_builtins(self.ledger),
+            traffic=to_builtins(self.traffic),
+            problems=list(self.problems),
+            errors=self.audit.extremes,
+            lost=self.lost,
+        )
+
+    def restore(self, saved_state: TransferState, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on where an earlier process stood."""
+        if saved_state.finished:
+            self._restored = saved_state
+        self.finished, self.lost = saved_state.finished, saved_state.lost
+        self.problems, self.exchanges = list(saved_state.problems), list(exchanges)
+        self.audit.extremes = saved_state.errors
+
+    def quantization(self) -> list[QuantizationReport]:
+        """What rounding each hospital's own fit, as it answers, does to its test logits."""
+        plan = self.agreement.plan
+        reports = []
+        for own in self._participants:
+            compiled = steps.compile_model(plan, own.own.model)
+            test = own.data.test
+            before = own.own.model.logits(test.features)
+            after = compiled.logits(test.features)
+            reports.append(
+                rounding_report(both(before), both(after), test.labels, compiled.largest)
+            )
+        return reports
+
+    @property
+    def ledger(self) -> list[LedgerRow]:
+        """What every teacher has disclosed."""
+        if self._restored is not None:
+            return convert(self._restored.ledger, list[LedgerRow])
+        return [
+            row
+            for own in self._participants
+            for row in own.ledger.rows(algorithm=self.algorithm, teacher=own.name)
+        ]
+
+    @property
+    def traffic(self) -> list[TrafficRow]:
+        """Bytes by sender, receiver and message type."""
+        before = [] if self._restored is None else self._restored.traffic
+        rows = self.network.traffic_rows(self.algorithm)
+        return joined(convert(before, list[TrafficRow]), rows)
+
+    @property
+    def repeated_bytes(self) -> int:
+        """None: an interrupted exchange begins anew, with the keys."""
+        return 0
+
+    @property
+    def _participants(self) -> list[TransferParticipant]:
+        return list(self.engine.participants.values())
+
+    def _exchanges(self, log: RoundLog) -> Iterator[ExchangeRecord]:
+        for own in self._participants:
+            for teacher in self.agreement.teachers_of(own.name):
+                size = log.sizes.get((own.name, teacher), ExchangeBytes())
+                seconds = self.engine.participants[teacher].notes.answered_seconds
+                yield ExchangeRecord(
+                    algorithm=self.algorithm,
+                    round=0,
+                    student=own.name,
+                    teacher=teacher,
+                    answered=teacher in own.notes.senders,
+                    bytes_up=size.up,
+                    bytes_down=size.down,
+                    teacher_seconds=seconds.get(own.name, 0.0),
+                    student_seconds=own.notes.asked_seconds
+                    / len(self.agreement.teachers_of(own.name)),
+                )
+
+    def _record(self) -> RoundRecord:
+        everyone = self._participants
+        names = [own.name for own in everyone]
+        models = self.models
+
+        def scored(own: TransferParticipant, part: Samples) -> tuple[float, float]:
+            logits = models[own.name].logits(part.features)
+            hits = np.mean(both(logits).argmax(axis=1) == part.labels)
+            return float(hits), float(losses(logits, part.labels).mean())
+
+        weights = [own.transferred.trust.weights for own in everyone]
+        asked = [self.agreement.teachers_of(name) for name in names]
+        return RoundRecord(
+            algorithm=self.algorithm,
+            round=0,
+            forced=False,
+            accuracy=[scored(own, own.data.test)[0] for own in everyone],
+            cross_entropy=[scored(own, own.data.train)[1] for own in everyone],
+            reputation=[
+                [min(1.0, max(0.0, row[name])) if name in row else None for name in names]
+                for row in weights
+            ],
+            alignment=[[None] * len(names) for _ in names],
+            distillation_loss=[[None] * len(names) for _ in names],
+            asked=[[name in row for name in names] for row in asked],
+            answered=[[name in own.notes.senders for name in names] for own in everyone],
+        )
+
+
+def both(logits: Array) -> Array:
+    """Logits (B, L) as logits of all classes (B, M): one difference stands for two."""
+    return logits if logits.shape[1] > 1 else np.concatenate([0 * logits, logits], axis=1)
+
+
+def start_transfer(
+    algorithm: str,
+    data: Sequence[ParticipantData],
+    agreement: TransferAgreement,
+    *,
+    seed: int,
+    backend: str,
+    disclosure: DisclosureLimits | None = None,
+    link: Link | None = None,
+    links: Mapping[tuple[str, str], Link] | None = None,
+) -> TransferRun:
+    """Hospitals with their own fits and keys, ready for the exchange.
+
+    Args:
+        algorithm: the name that records carry.
+        data: one entry a participant, in the agreement's order.
+        agreement: what was agreed.
+        seed: of the folds and the network's faults.
+        backend: encryption engine.
+        disclosure: the same limits for everyone.
+        link: of the network between all pairs; instantaneous by default.
+        links: particular directions, by (sender, receiver).
+    """
+    participants = [
+        TransferParticipant(own, agreement, seed=seed, backend=backend, disclosure=disclosure)
+        for own in data
+    ]
+    network = Network(
+        [own.name for own in participants],
+        classify=kind_of,
+        link=link,
+        links=links,
+        rng=np.random.default_rng(seed),
+    )
+    return TransferRun(
+        algorithm=algorithm,
+        agreement=agreement,
+        engine=Engine(participants, agreement, network, seed=seed),
+        network=network,
+        audit=TransferAudit(agreement),
+    )

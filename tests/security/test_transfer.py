@@ -1,0 +1,179 @@
+"""Attacks on transfer: what a student sees of one teacher, and what flows back to peers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from securefair.averaging.gathering import Gathering
+from securefair.averaging.pairwise import generate_private, public_bytes
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.exchange import (
+    TransferStudent,
+    answer,
+    masked,
+    read_request,
+)
+from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.run import start_transfer
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import EncryptionError, RemoteProtocolError
+from securefair.model.transfer import own_fit
+
+NAMES = ("a", "b", "c", "d")
+
+
+def draw(seed, count):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (count, 4))
+    return Samples(x, (x @ [3, -2, 1, 0] + rng.logistic(size=count) > 0).astype(np.int64), 2)
+
+
+HOSPITALS = [ParticipantData(name, draw(seed, 21), draw(seed + 9, 20))
+             for seed, name in enumerate(NAMES)]  # fmt: skip
+
+
+def agreed(**constants):
+    return TransferAgreement(
+        participants=NAMES, features=4, classes=2, patients=21, seed=1, **constants
+    )
+
+
+class Teachers:
+    """Three teachers of student a, with keys for masks, that answer whatever they are asked."""
+
+    def __init__(self, agreement):
+        self.agreement = agreement
+        self.models = {
+            one.name: own_fit(one.train, rng=np.random.default_rng(0)).model
+            for one in HOSPITALS[1:]
+        }
+        self.private = {name: generate_private() for name in self.models}
+        self.publics = {name: public_bytes(key) for name, key in self.private.items()}
+
+    def answer(self, name, request, senders=("b", "c", "d"), attempt=0):
+        gathering = Gathering(
+            session=self.agreement.digest, round=0, attempt=attempt, receiver="a", senders=senders
+        )
+        asked = read_request(request, "a")
+        plan, data = answer(self.agreement, self.models[name], asked, backend="rns")
+        hidden = masked(
+            plan, data, self.private[name], self.publics, gathering, name, request, backend="rns"
+        )
+        return data, hidden
+
+
+def assert_noise(student, answers, truth):
+    """What opens has nothing to do with the truth: uniform modulo q, some 100 logits wide.
+
+    Five numbers come as close as this by chance once in 10^6 times; most are refused at once.
+    """
+    try:
+        opened = student.open_mean(answers) * len(answers)
+    except EncryptionError:
+        return
+    assert np.abs(opened - truth).max() > 5
+
+
+@pytest.fixture(scope="module")
+def teachers():
+    return Teachers(agreed())
+
+
+@pytest.fixture(scope="module")
+def student(teachers):
+    return TransferStudent(teachers.agreement, HOSPITALS[0].train, backend="rns")
+
+
+def test_the_sum_opens_and_a_single_answer_does_not(teachers, student):
+    request = student.request()
+    answers = {name: teachers.answer(name, request) for name in "bcd"}
+    alone = {name: student.open(plain) for name, (plain, _) in answers.items()}  # unprotected
+    mean = student.open_mean([hidden for _, hidden in answers.values()])
+    np.testing.assert_allclose(
+        mean, np.mean(list(alone.values()), axis=0), atol=teachers.agreement.plan.error_bound
+    )
+    for name, (_, hidden) in answers.items():
+        assert_noise(student, [hidden], alone[name])
+
+
+@pytest.mark.parametrize("kept", [("b", "c"), ("b",)])
+def test_fewer_answers_than_senders_are_noise(teachers, student, kept):
+    request = student.request()
+    answers = [teachers.answer(name, request) for name in kept]
+    truth = sum(student.open(plain) for plain, _ in answers)
+    assert_noise(student, [hidden for _, hidden in answers], truth)
+
+
+def test_asking_one_about_patients_and_others_about_nothing_opens_nothing(teachers, student):
+    """Without masks bound to the request, a student would take one teacher out of the sum."""
+    blank = Samples(np.zeros_like(HOSPITALS[0].train.features), HOSPITALS[0].train.labels, 2)
+    other = TransferStudent(teachers.agreement, blank, backend="rns")
+    other._keys = student._keys  # one secret key, two questions
+    questions = {"b": student.request(), "c": other.request(), "d": other.request()}
+    answers = [teachers.answer(name, question) for name, question in questions.items()]
+    truth = sum(student.open(plain) for plain, _ in answers)
+    assert_noise(student, [hidden for _, hidden in answers], truth)
+
+
+def test_masks_of_two_attempts_have_nothing_in_common(teachers, student):
+    request = student.request()
+    first, second = (
+        {name: teachers.answer(name, request, senders, attempt) for name in senders}
+        for attempt, senders in enumerate([("b", "c", "d"), ("b", "c")])
+    )
+    answers = [first["b"], first["c"], second["b"], second["c"]]
+    truth = sum(student.open(plain) for plain, _ in answers)
+    assert_noise(student, [hidden for _, hidden in answers], truth)
+
+
+def test_nothing_that_was_opened_reaches_an_answer():
+    """Peers' data, and so all that is opened, change; the answering fits and answers do not."""
+    flipped = [HOSPITALS[0]] + [
+        replace(one, train=replace(one.train, labels=1 - one.train.labels)) for one in HOSPITALS[1:]
+    ]
+    runs = [
+        start_transfer("transfer", data, agreed(), seed=0, backend="clear")
+        for data in (HOSPITALS, flipped)
+    ]
+    for run in runs:
+        list(run.rounds(1))
+    first, second = (run.engine.participants["a"] for run in runs)
+    assert not np.allclose(first.notes.released[""], second.notes.released[""])
+    assert not np.allclose(first.transferred.model.linear, second.transferred.model.linear)
+    np.testing.assert_array_equal(first.own.model.linear, second.own.model.linear)
+    before, after = (own._contributions.of("b", 0) for own in (first, second))
+    request = TransferStudent(agreed(), draw(5, 21), backend="clear").request()
+    asked = read_request(request, "b")
+    answers = [
+        answer(agreed(), own.own.model, asked, backend="clear")[1] for own in (first, second)
+    ]
+    assert answers[0] == answers[1]
+    assert before is not None
+    assert after is not None
+
+
+def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
+    """A student that claims to have lost a sender never gets both sums."""
+    from securefair.protocol.jobs import Contribute, ImportPeer, ReleaseKey
+    from securefair.protocol.messages import Keys
+
+    participant = TransferParticipant(HOSPITALS[1], agreed(), seed=0, backend="rns")
+    for peer in ("c", "d"):
+        key = public_bytes(generate_private())
+        participant.run(ImportPeer(peer, Keys(0, key, b""), None))
+    request = TransferStudent(agreed(), HOSPITALS[0].train, backend="rns").request()
+    participant.run(Contribute("a", 0, 0, ("b", "c", "d"), request))
+    participant.run(Contribute("a", 0, 1, ("b", "c"), request))
+    with pytest.raises(RemoteProtocolError, match="not under way"):
+        participant.run(ReleaseKey("a", 0, 0, ("b", "c", "d")))
+    participant.run(ReleaseKey("a", 0, 1, ("b", "c")))
+    with pytest.raises(RemoteProtocolError, match="after one of this round was opened"):
+        participant.run(Contribute("a", 0, 2, ("b", "d"), request))
+
+
+@pytest.mark.parametrize("junk", [b"", b"\xc1", b"\x94\x01\x02\x03\x04"])
+def test_junk_for_a_request_blames_the_student(junk):
+    with pytest.raises(RemoteProtocolError) as caught:
+        read_request(junk, "mallory")
+    assert caught.value.culprit == "mallory"

@@ -1,0 +1,82 @@
+import pytest
+
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.errors import ConfigError
+
+
+def test_one_logit_stands_for_two_classes(make_hospitals, agree):
+    two, three = (agree(make_hospitals(classes=classes)) for classes in (2, 3))
+    assert (two.outputs, two.parameters, two.spec_for(14).classes) == (1, 5, 1)
+    assert (three.outputs, three.parameters, three.spec_for(14).classes) == (3, 15, 3)
+
+
+def test_nobody_gets_more_numbers_than_tell_something(make_hospitals, agree):
+    agreed = agree(make_hospitals(features=4), q=32)
+    assert agreed.numbers_of(17) == 5  # four slopes and an intercept determine a logit
+    assert agree(make_hospitals(), q=32, degree=2).numbers_of(17) == 15
+    assert agree(make_hospitals(), q=32, degree=2).numbers_of(9) == 8  # fewer than samples
+    assert agreed.spec_for(14).samples == 15  # odd: see model.transfer.answers
+    assert agreed.spec_for(1).q == 2
+
+
+def test_sums_are_opened_from_three_teachers_on(make_hospitals, agree):
+    assert agree(make_hospitals("abc")).opens == "each"
+    four = agree(make_hospitals("abcd"))
+    assert four.opens == "mean"
+    assert four.spec_for(14).bounds.logit == 3 * 32
+    assert agree(make_hospitals("abcd"), opened="each").opens == "each"
+
+
+def test_whoever_is_asked_asks_back(make_hospitals, agree):
+    agreed = agree(make_hospitals("abcdefghijk"), peers=4)
+    for name in agreed.participants:
+        asked = agreed.teachers_of(name)
+        assert len(asked) == 4
+        assert all(name in agreed.teachers_of(peer) for peer in asked)
+
+
+def test_machines_get_what_was_agreed(make_hospitals, agree):
+    agreed = agree(make_hospitals())
+    settings = agreed.machine_settings("b", DisclosureLimits(student_total=7))
+    assert settings.gossip.neighbours == ("a", "c", "d")
+    assert settings.gossip.min_senders == 2
+    assert settings.disclosure.student_total == 7
+    assert (
+        agree(make_hospitals("ab")).machine_settings("b", DisclosureLimits()).gossip.min_senders
+        == 1
+    )
+
+
+def test_every_constant_is_in_the_digest(make_hospitals, agree):
+    hospitals = make_hospitals()
+    digests = {
+        agree(hospitals, **change).digest
+        for change in ({}, {"q": 3}, {"opened": "each"}, {"peers": 2}, {"seed": 8}, {"degree": 2},
+                       {"precision": 2**-10}, {"patients": 50})
+    }  # fmt: skip
+    assert len(digests) == 8
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [({"participants": ("a", "a")}, "participants"), ({"participants": ("a",)}, "participants"),
+     ({"peers": 1}, "peers"), ({"q": 0}, "q")],
+)  # fmt: skip
+def test_refuses(make_hospitals, agree, wrong, where):
+    with pytest.raises(ConfigError) as caught:
+        agree(make_hospitals(), **wrong)
+    assert caught.value.where == where
+
+
+def test_more_patients_than_agreed(make_hospitals, agree):
+    with pytest.raises(ConfigError, match="more samples than agreed"):
+        agree(make_hospitals()).spec_for(1000)
+
+
+def test_bits_count_every_number_at_its_resolution(make_hospitals, agree):
+    agreed = agree(make_hospitals(), precision=2**-10)
+    plan = agreed.plan
+    numbers = plan.spec.q
+    assert agreed.bits_of(17) % numbers == 0
+    each = agreed.bits_of(17) // numbers
+    assert 2**each >= 2 * plan.spec.bounds.logit / plan.grid > 2 ** (each - 1)

@@ -1,0 +1,137 @@
+"""The ladder of transfer: reference = clear = encrypted within the planned error."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from securefair.algorithms.releases import ProjectionRelease, Rounding
+from securefair.algorithms.transfer import Transfer, run_transfer
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.transfer.run import start_transfer
+from securefair.data.dataset import Samples
+from securefair.simulation.network import Faults, Link
+
+
+def start(hospitals, agreement, backend="clear", **options):
+    return start_transfer("transfer", hospitals, agreement, seed=3, backend=backend, **options)
+
+
+def reference(agreement, hospitals):
+    plan = agreement.plan
+    release = ProjectionRelease(
+        q=agreement.q, ring_degree=plan.params.ring_degree, public_seed=agreement.basis_seed,
+        noise_std=plan.noise_std,
+    )  # fmt: skip
+    scales = tuple(spec.log2_scale for spec in plan.specs)
+    settings = Transfer(
+        degree=agreement.degree,
+        release=release,
+        opened=agreement.opens,
+        peers=agreement.peers,
+        rounding=Rounding(row_norm=1.0, log2_scales=scales),
+    )
+    return run_transfer(settings, hospitals, 3)
+
+
+@pytest.mark.parametrize("opened", ["each", "mean"])
+@pytest.mark.parametrize(("classes", "degree"), [(2, 1), (3, 1), (2, 2)])
+def test_clear_is_the_reference(make_hospitals, agree, opened, classes, degree):
+    hospitals = make_hospitals(classes=classes)
+    agreed = agree(hospitals, opened=opened, degree=degree)
+    run = start(hospitals, agreed)
+    (record,) = run.rounds(5)
+    expected = reference(agreed, hospitals)
+    for name, model in expected.models.items():
+        x = hospitals[0].test.features
+        np.testing.assert_allclose(run.models[name].logits(x), model.logits(x), atol=1e-6)
+        assert run.trust[name].in_peers == pytest.approx(
+            expected.transferred[name].trust.in_peers, abs=1e-6
+        )
+    assert not run.problems
+    assert all(sum(row) == 3 for row in record.answered)
+
+
+@pytest.mark.parametrize("opened", ["each", "mean"])
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+def test_encrypted_is_clear_within_the_planned_error(make_hospitals, agree, opened, backend):
+    hospitals = make_hospitals()
+    agreed = agree(hospitals, opened=opened)
+    clear, encrypted = start(hospitals, agreed), start(hospitals, agreed, backend)
+    for run in (clear, encrypted):
+        list(run.rounds(1))
+    assert clear.audit.max_abs_error < 1e-12
+    assert 0 < encrypted.audit.max_abs_error <= agreed.plan.error_bound
+    for name, model in clear.models.items():
+        np.testing.assert_allclose(
+            encrypted.models[name].linear, model.linear, atol=1e4 * agreed.plan.error_bound
+        )
+    assert [row.numbers_total for row in encrypted.ledger] == [5] * 12
+
+
+def test_peers_limit_whom_one_asks(make_hospitals, agree):
+    hospitals = make_hospitals("abcdefgh")
+    agreed = agree(hospitals, peers=4)
+    run = start(hospitals, agreed)
+    (record,) = run.rounds(1)
+    assert all(sum(row) == 4 for row in record.answered)
+    assert len(run.exchanges) == 32
+
+
+def test_a_lost_teacher_costs_its_answer_only(make_hospitals, agree):
+    hospitals = make_hospitals()
+    silent = Link(faults=Faults(drop=1.0))
+    links = {("d", peer): silent for peer in "abc"}
+    run = start(hospitals, agree(hospitals, round_seconds=5.0, setup_seconds=5.0), links=links)
+    (record,) = run.rounds(1)
+    assert record.answered[0] == [False, True, True, False]
+    assert run.trust["a"].in_peers > 0
+    assert run.trust["d"].in_peers == 0
+
+
+def test_one_teacher_is_opened_by_itself(make_hospitals, agree):
+    hospitals = make_hospitals("ab")
+    run = start(hospitals, agree(hospitals))
+    list(run.rounds(1))
+    assert set(run.trust["a"].weights) == {"b"}
+
+
+def test_a_limit_keeps_a_teacher_from_answering(make_hospitals, agree):
+    hospitals = make_hospitals("abc")
+    run = start(hospitals, agree(hospitals), disclosure=DisclosureLimits(student_total=4))
+    (record,) = run.rounds(1)
+    assert not any(map(any, record.answered))
+    assert sum("would disclose too many numbers" in problem for problem in run.problems) >= 6
+    assert any("goes on without peers" in problem for problem in run.problems)
+    for one in hospitals:
+        own = run.engine.participants[one.name].own
+        np.testing.assert_array_equal(run.models[one.name].linear, own.averaged.linear)
+
+
+def test_restored_is_uninterrupted(make_hospitals, agree):
+    from securefair.run.state import decode_state, encode_state
+
+    hospitals = make_hospitals()
+    agreed = agree(hospitals)
+    first, second = start(hospitals, agreed), start(hospitals, agreed)
+    list(first.rounds(1))
+    stored = encode_state(first.saved_state())
+    second.restore(decode_state(stored, second.saved_state()), first.exchanges)
+    assert list(second.rounds(1)) == []
+    assert second.ledger == first.ledger
+    assert second.traffic == first.traffic
+    assert second.trust == first.trust
+    for a, b in zip(first.test_probabilities(), second.test_probabilities(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_one_class_and_one_patient(make_hospitals, agree):
+    hospitals = make_hospitals()
+    single = hospitals[0].train.take(np.array([0]))
+    one_class = Samples(hospitals[1].train.features, 0 * hospitals[1].train.labels, 2)
+    hospitals[0] = replace(hospitals[0], train=single)
+    hospitals[1] = replace(hospitals[1], train=one_class)
+    run = start(hospitals, agree(hospitals))
+    list(run.rounds(1))
+    assert not run.problems
+    assert all(np.isfinite(p).all() for p in run.test_probabilities())
