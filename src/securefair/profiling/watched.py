@@ -89,7 +89,7 @@ def start_watched(
     reputation: float | None = None,
     clock: Clock = time.perf_counter,
 ) -> tuple[EncryptedRun, list[WatchedParticipant]]:
-    """An encrypted run before its first round, as `collaboration.distillation.run.start_run` makes them.
+    """An encrypted run before its first round, made as `distillation.run.start_run` makes it.
 
     Returns:
         The run, and its participants.
