@@ -168,6 +168,33 @@ class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):
     averaging: AveragingResult | None = None  # where models are averaged
 
 
+class PrivacyResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run promises to the patients behind one hospital's answers.
+
+    Attributes:
+        mechanism: "objective perturbation" or "DP-SGD".
+        epsilon, delta: what was allowed.
+        spent_epsilon: of all private fits on these patients that this hospital keeps account of,
+            this run's included; at most what all runs may spend, or epsilon in a simulation.
+        unit: who is protected.
+        noise: "operating system", or "seed", which repeats and protects nobody.
+        asked_epsilon: of what flows back from this hospital about its patients that it asked
+            about; None: not bounded by differential privacy.
+        meaning: the guarantee as a sentence.
+        caveats: what it does not cover in this run.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    spent_epsilon: float
+    unit: str
+    noise: str
+    asked_epsilon: float | None
+    meaning: str
+    caveats: list[str]
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """metrics.json: everything that a run concludes."""
 
@@ -178,3 +205,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     participants: list[ParticipantResult]
     algorithms: dict[str, AlgorithmResult]
     encryption: EncryptionResult | None
+    privacy: dict[str, PrivacyResult] | None = None  # by hospital; None: nothing was private

@@ -10,6 +10,7 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.private import PrivacyTerms
 from securefair.config import RunConfig
 from securefair.config.sections import GOSSIP
 from securefair.data import PARTITIONERS, ParticipantData, Samples, load_population
@@ -69,6 +70,26 @@ def limits_of(config: RunConfig) -> DisclosureLimits:
         fraction=limits.fraction,
         student_total=limits.student_total,
         teacher_total=limits.teacher_total,
+    )
+
+
+def privacy_of(config: RunConfig) -> PrivacyTerms | None:
+    """What the private models of a configuration may cost; None where nothing is private."""
+    given = config.privacy
+    if given is None:
+        return None
+    required = None
+    if given.require_epsilon is not None and given.require_delta is not None:
+        required = (given.require_epsilon, given.require_delta)
+    return PrivacyTerms(
+        epsilon=given.epsilon,
+        delta=given.delta,
+        rows_per_patient=given.rows_per_patient,
+        by_column=given.patient_column is not None,
+        require=required,
+        store=given.store,
+        total_epsilon=given.total_epsilon,
+        total_delta=given.total_delta,
     )
 
 

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from securefair.config.base import Ratio, Section, contradiction, refuse_repeats
 from securefair.config.partition import Partition
+from securefair.config.privacy import PrivacySection
 from securefair.config.user_data import FilePath, ParticipantSection, TableSection
 
 AlgorithmName = Literal["standalone", "vpdl", "cycle", "cycle-gossip"]
@@ -417,6 +418,9 @@ class RunConfig(Section):
     gossip: GossipSection = GossipSection()
     encryption: EncryptionSection = EncryptionSection()
     disclosure: DisclosureSection = DisclosureSection()
+    privacy: PrivacySection | None = Field(
+        default=None, description="Differential privacy for the patients behind the models"
+    )
     report: ReportSection = ReportSection()
     participants: Annotated[tuple[ParticipantSection, ...], Field(strict=False)] = Field(
         default=(), description="Who brings files (source = files)"
@@ -449,6 +453,44 @@ class RunConfig(Section):
                 "a table needs a column to predict",
                 found="nothing",
                 expected="the name of a column",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_privacy(self) -> Self:
+        privacy = self.privacy
+        if privacy is None:
+            return self
+        if GOSSIP in self.run.algorithms:
+            raise contradiction(
+                "privacy",
+                "averaging models shares steps of training, which no private fit stands behind",
+                found=GOSSIP,
+                expected="algorithms in which teachers answer: vpdl, cycle",
+            )
+        if privacy.store is not None and len(self.run.seeds) > 1:
+            raise contradiction(
+                "privacy.store",
+                "every seed fits anew, and every fit is charged",
+                found=f"{len(self.run.seeds)} seeds",
+                expected="one seed, or no store (a simulation)",
+            )
+        if privacy.patient_column is not None and self.data.source != "files":
+            raise contradiction(
+                "privacy.patient_column",
+                f"{self.data.source} has no columns that name patients",
+                found=privacy.patient_column,
+                expected='data.source = "files", or no such key',
+            )
+        if self.table is not None and privacy.patient_column in {
+            self.table.label,
+            *(column.name for column in self.table.columns if column.kind != "ignored"),
+        } - {None}:
+            raise contradiction(
+                "privacy.patient_column",
+                "the name of a patient is a feature or the label",
+                found=privacy.patient_column,
+                expected="a column of its own",
             )
         return self
 

@@ -22,6 +22,10 @@ class Samples:
     Heads and everything encrypted need float64 vectors (B, d); the networks of the plaintext
     algorithms take float32, whose images would need twice the memory otherwise.
 
+    Attributes:
+        features, labels, classes: as above.
+        patients: (B,) integers, equal for rows of one patient; None: nobody said whose they are.
+
     Raises:
         DataError: shapes disagree, features are no floats or not finite, or a label is out of
             range.
@@ -30,6 +34,7 @@ class Samples:
     features: Features
     labels: NDArray[np.int64]
     classes: int
+    patients: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         x, y = self.features, self.labels
@@ -38,6 +43,12 @@ class Samples:
                 "features and labels disagree",
                 found=f"{x.shape} and {y.shape}",
                 expected="(B, ...) and (B,)",
+            )
+        if self.patients is not None and self.patients.shape != y.shape:
+            raise DataError(
+                "patients and labels disagree",
+                found=f"{self.patients.shape} and {y.shape}",
+                expected="one patient for each row",
             )
         if x.dtype not in (np.float64, np.float32):
             raise DataError(
@@ -65,7 +76,8 @@ class Samples:
 
     def take(self, rows: NDArray[np.int64]) -> Samples:
         """The given rows, in that order."""
-        return Samples(self.features[rows], self.labels[rows], self.classes)
+        patients = None if self.patients is None else self.patients[rows]
+        return Samples(self.features[rows], self.labels[rows], self.classes, patients)
 
 
 @dataclass(frozen=True)

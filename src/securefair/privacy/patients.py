@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.data.dataset import Samples
 from securefair.errors import DataError
 from securefair.privacy.randomness import NoiseSource
 
@@ -49,6 +50,14 @@ class Patients:
                     expected="the unit column names the patient of every row",
                 )
         found, of_row = np.unique(np.array([str(name) for name in names]), return_inverse=True)
+        return cls(of_row.astype(np.int64), len(found))
+
+    @classmethod
+    def of(cls, samples: Samples) -> Patients:
+        """As the samples say; every row is a patient of its own where they say nothing."""
+        if samples.patients is None:
+            return cls.one_row_each(len(samples))
+        found, of_row = np.unique(samples.patients, return_inverse=True)
         return cls(of_row.astype(np.int64), len(found))
 
     def take(self, rows: NDArray[np.int64]) -> Patients:

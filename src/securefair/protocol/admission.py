@@ -147,7 +147,7 @@ def on_preparation_failed(turn: Turn) -> None:
 
 
 def _own_hello(turn: Turn) -> Hello:
-    return Hello(PROTOCOL_VERSION, turn.settings.collaboration)
+    return Hello(PROTOCOL_VERSION, turn.settings.collaboration, turn.settings.promise)
 
 
 def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | None:
@@ -169,6 +169,19 @@ def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | No
             expected=turn.settings.collaboration.hex()[:16],
             hint="Features, classes, temperature, release, encryption parameters and forced_every "
             "must be equal everywhere; compare its configuration with yours",
+        )
+    required, promise = turn.settings.required, hello.promise
+    if required is not None and (
+        promise is None or promise.epsilon > required.epsilon or promise.delta > required.delta
+    ):
+        return RemoteProtocolError(
+            "it promises its patients less than is required here",
+            culprit=name,
+            where="hello.promise",
+            found="nothing"
+            if promise is None
+            else f"epsilon {promise.epsilon:g}, delta {promise.delta:g}",
+            expected=f"at most epsilon {required.epsilon:g}, delta {required.delta:g}",
         )
     return None
 

@@ -4,7 +4,8 @@ Nobody's name is in a message: the sender is whom the channel authenticated. Wha
 `bytes` is opaque here (public keys, ciphertexts); the jobs that import, answer and open it check
 its inside.
 
-    Hello      protocol version, hash of every public constant of the collaboration
+    Hello      protocol version, hash of every public constant of the collaboration, and what the
+               sender promises to the patients behind its answers
     Keys       public key, evaluation keys                    once per key epoch
     Features   number of samples, E(x), and E(Phi) if any     once per data epoch
     Query      a student's question to a teacher              once per round and teacher
@@ -63,11 +64,22 @@ class DeclineReason(enum.Enum):
     """The teacher could not import the student's upload or compute the answer."""
 
 
+class Promise(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The differential privacy of the sender's patients in everything that it answers.
+
+    It is the sender's word: nobody else can check it, and nobody else is hurt if it is false.
+    """
+
+    epsilon: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+    delta: Annotated[float, msgspec.Meta(ge=0, lt=1)]
+
+
 class Hello(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
     """First message to every peer, and a reminder that the peer's upload has not arrived."""
 
     protocol_version: _Version
     collaboration: _Digest
+    promise: Promise | None = None  # to the patients behind its answers; None: none
 
 
 class Keys(Value, frozen=True, array_like=True, forbid_unknown_fields=True):

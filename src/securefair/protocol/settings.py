@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from securefair.errors import ConfigError
 from securefair.protocol.ledger import DisclosurePolicy
-from securefair.protocol.messages import COLLABORATION_BYTES
+from securefair.protocol.messages import COLLABORATION_BYTES, Promise
 
 MIN_SENDERS = 2
 """Of averages: a sum over one sender would be that sender's model."""
@@ -59,6 +59,8 @@ class MachineSettings:
         round_seconds: deadline of a round, from its beginning to the step.
         setup_seconds: added to the deadline of the first round, which starts with the keys.
         gossip: of averaging models; None: this collaboration distils.
+        promise: to the patients behind its own answers, told to every peer; None: none.
+        required: the least that a peer must promise to take part; None: nothing.
         keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
             when a query is repeated. Older queries are declined as stale.
 
@@ -72,6 +74,8 @@ class MachineSettings:
     disclosure: DisclosurePolicy
     round_seconds: float
     setup_seconds: float = 0.0
+    promise: Promise | None = None
+    required: Promise | None = None
     keep_rounds: int = 1
     gossip: GossipSettings | None = None
 

@@ -18,10 +18,12 @@ from securefair.collaboration.agreements import (
     limits_of,
     load_participants,
     network_of,
+    privacy_of,
 )
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
 from securefair.collaboration.gossip.run import start_gossip
+from securefair.collaboration.private import private_teachers
 from securefair.config import RunConfig
 from securefair.config.sections import GOSSIP
 from securefair.data import ParticipantData
@@ -239,6 +241,17 @@ def _course(
         optimizer=optimizer,
         local_epochs=training.local_epochs,
     )
+    terms = privacy_of(config)
+    teachers = None
+    if terms is not None:
+        teachers = private_teachers(
+            data,
+            [model.kind] * len(data),
+            terms,
+            seed=seed,
+            hidden=model.hidden,
+            network=model.network,
+        )
     run = start_run(
         algorithm,
         data,
@@ -248,5 +261,7 @@ def _course(
         backend=config.encryption.backend,
         disclosure=limits,
         trained=trained,
+        teachers=teachers,
+        required=None if terms is None else terms.require,
     )
     return ParticipantsRun(run, partial(facts_of, run))

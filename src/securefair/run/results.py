@@ -25,11 +25,13 @@ from securefair.records import (
     ExchangeRecord,
     LedgerRow,
     ParticipantResult,
+    PrivacyResult,
     QuantizationResult,
     RoundRecord,
     RunResult,
     TrafficRow,
 )
+from securefair.run.privacy import joined, privacy_results
 
 RESULT_FORMAT = 1
 CLEAR = "clear"
@@ -64,6 +66,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         ledger, traffic, problems: see `EncryptedRun`.
         repeated: bytes sent once more because the run was interrupted, not in `traffic`.
         sums: of a run that averages models.
+        privacy: of a run whose teachers are private.
     """
 
     spec: ExchangeSpec | None
@@ -75,6 +78,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[str]
     repeated: int = 0
     sums: SumFacts | None = None
+    privacy: dict[str, PrivacyResult] | None = None
 
 
 def facts_of(run: EncryptedRun) -> RunFacts:
@@ -89,6 +93,7 @@ def facts_of(run: EncryptedRun) -> RunFacts:
         traffic=run.traffic,
         problems=run.problems,
         repeated=run.repeated_bytes,
+        privacy=privacy_results(run.teachers(), decides=not run.collaboration.always_share),
     )
 
 
@@ -176,6 +181,7 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             participants=_participant_results(main, repetitions),
             algorithms={name: _algorithm_result(name, repetitions) for name in first.rounds},
             encryption=_encryption_result(config, main, repetitions),
+            privacy=_privacy_result(config, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
@@ -288,6 +294,16 @@ def _encryption_result(
         seconds=sum(rep.seconds[algorithm] for rep in repetitions),
         averaging=_averaging_result(runs),
     )
+
+
+def _privacy_result(
+    config: RunConfig, repetitions: Sequence[Repetition]
+) -> dict[str, PrivacyResult] | None:
+    """By hospital, the most that any repetition spent; what one algorithm leaves open, all do."""
+    found = [run.privacy for rep in repetitions for run in rep.runs.values() if run.privacy]
+    if not found:
+        return None
+    return {name: joined([one[name] for one in found], config) for name in found[0]}
 
 
 def _averaging_result(runs: Sequence[RunFacts]) -> AveragingResult | None:

@@ -9,11 +9,13 @@ missing rules takes from each is told in `data.inference` and stands in the reso
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeGuard
+
+import numpy as np
 
 from securefair.config import (
     BinaryColumn,
@@ -75,6 +77,8 @@ def resolve(config: RunConfig) -> Resolved:
     for one in files:
         with _about(one.name):
             rows = _rows(one.file) + (_rows(one.test_file) if one.test_file else [])
+            if config.privacy is not None and config.privacy.patient_column is not None:
+                rows = [_without(row, config.privacy.patient_column) for row in rows]
             summaries[one.name] = summarise(rows, table.missing)
     if table.columns:
         classes = [list(codes) for codes in infer_classes(summaries, table.label)]
@@ -176,6 +180,7 @@ class _FileLoader:
 
     def __init__(self, config: RunConfig) -> None:
         self._range = config.data.feature_range
+        self._patients = None if config.privacy is None else config.privacy.patient_column
         table = config.table
         self._spec = table_spec(table) if table is not None and table.columns else None
         self._classes = len(table.classes) or None if table is not None else None
@@ -185,12 +190,43 @@ class _FileLoader:
 
     def __call__(self, path: Path) -> Samples:
         if path.suffix == ".npz":
+            if self._patients is not None:
+                raise DataError(
+                    "arrays have no column that names patients",
+                    where=path.name,
+                    expected="a .csv or .parquet table, or no privacy.patient_column",
+                )
             return samples_of(
                 read_npz(path), where=path.name, classes=self._classes, feature_range=self._range
             )
         if self._spec is None:
             raise ConfigError("no rules for this table", where=str(path), expected="[table]")
-        return encode(_rows(path), self._spec)
+        rows = _rows(path)
+        samples = encode(rows, self._spec)
+        return samples if self._patients is None else _of_patients(samples, rows, self._patients)
+
+
+def _of_patients(samples: Samples, rows: Sequence[Row], column: str) -> Samples:
+    """The samples with the patient of each row, by the column that names them."""
+    if column not in rows[0].fields:
+        raise DataError(
+            "the column that names the patients is not in the table",
+            where=rows[0].source,
+            found=", ".join(rows[0].fields),
+            expected=f"a column {column!r} (privacy.patient_column)",
+        )
+    names = [row.fields[column].strip() for row in rows]
+    for row, name in zip(rows, names, strict=True):
+        if not name:
+            raise DataError("a row without a patient", where=row.place(column))
+    _, patients = np.unique(np.array(names), return_inverse=True)
+    return replace(samples, patients=patients.astype(np.int64))
+
+
+def _without(row: Row, column: str) -> Row:
+    """A name of a patient is no feature, whatever it looks like."""
+    fields = {name: value for name, value in row.fields.items() if name != column}
+    return replace(row, fields=fields)
 
 
 def _largest_label(one: ParticipantSection, feature_range: tuple[float, float] | None) -> int:
@@ -332,8 +368,8 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
     return [
         ParticipantData(
             own.name,
-            Samples(own.train.features, own.train.labels, classes),
-            Samples(own.test.features, own.test.labels, classes),
+            replace(own.train, classes=classes),
+            replace(own.test, classes=classes),
         )
         for own in everyone
     ]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.private import PrivateTeacher
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError
 from securefair.exchange import steps
@@ -44,7 +45,7 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.jobs import Opened as OpenedResult
 from securefair.protocol.machine import ParticipantMachine
-from securefair.protocol.messages import Features, Keys
+from securefair.protocol.messages import Features, Keys, Promise
 from securefair.protocol.saved_state import SavedState
 
 Array = NDArray[np.float64]
@@ -100,6 +101,9 @@ class Participant:
         seed: of initialisation and mini-batches.
         backend: encryption engine.
         disclosure: how much it lets out as teacher; one answer a version by default.
+        teacher: the private model that answers in every round instead of its own; None: its own
+            model answers, and nothing is promised to the patients behind it.
+        required: (epsilon, delta) that peers must promise to take part; None: nothing.
 
     Its keys are new with every object, and leave it in no form but encrypted or public.
 
@@ -116,6 +120,8 @@ class Participant:
         seed: int,
         backend: str,
         disclosure: DisclosureLimits | None = None,
+        teacher: PrivateTeacher | None = None,
+        required: tuple[float, float] | None = None,
     ) -> None:
         self.name = data.name
         self.data = data
@@ -129,8 +135,12 @@ class Participant:
             seed=derived_seed(seed, "head", data.name),
         )
         self.train_state = TrainState.start(head, model.optimizer)
+        self.teacher = teacher
         self._settings = collaboration.machine_settings(
-            head.parameter_count, disclosure or DisclosureLimits()
+            head.parameter_count,
+            disclosure or DisclosureLimits(),
+            promise=None if teacher is None else _promise_of(teacher),
+            required=None if required is None else Promise(*required),
         )
         self.machine = self._machine(None)
         self.rounds: dict[int, RoundNotes] = {}
@@ -169,6 +179,10 @@ class Participant:
         for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
             del self.rounds[old]
 
+    def answering(self, round: int) -> Head:
+        """The model that every answer of a round comes from."""
+        return self._notes(round).snapshot if self.teacher is None else self.teacher.model
+
     def run(self, job: Job) -> Result:
         """Carry out one job of this participant's machine.
 
@@ -206,7 +220,8 @@ class Participant:
     def _import(self, job: ImportPeer) -> Imported:
         if job.features is None:
             raise LocalProtocolError("a student of distillation uploads features", found="none")
-        teacher = Teacher(self.train_state.model, backend=self._backend)
+        answering = self.train_state.model if self.teacher is None else self.teacher.model
+        teacher = Teacher(answering, backend=self._backend)
         self._uploads[job.peer] = teacher.receive(
             self.collaboration.spec_for(job.features.samples),
             self.collaboration.basis_seed,
@@ -224,7 +239,7 @@ class Participant:
         )
 
     def _answer(self, job: AnswerQuery) -> bytes:
-        teacher = Teacher(self._notes(job.round).snapshot, backend=self._backend)
+        teacher = Teacher(self.answering(job.round), backend=self._backend)
         return teacher.evaluate(self._uploads[job.peer], job.predictions)
 
     def _open(self, job: OpenAnswer) -> float | None:
@@ -266,6 +281,10 @@ class Participant:
         if round not in self.rounds:
             raise LocalProtocolError("that round's model is no longer kept", found=round)
         return self.rounds[round]
+
+
+def _promise_of(teacher: PrivateTeacher) -> Promise:
+    return Promise(teacher.guarantee.epsilon, teacher.guarantee.delta)
 
 
 def _timed(seconds: dict[str, float], peer: str, call: Callable[[J], R], job: J) -> R:

@@ -13,6 +13,7 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.private import PrivateTeacher
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
 from securefair.exchange import steps
@@ -119,6 +120,14 @@ class EncryptedRun:
             for own in self.engine.participants.values()
         ]
 
+    def teachers(self) -> dict[str, PrivateTeacher]:
+        """The private models that answer, by hospital; none where nothing is private."""
+        return {
+            name: own.teacher
+            for name, own in self.engine.participants.items()
+            if own.teacher is not None
+        }
+
     @property
     def ledger(self) -> list[LedgerRow]:
         """What every teacher has disclosed so far."""
@@ -145,7 +154,7 @@ class EncryptedRun:
 
     def _check(self, number: int) -> None:
         participants = self.engine.participants
-        teachers = {name: p.rounds[number].snapshot for name, p in participants.items()}
+        teachers = {name: p.answering(number) for name, p in participants.items()}
         for participant in participants.values():
             if self.audit:
                 self.audit.check(participant, number, teachers)
@@ -223,6 +232,8 @@ def start_run(
     links: Mapping[tuple[str, str], Link] | None = None,
     audit: bool = True,
     trained: bool = True,
+    teachers: Mapping[str, PrivateTeacher] | None = None,
+    required: tuple[float, float] | None = None,
 ) -> EncryptedRun:
     """Participants with keys and locally trained models, ready for round 0.
 
@@ -237,10 +248,21 @@ def start_run(
         link: of the network between all pairs; instantaneous by default.
         links: particular directions, by (sender, receiver).
         audit: compare every released value with the clear backend.
+        teachers: private models that answer, by name; None: everyone answers from its own model.
+        required: (epsilon, delta) that everyone requires of its peers; None: nothing.
         trained: False leaves local training out, for a run that is to `recall` an earlier one.
     """
     participants = [
-        Participant(own, collaboration, model, seed=seed, backend=backend, disclosure=disclosure)
+        Participant(
+            own,
+            collaboration,
+            model,
+            seed=seed,
+            backend=backend,
+            disclosure=disclosure,
+            teacher=None if teachers is None else teachers[own.name],
+            required=required,
+        )
         for own, model in zip(data, models, strict=True)
     ]
     if trained:

@@ -14,7 +14,7 @@ from securefair.errors import ConfigError, PlanError
 from securefair.fairness.reputation import ReputationRule
 from securefair.protocol.codec import Limits
 from securefair.protocol.ledger import DisclosurePolicy, Release
-from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.messages import PROTOCOL_VERSION, Promise
 from securefair.protocol.settings import MachineSettings
 
 
@@ -130,9 +130,21 @@ class Collaboration:
         return sizes
 
     def machine_settings(
-        self, teacher_parameters: int, disclosure: DisclosureLimits
+        self,
+        teacher_parameters: int,
+        disclosure: DisclosureLimits,
+        *,
+        promise: Promise | None = None,
+        required: Promise | None = None,
     ) -> MachineSettings:
-        """Settings of the machine of a participant whose model has that many parameters."""
+        """Settings of the machine of a participant whose model has that many parameters.
+
+        Args:
+            teacher_parameters: of the model that answers.
+            disclosure: the most that it lets out.
+            promise: to the patients behind its answers; None: none.
+            required: that a peer must make to take part; None: nothing.
+        """
         spec = self.spec
         return MachineSettings(
             collaboration=self.digest,
@@ -151,4 +163,6 @@ class Collaboration:
             ),
             round_seconds=self.round_seconds,
             setup_seconds=self.setup_seconds,
+            promise=promise,
+            required=required,
         )

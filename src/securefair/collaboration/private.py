@@ -1,0 +1,288 @@
+"""Teachers that answer from private models: one fit of each hospital on its own patients.
+
+A hospital's own model, which learns from what it opened, stays at home. What answers its peers is
+another model, fitted once before the first round on its own patients alone; every answer of every
+round is computed from it and from the asking student's data. So all answers together cost those
+patients what the one fit cost (post-processing), and nothing that was opened flows back in them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import torch
+
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError, DataError, ModelError
+from securefair.model.building import ModelKind, build_model
+from securefair.model.heads import Head, LinearHead, QuadraticHead
+from securefair.model.seeds import derived_seed
+from securefair.privacy import (
+    NoiseSource,
+    PatientGuarantee,
+    Patients,
+    PrivacyTarget,
+    PrivateTraining,
+    SeededNoise,
+    SgdSettings,
+    SystemNoise,
+    private_fit,
+)
+from securefair.privacy.durable import PrivacyAccount, reference_of
+from securefair.storage import Guarantee, Store
+
+CALIBRATION_SAMPLES = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyTerms:
+    """What everybody's private models may cost, as a configuration says it.
+
+    Attributes:
+        epsilon: of one private fit.
+        delta: of one private fit; None: `default_delta` of each hospital's number of patients.
+        rows_per_patient: see `PrivacyTarget`.
+        by_column: patients are named by a column, so that samples must say whose they are.
+        require: (epsilon, delta) that a teacher must state to be asked; None: nothing.
+        store: of the budgets over all runs; None: a simulation, whose noise comes from its seed.
+        total_epsilon, total_delta: of all runs together; None: those of one fit.
+        settings: of models that are trained by DP-SGD.
+    """
+
+    epsilon: float
+    delta: float | None = None
+    rows_per_patient: int = 1
+    by_column: bool = False
+    require: tuple[float, float] | None = None
+    store: Path | None = None
+    total_epsilon: float | None = None
+    total_delta: float | None = None
+    settings: SgdSettings = field(default_factory=SgdSettings)
+
+    def target(self, patients: int) -> PrivacyTarget:
+        """Of a hospital with that many patients."""
+        return PrivacyTarget(
+            epsilon=self.epsilon,
+            delta=default_delta(patients) if self.delta is None else self.delta,
+            rows_per_patient=self.rows_per_patient,
+        )
+
+    def limit(self, target: PrivacyTarget) -> Guarantee:
+        """Of all runs together."""
+        return Guarantee(
+            epsilon=target.epsilon if self.total_epsilon is None else self.total_epsilon,
+            delta=target.delta if self.total_delta is None else self.total_delta,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PrivateTeacher:
+    """What answers for a hospital, and what that costs its patients.
+
+    Attributes:
+        model: private; everything computed from it is.
+        guarantee: of this model.
+        limit: of all runs of this hospital.
+        spent: by all of them so far, in the account that is kept.
+        secure: the noise came from the operating system.
+    """
+
+    model: Head
+    guarantee: PatientGuarantee
+    limit: Guarantee
+    spent: Guarantee
+    secure: bool
+
+
+def default_delta(patients: int) -> float:
+    """The largest power of ten that is at most a tenth of 1 / patients; their number is public."""
+    return float(10.0 ** math.floor(math.log10(0.1 / max(patients, 1)) + 1e-9))
+
+
+def private_teachers(
+    data: Sequence[ParticipantData],
+    kinds: Sequence[ModelKind],
+    terms: PrivacyTerms,
+    *,
+    seed: int,
+    hidden: int = 16,
+    network: str | None = None,
+) -> dict[str, PrivateTeacher]:
+    """A private model of every hospital, by name; charged before it is fitted.
+
+    Args:
+        data: the hospitals.
+        kinds: of their models. Heads answer from a linear function by objective perturbation,
+            which a quadratic head holds exactly where it has units enough: it costs far less
+            accuracy than DP-SGD, by which networks and narrower heads are trained.
+        terms: what it may cost.
+        seed: public; of initial parameters and, in a simulation, of the noise.
+        hidden, network: of the models.
+
+    Raises:
+        ConfigError: delta is above 1 / patients, or no noise reaches the target.
+        DataError: patients should be named by a column, and are not.
+        LedgerError: a hospital's budget is spent.
+        StorageError: the store is open in another process, or cannot be written.
+    """
+    with _opened(terms) as store:
+        teachers = {}
+        for own, kind in zip(data, kinds, strict=True):
+            fitted = _Fitting(own, kind, terms, seed, hidden, network)
+            teachers[own.name] = fitted.teacher(store)
+        return teachers
+
+
+class _Fitting:
+    """One hospital's private fit."""
+
+    def __init__(
+        self,
+        own: ParticipantData,
+        kind: ModelKind,
+        terms: PrivacyTerms,
+        seed: int,
+        hidden: int,
+        network: str | None,
+    ) -> None:
+        if terms.by_column and own.train.patients is None:
+            raise DataError(
+                "nobody said which patient each row is about",
+                where=own.name,
+                expected="samples with patients (privacy.patient_column)",
+            )
+        self.name, self.samples, self.kind, self.terms = own.name, own.train, kind, terms
+        self.patients = Patients.of(own.train)
+        self.target = terms.target(self.patients.count)
+        self.seed, self.hidden, self.network = seed, hidden, network
+        logits = 1 if own.train.classes == 2 else own.train.classes
+        self.convex = kind == "linear" or (kind == "quadratic" and hidden >= 2 * logits)
+        try:
+            self.target.check(self.patients.count)
+        except ConfigError as error:
+            raise ConfigError(
+                error.problem,
+                where=f"{own.name}, {error.where}",
+                found=error.found,
+                expected=error.expected,
+                hint=error.hint,
+            ) from error
+
+    def teacher(self, store: Store | None) -> PrivateTeacher:
+        """Fit, or take what an earlier run has fitted and paid for."""
+        limit = self.terms.limit(self.target)
+        guarantee = self._guarantee()
+        noise = SystemNoise() if store is not None else self._simulated_noise()
+        if store is None:
+            parameters = self._fitted(noise)
+            spent = Guarantee(epsilon=guarantee.epsilon, delta=guarantee.delta)
+        else:
+            account = PrivacyAccount(store, self.name, limit)
+            what = f"{self.kind} {self.hidden} {self.network} {self.terms.settings}"
+            reference = reference_of(self.samples, self.patients, self.target, what)
+            kept = account.once(
+                reference, guarantee, lambda: msgspec.msgpack.encode(self._fitted(noise))
+            )
+            parameters = msgspec.msgpack.decode(kept, type=list[list[float]])
+            spent = account.spent
+        return PrivateTeacher(
+            model=self._model(parameters),
+            guarantee=guarantee,
+            limit=limit,
+            spent=spent,
+            secure=noise.secure,
+        )
+
+    def _guarantee(self) -> PatientGuarantee:
+        return PatientGuarantee(
+            mechanism="objective perturbation" if self.convex else "DP-SGD",
+            epsilon=self.target.epsilon,
+            delta=self.target.delta,
+        )
+
+    def _simulated_noise(self) -> NoiseSource:
+        return SeededNoise(derived_seed(self.seed, "private noise", self.name))
+
+    def _fitted(self, noise: NoiseSource) -> list[list[float]]:
+        """The private parameters, tensor by tensor."""
+        if self.convex:
+            fit = private_fit(self.samples, self.patients, self.target, noise)
+            return [fit.linear.ravel().tolist(), fit.constant.tolist()]
+        model = self._untrained()
+        training = PrivateTraining(
+            model, self.samples, self.patients, self.target, noise, self.terms.settings
+        )
+        training.advance(self.terms.settings.steps)
+        return [parameter.detach().ravel().tolist() for parameter in model.parameters()]
+
+    def _model(self, parameters: Sequence[Sequence[float]]) -> Head:
+        model = self._untrained()
+        if self.convex:
+            _make_linear(model, parameters)
+            return model
+        with torch.no_grad():
+            for parameter, values in zip(model.parameters(), parameters, strict=True):
+                parameter.copy_(torch.tensor(values).reshape(parameter.shape))
+        return model
+
+    def _untrained(self) -> Head:
+        """From a public seed; a network takes its inner scales from public samples as well."""
+        width = int(self.samples.features.shape[1])
+        public = np.random.default_rng(0).uniform(-1, 1, (CALIBRATION_SAMPLES, width))
+        labels = np.zeros(CALIBRATION_SAMPLES, dtype=np.int64)
+        return build_model(
+            self.kind,
+            Samples(public, labels, self.samples.classes),
+            hidden=self.hidden,
+            network=self.network,
+            seed=derived_seed(self.seed, "private head", self.name),
+        )
+
+
+def _make_linear(model: Head, parameters: Sequence[Sequence[float]]) -> None:
+    """Turn a head into M logits with these differences; two classes share theirs evenly.
+
+    In a quadratic head h(u) = a u^2 + b u, and h(u) - h(-u) = 2 b u is linear.
+    """
+    linear, constant = (np.array(part, dtype=np.float64) for part in parameters)
+    rows = torch.from_numpy(linear.reshape(-1, model.features))
+    shifts = torch.from_numpy(constant)
+    outputs = torch.eye(model.classes, dtype=torch.float64)
+    if model.classes == 2:
+        outputs = torch.tensor([[-0.5], [0.5]], dtype=torch.float64)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim():
+                parameter.zero_()
+        if isinstance(model, QuadraticHead):
+            units = len(rows)
+            for sign, start in ((1, 0), (-1, units)):
+                part = slice(start, start + units)
+                model.hidden_weights[part] = sign * rows
+                model.hidden_bias[part] = sign * shifts
+                model.output_weights[:, part] = sign * outputs / (2 * model.slope)
+        elif isinstance(model, LinearHead):
+            model.output_weights.copy_(outputs @ rows)
+            model.output_bias.copy_(outputs @ shifts)
+        else:
+            raise ModelError("no linear function fits into this model", found=type(model).__name__)
+
+
+@contextlib.contextmanager
+def _opened(terms: PrivacyTerms) -> Iterator[Store | None]:
+    if terms.store is None:
+        yield None
+        return
+    with Store.open(terms.store) as store:
+        yield store
+
+
+def stated(teachers: Mapping[str, PrivateTeacher]) -> dict[str, PatientGuarantee]:
+    """What every hospital tells its peers of its own model."""
+    return {name: teacher.guarantee for name, teacher in teachers.items()}

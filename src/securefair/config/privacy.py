@@ -1,0 +1,86 @@
+"""The section about differential privacy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from securefair.config.base import Section, contradiction
+
+
+class PrivacySection(Section):
+    """[privacy]: differential privacy for the patients behind the models that answer."""
+
+    epsilon: float = Field(
+        gt=0,
+        le=64,
+        description="Most that the answers may tell of any one patient: every conclusion is at "
+        "most e^epsilon times as likely with the patient as without",
+    )
+    delta: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="Probability that more is told; at most 1 / patients of every hospital. "
+        "Without it: the largest power of ten below a tenth of that",
+    )
+    unit: Literal["patient"] = Field(
+        default="patient", description="Who is protected: a patient with all of its rows"
+    )
+    patient_column: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Column of the tables that names the patient of each row; it is no feature. "
+        "Without it every row is a patient",
+    )
+    rows_per_patient: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="Most rows of one patient that a fit uses, drawn at random; more need more "
+        "noise",
+    )
+    require_epsilon: float | None = Field(
+        default=None,
+        gt=0,
+        description="Ask only teachers that state this epsilon or a smaller one",
+    )
+    require_delta: float | None = Field(
+        default=None, gt=0, lt=1, description="and this delta or a smaller one"
+    )
+    store: Annotated[Path, Field(strict=False)] | None = Field(
+        default=None,
+        description="Folder that keeps what was spent, and the private models, over all runs. "
+        "The noise then comes from the operating system; without it a run is a simulation, and "
+        "its seed repeats the noise",
+    )
+    total_epsilon: float | None = Field(
+        default=None,
+        gt=0,
+        description="Most that all runs together may spend on a hospital's patients (with a "
+        "store); without it: epsilon",
+    )
+    total_delta: float | None = Field(
+        default=None, gt=0, lt=1, description="and their delta; without it: delta"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key in ("total_epsilon", "total_delta"):
+            if getattr(self, key) is not None and self.store is None:
+                raise contradiction(
+                    key,
+                    "nothing is kept between runs without a store",
+                    found=getattr(self, key),
+                    expected="a folder as privacy.store",
+                )
+        if (self.require_epsilon is None) != (self.require_delta is None):
+            raise contradiction(
+                "require_epsilon",
+                "epsilon and delta make a guarantee together",
+                found="one of them",
+                expected="both require_epsilon and require_delta, or neither",
+            )
+        return self
