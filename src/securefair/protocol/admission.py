@@ -171,9 +171,7 @@ def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | No
             "must be equal everywhere; compare its configuration with yours",
         )
     required, promise = turn.settings.required, hello.promise
-    if required is not None and (
-        promise is None or promise.epsilon > required.epsilon or promise.delta > required.delta
-    ):
+    if required is not None and (promise is None or not promise.covers(required)):
         return RemoteProtocolError(
             "it promises its patients less than is required here",
             culprit=name,

@@ -59,7 +59,7 @@ TYPE_CODES: Mapping[type[Message], int] = {
 
 HEADER_BYTES = 2
 FRAMING_BYTES = 64
-"""Room for the header, integers, enums and length prefixes: 62 bytes at most (Hello)."""
+"""Room for the header, integers, enums and length prefixes: 59 bytes at most (Hello)."""
 
 _TYPES = {code: message_type for message_type, code in TYPE_CODES.items()}
 _DECODERS = {kind: msgspec.msgpack.Decoder(kind) for kind in MESSAGE_TYPES}

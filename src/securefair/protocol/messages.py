@@ -28,6 +28,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
+from securefair.protocol.promise import Promise
 from securefair.protocol.value import Value
 
 PROTOCOL_VERSION = 1
@@ -62,16 +63,6 @@ class DeclineReason(enum.Enum):
     """The teacher has begun a later round; its model of the asked round is gone."""
     FAILED = "failed"
     """The teacher could not import the student's upload or compute the answer."""
-
-
-class Promise(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The differential privacy of the sender's patients in everything that it answers.
-
-    It is the sender's word: nobody else can check it, and nobody else is hurt if it is false.
-    """
-
-    epsilon: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
-    delta: Annotated[float, msgspec.Meta(ge=0, lt=1)]
 
 
 class Hello(Value, frozen=True, array_like=True, forbid_unknown_fields=True):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from securefair.errors import ConfigError
 from securefair.protocol.ledger import DisclosurePolicy
-from securefair.protocol.messages import COLLABORATION_BYTES, Promise
+from securefair.protocol.messages import COLLABORATION_BYTES
+from securefair.protocol.promise import Promise
 
 MIN_SENDERS = 2
 """Of averages: a sum over one sender would be that sender's model."""

@@ -36,6 +36,7 @@ from securefair.protocol.messages import (
     fingerprint,
     name_of,
 )
+from securefair.protocol.promise import Promise
 
 VECTORS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "messages.json").read_text(encoding="utf-8")
@@ -63,6 +64,16 @@ anything = st.one_of(
         st.integers(1, 2**31 - 1),
         st.binary(max_size=300),
         st.binary(max_size=40),
+    ),
+    st.builds(
+        Hello,
+        st.integers(0, 2**16 - 1),
+        st.binary(min_size=32, max_size=32),
+        st.builds(
+            Promise,
+            st.floats(0, 1e6, allow_subnormal=False),
+            st.floats(0, 1, exclude_max=True, allow_subnormal=False),
+        ),
     ),
     st.builds(Query, counters, counters, st.binary(max_size=40)),
     st.builds(Answer, counters, counters, st.binary(max_size=300)),
@@ -111,6 +122,8 @@ def test_good_vectors_decode_to_their_message_and_back(vector):
         if isinstance(value, bytes)
         else list(value)
         if isinstance(value, tuple)
+        else list(msgspec.structs.astuple(value))
+        if isinstance(value, Promise)
         else getattr(value, "value", value)
         for name, value in msgspec.structs.asdict(message).items()
     }

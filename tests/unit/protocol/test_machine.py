@@ -44,6 +44,7 @@ from securefair.protocol.messages import (
     Keys,
     Query,
 )
+from securefair.protocol.promise import Promise
 from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
     AdmissionState,
@@ -403,6 +404,36 @@ def test_a_hello_that_differs_refuses_its_sender_for_good(hello, reason):
         stage.replied(number, cem=0.5)
         stage.stepped(number)
     assert [e.peer for e in stage.begin(3) if isinstance(e, Send)] == ["cem"]
+
+
+@pytest.mark.parametrize(
+    ("promise", "enough"),
+    [
+        (None, False),
+        (Promise(2.0, 1e-3), True),
+        (Promise(1.0, 1e-4), True),
+        (Promise(2.1, 1e-3), False),
+        (Promise(1.0, 2e-3), False),
+    ],
+)
+def test_a_peer_that_promises_its_patients_too_little_is_refused(promise, enough):
+    stage = Stage(required=Promise(2.0, 1e-3))
+    stage.begin(0)
+    effects = stage.hear("bea", Hello(PROTOCOL_VERSION, bytes(32), promise))
+    blames = [effect for effect in effects if isinstance(effect, Blame)]
+    if enough:
+        assert blames == []
+        assert stage.admission("bea") is not AdmissionState.REFUSED
+        return
+    assert "promises its patients less" in blames[0].reason
+    assert stage.admission("bea") is AdmissionState.REFUSED
+
+
+def test_the_own_promise_is_told_to_every_peer():
+    promise = Promise(2.0, 1e-3)
+    effects = Stage(promise=promise).begin(0)
+    said = [effect.message for effect in effects if isinstance(effect, Send)]
+    assert said == [Hello(PROTOCOL_VERSION, bytes(32), promise)] * 2
 
 
 def test_an_unusable_upload_refuses_its_sender():

@@ -45,7 +45,8 @@ from securefair.protocol.jobs import (
 )
 from securefair.protocol.jobs import Opened as OpenedResult
 from securefair.protocol.machine import ParticipantMachine
-from securefair.protocol.messages import Features, Keys, Promise
+from securefair.protocol.messages import Features, Keys
+from securefair.protocol.promise import Promise
 from securefair.protocol.saved_state import SavedState
 
 Array = NDArray[np.float64]

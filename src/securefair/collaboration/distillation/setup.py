@@ -14,7 +14,8 @@ from securefair.errors import ConfigError, PlanError
 from securefair.fairness.reputation import ReputationRule
 from securefair.protocol.codec import Limits
 from securefair.protocol.ledger import DisclosurePolicy, Release
-from securefair.protocol.messages import PROTOCOL_VERSION, Promise
+from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.protocol.promise import Promise
 from securefair.protocol.settings import MachineSettings
 
 

@@ -1,0 +1,189 @@
+"""Whole runs whose teachers are private: what metrics.json says, and resuming."""
+
+import csv
+import json
+
+import pytest
+
+from securefair.config import demo_config, override, parse_config
+from securefair.errors import ConfigError, DataError, LedgerError
+from securefair.run.execute import run_experiment, write_outcome
+from securefair.run.privacy import DECISIONS, RANGES, SIMULATED
+
+SMALL = {
+    "encryption.backend": "clear",
+    "model.kind": "linear",
+    "training.rounds": 2,
+    "training.local_epochs": 2,
+    "run.seeds": [0],
+    "privacy.epsilon": 2.0,
+}
+
+
+class Silent:
+    def start(self, algorithm, rounds, seed=None, done=0):
+        pass
+
+    def advance(self, record):
+        pass
+
+    def finish(self):
+        pass
+
+
+def small(**changes):
+    return override(demo_config(), SMALL | changes, source="test")
+
+
+def test_metrics_state_what_every_hospital_promises_and_has_spent(tmp_path):
+    config = small()
+    outcome = run_experiment(config, Silent())
+    write_outcome(outcome, config, tmp_path / "out")
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    assert set(metrics["privacy"]) == {one["name"] for one in metrics["participants"]}
+    for one in metrics["privacy"].values():
+        assert one["mechanism"] == "objective perturbation"
+        assert one["epsilon"] == 2.0
+        assert 0 < one["spent_epsilon"] <= one["epsilon"]
+        assert 0 < one["delta"] < 1 / 82
+        assert one["unit"] == "patient"
+        assert one["caveats"] == [SIMULATED, DECISIONS]
+        assert one["asked_epsilon"] is None  # cycle declines by opinions
+
+
+def test_who_always_answers_says_nothing_about_those_it_asked_about():
+    outcome = run_experiment(small(**{"run.algorithms": ["standalone", "vpdl"]}), Silent())
+    for one in outcome.result.privacy.values():
+        assert one.asked_epsilon == 0.0
+        assert one.caveats == [SIMULATED]
+
+
+def test_without_the_section_nothing_is_said():
+    config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
+    assert run_experiment(config, Silent()).result.privacy is None
+
+
+def test_the_models_that_answer_are_private_ones():
+    """Every answer comes from the fit: what a student opens is the same in every round."""
+    from securefair.collaboration.private import private_teachers
+    from securefair.run.execute import _course
+
+    config = small(**{"run.algorithms": ["standalone", "vpdl"], "distillation.release": "logits"})
+    from securefair.collaboration.agreements import load_participants, privacy_of
+
+    data = load_participants(config, 0)
+    course = _course(config, data, "vpdl", 0, trained=True)
+    run = course._run
+    teachers = private_teachers(
+        data, ["linear"] * 4, privacy_of(config), seed=0, hidden=config.model.hidden
+    )
+    for record in course.rounds(2):
+        for own in run.engine.participants.values():
+            for peer, opened in own.rounds[record.round].opened.items():
+                expected = teachers[peer].model.logits(own.data.train.features)
+                assert opened.logits == pytest.approx(expected, abs=0.02)
+
+
+def test_peers_that_promise_too_little_are_not_asked():
+    config = small(**{"privacy.require_epsilon": 1.0, "privacy.require_delta": 1e-2})
+    outcome = run_experiment(config, Silent())
+    assert outcome.exchanges == [] or not any(one.answered for one in outcome.exchanges)
+    assert any("promises its patients less" in problem for problem in outcome.problems)
+
+
+def test_a_store_makes_the_budget_last(tmp_path):
+    changes = {"privacy.store": str(tmp_path / "store")}
+    first = run_experiment(small(**changes), Silent()).result.privacy
+    second = run_experiment(small(**changes), Silent()).result.privacy
+    assert first == second
+    assert all(one.noise == "operating system" for one in first.values())
+    assert all(SIMULATED not in one.caveats for one in first.values())
+    with pytest.raises(LedgerError):
+        run_experiment(small(**changes, **{"privacy.epsilon": 1.0}), Silent())
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"privacy.epsilon": 0.0}, "privacy.epsilon"),
+        ({"privacy.epsilon": 65.0}, "privacy.epsilon"),
+        ({"privacy.delta": 1.0}, "privacy.delta"),
+        ({"privacy.unit": "row"}, "privacy.unit"),
+        ({"privacy.total_epsilon": 4.0}, "privacy.total_epsilon"),
+        ({"privacy.require_epsilon": 4.0}, "privacy.require_epsilon"),
+        ({"privacy.patient_column": "id"}, "privacy.patient_column"),
+        ({"privacy.store": "s", "run.seeds": [0, 1]}, "privacy.store"),
+        ({"run.algorithms": ["standalone", "cycle-gossip"]}, "privacy"),
+    ],
+)
+def test_settings_that_make_no_sense(changes, key):
+    with pytest.raises(ConfigError) as error:
+        small(**changes)
+    assert key in str(error.value)
+
+
+def test_delta_above_one_over_the_patients_names_the_hospital():
+    with pytest.raises(ConfigError, match=r"Cleveland, privacy\.delta"):
+        run_experiment(small(**{"privacy.delta": 0.0123}), Silent())
+
+
+FILES = """
+[run]
+name = "files"
+algorithms = ["standalone", "vpdl"]
+[data]
+source = "files"
+[table]
+label = "ill"
+[model]
+kind = "linear"
+[training]
+rounds = 1
+local_epochs = 1
+[distillation]
+release = "logits"
+[encryption]
+backend = "clear"
+[privacy]
+epsilon = 2.0
+patient_column = "{column}"
+[[participants]]
+name = "north"
+file = "{folder}/north.csv"
+[[participants]]
+name = "south"
+file = "{folder}/south.csv"
+"""
+
+
+def tables(folder, blank=False):
+    for name in ("north", "south"):
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["patient", "age", "marker", "ill"])
+            for i in range(60):
+                patient = "" if blank and i == 7 else f"P{i // 2}"
+                writer.writerow([patient, 20 + i, (i * 7) % 13, int(i % 3 == 0)])
+
+
+def test_a_column_names_the_patients_and_is_no_feature(tmp_path):
+    tables(tmp_path)
+    config = parse_config(FILES.format(column="patient", folder=tmp_path), source="test")
+    result = run_experiment(config, Silent()).result
+    # At most 30 patients behind 40 rows: a tenth of 1/30, where rows would allow a tenth of 1/40.
+    assert result.privacy["north"].delta == 1e-3
+    assert RANGES in result.privacy["north"].caveats
+
+
+def test_a_missing_column_of_patients_is_refused(tmp_path):
+    tables(tmp_path)
+    config = parse_config(FILES.format(column="person", folder=tmp_path), source="test")
+    with pytest.raises(DataError, match="person"):
+        run_experiment(config, Silent())
+
+
+def test_a_row_of_no_patient_is_refused(tmp_path):
+    tables(tmp_path, blank=True)
+    config = parse_config(FILES.format(column="patient", folder=tmp_path), source="test")
+    with pytest.raises(DataError, match="line 9"):
+        run_experiment(config, Silent())
