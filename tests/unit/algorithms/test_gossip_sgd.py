@@ -1,6 +1,5 @@
 """Gossip-SGD on its graphs, against steps computed by hand."""
 
-import msgspec
 import numpy as np
 import pytest
 import torch
@@ -9,7 +8,6 @@ from securefair.algorithms import run
 from securefair.algorithms.free_riding import FreeRide
 from securefair.algorithms.gossip_sgd import GossipSgd
 from securefair.errors import ConfigError
-from securefair.papers.algorithms.fedavg import FedAvg
 
 FIVE = (20, 20, 20, 20, 20)
 
@@ -41,17 +39,6 @@ def test_records_may_score_the_models_before_they_are_combined(make_cohort):
     torch.testing.assert_close(
         after.train_states.vectors, whole.train_states.vectors, rtol=0, atol=0
     )
-
-
-def test_on_a_complete_graph_of_equals_it_is_federated_averaging(make_cohort):
-    cohort = make_cohort(sizes=FIVE)
-    gossip, average = (
-        [msgspec.structs.replace(r, algorithm="", numbers_sent=None) for r in run(a, cohort, 0, 3)]
-        for a in (GossipSgd(), FedAvg())
-    )
-    for one, other in zip(gossip, average, strict=True):
-        np.testing.assert_allclose(one.cross_entropy, other.cross_entropy, atol=1e-12)
-        assert one.answered == other.answered
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import torch
 
 from securefair.algorithms import run
 from securefair.algorithms.free_riding import FreeRide
+from securefair.algorithms.gossip_sgd import GossipSgd
 from securefair.errors import ConfigError, DataError
 from securefair.model.training import OptimizerConfig
 from securefair.papers.algorithms.fedavg import FedAvg
@@ -139,3 +140,14 @@ def test_settings_out_of_range_are_named(build, where):
     with pytest.raises(ConfigError) as error:
         build()
     assert error.value.where == where
+
+
+def test_on_a_complete_graph_of_equals_it_is_federated_averaging(make_cohort):
+    cohort = make_cohort(sizes=(20, 20, 20, 20, 20))
+    gossip, average = (
+        [msgspec.structs.replace(r, algorithm="", numbers_sent=None) for r in run(a, cohort, 0, 3)]
+        for a in (GossipSgd(), FedAvg())
+    )
+    for one, other in zip(gossip, average, strict=True):
+        np.testing.assert_allclose(one.cross_entropy, other.cross_entropy, atol=1e-12)
+        assert one.answered == other.answered

@@ -1,0 +1,66 @@
+"""The core stands alone: its code and its tests never need `securefair.papers`."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import securefair
+
+ROOT = Path(__file__).parents[2]
+CORE = ["tests/unit", "tests/contract", "tests/security", "--ignore=tests/unit/papers"]
+
+
+# An editable installation finds its own modules first: this copy has to come before.
+START = """
+import runpy, sys
+sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable")]
+sys.path.insert(0, {source!r})
+del sys.argv[0]
+runpy.run_module(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory):
+    """A copy of the tree without the papers, and how to run Python in it."""
+    folder = tmp_path_factory.mktemp("core")
+    away = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=away)
+    shutil.copytree(Path(securefair.__file__).parent, folder / "src/securefair", ignore=away)
+    shutil.rmtree(folder / "src/securefair/papers")
+    shutil.rmtree(folder / "tests/unit/papers")
+    for name in ("pyproject.toml", "README.md", "docs", "SECURITY.md", "bench"):
+        os.symlink(ROOT / name, folder / name)
+
+    start = folder / "start.py"
+    start.write_text(START.format(source=str(folder / "src")))
+
+    def python(*arguments):
+        command = [sys.executable, str(start), *arguments]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+    return python
+
+
+def test_every_test_of_the_core_can_be_collected(core):
+    result = core("pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *CORE)
+    assert result.returncode == 0, result.stdout[-2000:]
+
+
+def test_tests_of_the_core_pass(core):
+    """A part of each kind: all of them would take minutes, and were collected above."""
+    some = ["tests/unit/exchange/test_steps.py", "tests/unit/algorithms/test_cycle.py"]
+    result = core("pytest", "-q", "-p", "no:cacheprovider", *some)
+    assert result.returncode == 0, result.stdout[-2000:]
+    assert " passed" in result.stdout or "[100%]" in result.stdout
+
+
+def test_the_program_runs_and_knows_no_papers(core):
+    result = core("securefair.cli", "--help")
+    assert result.returncode == 0, result.stderr
+    assert "demo" in result.stdout
+    assert "reproduce" not in result.stdout
