@@ -7,8 +7,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -19,7 +17,7 @@ def blocks(language):
 
 def test_the_python_blocks_print_what_they_say(capsys):
     sources = blocks("python")
-    assert len(sources) == 4
+    assert len(sources) == 2
     names = {}
     for number, source in enumerate(sources, start=1):
         exec(compile(source, f"README.md, block {number}", "exec"), names)
@@ -32,14 +30,16 @@ def test_the_python_blocks_print_what_they_say(capsys):
     true = model.logits(samples.features)
     missed = ((opened.logits - true) ** 2).sum() / ((true - true.mean(axis=0)) ** 2).sum()
     assert missed < 0.08
-    loss = (names["own"] * true).sum() / 5.0
-    assert float(lines[3]) == pytest.approx(loss, abs=0.2)
 
 
 def test_the_readme_leads_to_the_guides():
     linked = set(re.findall(r"\]\((docs/[\w/-]+\.md)\)", README))
     assert {"docs/quick-start.md", "docs/tutorial.md", "docs/threat-model.md"} < linked
     assert len(linked) > 15
+
+
+def test_the_readme_is_read_at_once():
+    assert len(README.splitlines()) <= 200
 
 
 def test_make_knows_the_commands():
