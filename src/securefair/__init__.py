@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
     from securefair.model.modules import Quadratic
     from securefair.model.training import OptimizerConfig
+    from securefair.prediction import HospitalModel, load_model
     from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ __all__ = [
     "ExchangePlan",
     "ExchangeSpec",
     "HeadBounds",
+    "HospitalModel",
     "LinearHead",
     "MlflowLogger",
     "ModelConfig",
@@ -73,6 +75,7 @@ __all__ = [
     "TensorBoardLogger",
     "build_head",
     "collaborate",
+    "load_model",
     "plan_exchange",
 ]
 
@@ -83,6 +86,7 @@ _HOME = {
     "ExchangePlan": "circuit.planner",
     "ExchangeSpec": "circuit.spec",
     "HeadBounds": "circuit.spec",
+    "HospitalModel": "prediction.hospital_model",
     "LinearHead": "model.heads",
     "MlflowLogger": "run.callbacks",
     "ModelConfig": "collaboration.distillation.participant",
@@ -101,6 +105,7 @@ _HOME = {
     "TensorBoardLogger": "run.callbacks",
     "build_head": "model.heads",
     "collaborate": "library.call",
+    "load_model": "prediction.folder",
     "plan_exchange": "circuit.planner",
 }
 

@@ -36,6 +36,7 @@ FILES = {
     "ledger.json",
     "measured.json",
     "metrics.json",
+    "models",
     "report.html",
     "rounds.jsonl",
     "traffic.json",

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Generic, Never, Protocol, Self, TypeVar
 
 from securefair.data.dataset import ParticipantData
+from securefair.model.stored import Function
 from securefair.records import RoundRecord
 
 PeerNumbers = Mapping[str, Mapping[str, float]]
@@ -70,6 +71,10 @@ class SelfTaught(Protocol[TrainStates]):
         self, state: LearningState[TrainStates], names: Collection[str]
     ) -> TrainStates:
         """Those named take the local steps of a round on cross-entropy; others stay."""
+        ...
+
+    def models(self, train_states: TrainStates) -> dict[str, Function]:
+        """Everyone's model, to be kept."""
         ...
 
     def test_losses(self, train_states: TrainStates) -> list[float]:

@@ -24,6 +24,7 @@ from securefair.data.dataset import ParticipantData
 from securefair.fairness import cosine
 from securefair.model.losses import approximate_kl
 from securefair.model.stacked_training import Distillation, TrainStates, all_logits, loss_gradients
+from securefair.model.stored import Function, NamedNetwork
 from securefair.records import RoundRecord
 
 BEFORE_ROUNDS = -1  # the clock of pretraining; rounds count from 0
@@ -211,6 +212,15 @@ class NetworkPopulation(Cohort):
             totals.append(self.lambda_0 * total)
         strength = torch.tensor(totals, dtype=torch.float64, device=self.stacked.device)
         return Distillation(torch.cat(means), strength, self.temperature)
+
+    def models(self, train_states: TrainStates) -> dict[str, Function]:
+        """Everyone's model, to be kept."""
+        shape = tuple(self.participants[0].train.features.shape[1:])
+        vectors = train_states.vectors.double().cpu().numpy()
+        return {
+            name: NamedNetwork(self.network, shape, self.classes, vector)
+            for name, vector in zip(self.names, vectors, strict=True)
+        }
 
     def test_losses(self, train_states: TrainStates) -> list[float]:
         """Each participant's mean cross-entropy on its own test samples."""

@@ -28,6 +28,7 @@ from securefair.model.heads import Head
 from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.seeds import derived_seed
+from securefair.model.stored import Function, function_of
 from securefair.model.training import (
     OptimizerConfig,
     TrainState,
@@ -215,6 +216,10 @@ class Population:
                 for teacher, z in received[student.name].items()
             }
         return result
+
+    def models(self, train_states: Heads) -> dict[str, Function]:
+        """Everyone's model, to be kept."""
+        return {name: function_of(own.model) for name, own in train_states.items()}
 
     def test_losses(self, train_states: Heads) -> list[float]:
         """Each participant's mean cross-entropy on its own test samples."""

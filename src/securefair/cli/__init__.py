@@ -10,6 +10,7 @@ import typer
 from securefair.cli.ending import Commands
 from securefair.cli.extensions import extensions
 from securefair.cli.health import doctor
+from securefair.cli.predicting import evaluate, predict, show
 from securefair.cli.reading import compare, report
 from securefair.cli.running import demo, resume, run
 from securefair.cli.starting import check, config, new
@@ -50,12 +51,14 @@ def options(version: VersionOption = False) -> None:
     """Hospitals improve their models together without showing each other patients or models."""
 
 
-STARTING, RUNNING, READING, MEASURING = "Start", "Run", "Read results", "Plan and measure"
+STARTING, RUNNING, READING = "Start", "Run", "Read results"
+USING, MEASURING = "Use the model", "Plan and measure"
 
 for _panel, _commands in (
     (STARTING, (new, check, config, doctor)),
     (RUNNING, (demo, run, resume)),
     (READING, (report, compare)),
+    (USING, (predict, evaluate, show)),
     (MEASURING, (plan, *extensions())),
 ):
     for _command in _commands:

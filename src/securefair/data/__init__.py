@@ -36,6 +36,8 @@ from securefair.data.table import (
     TableSpec,
     Target,
     encode,
+    encode_features,
+    feature_names,
     read_spec,
 )
 
@@ -65,6 +67,8 @@ __all__ = [
     "Target",
     "arrays_of",
     "encode",
+    "encode_features",
+    "feature_names",
     "hold_out",
     "infer_classes",
     "infer_table",

@@ -24,7 +24,7 @@ def read_parquet_cells(path: Path) -> tuple[list[str], list[list[str]]]:
         raise DataError(
             "Parquet files need pyarrow",
             where=path.name,
-            hint="pip install 'securefair[parquet]', or export the table as CSV",
+            hint="pip install pyarrow, or export the table as CSV",
         ) from error
     try:
         table = read_table(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from securefair.data.dataset import Samples
+from securefair.data.dataset import Features, Samples
 from securefair.data.rows import Row
 from securefair.errors import ConfigError, DataError
 
@@ -119,7 +119,7 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def features(self) -> tuple[str, ...]:
         """The names of the d features, in order."""
-        return tuple(name for column in self.columns for name in _feature_names(column))
+        return tuple(name for column in self.columns for name in feature_names(column))
 
 
 def read_spec(path: Path) -> TableSpec:
@@ -146,15 +146,24 @@ def encode(rows: Sequence[Row], spec: TableSpec) -> Samples:
         DataError: no rows, a column is not there, or a value is not what the specification says;
             names file, line and column.
     """
-    if not rows:
-        raise DataError("the table has no rows")
-    for name in (*(column.name for column in spec.columns), spec.target.name):
-        if name not in rows[0].fields:
-            raise DataError(
-                f"column {name!r} is not in the table",
-                where=rows[0].source,
-                found=", ".join(rows[0].fields),
-            )
+    _check_columns(rows, [*(column.name for column in spec.columns), spec.target.name])
+    class_of = {code(c): i for i, group in enumerate(spec.target.groups) for c in group}
+    labels = np.array([_class(row, spec.target.name, class_of) for row in rows], dtype=np.int64)
+    return Samples(encode_features(rows, spec), labels, classes=len(spec.target.groups))
+
+
+def encode_features(rows: Sequence[Row], spec: TableSpec, *, clipped: bool = True) -> Features:
+    """Features (B, d) of `rows`, which need no label.
+
+    Args:
+        rows: at least one.
+        spec: the agreed rules.
+        clipped: to [-1, 1], as models see them; otherwise a measurement beyond its range shows.
+
+    Raises:
+        DataError: as `encode`.
+    """
+    _check_columns(rows, [column.name for column in spec.columns])
     features = np.array(
         [
             [x for column in spec.columns for x in _encode_value(row, column, spec.missing)]
@@ -162,12 +171,25 @@ def encode(rows: Sequence[Row], spec: TableSpec) -> Samples:
         ],
         dtype=np.float64,
     )
-    class_of = {code(c): i for i, group in enumerate(spec.target.groups) for c in group}
-    labels = np.array([_class(row, spec.target.name, class_of) for row in rows], dtype=np.int64)
-    return Samples(features, labels, classes=len(spec.target.groups))
+    return np.clip(features, -1.0, 1.0) if clipped else features
 
 
-def _feature_names(column: Numeric | Binary | Categorical) -> list[str]:
+def _check_columns(rows: Sequence[Row], names: Sequence[str]) -> None:
+    if not rows:
+        raise DataError("the table has no rows")
+    absent = [name for name in names if name not in rows[0].fields]
+    if absent:
+        raise DataError(
+            f"columns are not in the table: {', '.join(absent)}"
+            if len(absent) > 1
+            else f"column {absent[0]!r} is not in the table",
+            where=rows[0].source,
+            found=", ".join(rows[0].fields),
+        )
+
+
+def feature_names(column: Numeric | Binary | Categorical) -> list[str]:
+    """The features that one column becomes, in order."""
     names = (
         [f"{column.name}={level}" for level in column.levels]
         if isinstance(column, Categorical)
@@ -205,8 +227,7 @@ def _present_value(row: Row, column: Numeric | Binary | Categorical, text: str) 
                 found=text,
                 expected=f"a finite number, usually {column.low:g} to {column.high:g}",
             )
-        scaled = 2.0 * (value - column.low) / (column.high - column.low) - 1.0
-        return [min(1.0, max(-1.0, scaled))]
+        return [2.0 * (value - column.low) / (column.high - column.low) - 1.0]
     levels = (column.no, column.yes) if isinstance(column, Binary) else column.levels
     codes = [code(level) for level in levels]
     if code(text) not in codes:

@@ -27,6 +27,8 @@ from securefair.library.settings import settings
 from securefair.model.heads import Head
 from securefair.model.training import OptimizerConfig, TrainState
 from securefair.run.callbacks import Callback
+from securefair.run.execute import versions
+from securefair.run.kept import kept_models
 from securefair.run.results import Repetition, conclude, facts_of
 from securefair.user.tables import alike
 
@@ -142,13 +144,15 @@ def collaborate(
     steps = optimizer or OptimizerConfig()
     with threads_set(threads):
         run, repetition = _carried_out(config, data, heads, steps, disclosure, callbacks)
+    outcome = conclude(config, [repetition])
+    outcome.models = kept_models(config, repetition, versions())
     return Result(
         models=models.trained(
             {name: own.train_state.model for name, own in run.engine.participants.items()}
         ),
         plan=plan_exchange(run.collaboration.spec),
         config=config,
-        outcome=conclude(config, [repetition]),
+        outcome=outcome,
     )
 
 
@@ -212,6 +216,7 @@ def _carried_out(
     repetition.seconds[algorithm] = time.perf_counter() - started
     repetition.exchanges[algorithm] = run.exchanges
     repetition.runs[algorithm] = facts_of(run)
+    repetition.models[algorithm] = run.models()
     return run, repetition
 
 

@@ -36,7 +36,7 @@ from securefair.report import read_json, write_bytes, write_json, write_text
 from securefair.run.results import RunFacts
 
 FOLDER = "unfinished"
-FORMAT = 1
+FORMAT = 2
 
 R = TypeVar("R", RoundRecord, ExchangeRecord)
 
@@ -65,6 +65,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         finished: no round is left.
         facts: of a finished encrypted run.
         interrupted: how often another process went on with it.
+        models: everyone's, once finished (`model.stored.to_bytes`).
     """
 
     rounds: int
@@ -74,6 +75,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     finished: bool = False
     facts: RunFacts | None = None
     interrupted: int = 0
+    models: dict[str, bytes] = {}
 
 
 @dataclass(eq=False)

@@ -28,12 +28,14 @@ from securefair.config import RunConfig
 from securefair.config.sections import GOSSIP
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
+from securefair.model.stored import from_bytes, to_bytes
 from securefair.model.training import OptimizerConfig
 from securefair.records import CONTROLS
 from securefair.report import Progress
 from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, Entry, State, is_unfinished
 from securefair.run.folder import write_run
+from securefair.run.kept import kept_models
 from securefair.run.results import Outcome, Repetition, conclude, facts_of, gossip_facts_of
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
 from securefair.user.tables import resolve
@@ -81,7 +83,9 @@ def run_experiment(
         if checkpoint is not None and not checkpoint.resumed:
             checkpoint.remove()
         raise
-    return conclude(config, list(repetitions.values()))
+    outcome = conclude(config, list(repetitions.values()))
+    outcome.models = kept_models(config, repetitions[config.run.seeds[0]], versions())
+    return outcome
 
 
 def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
@@ -150,6 +154,7 @@ def _run_algorithm(
             finished=finished,
             facts=course.facts() if finished else None,
             interrupted=earlier.interrupted + 1 if earlier else 0,
+            models={n: to_bytes(m) for n, m in course.models().items()} if finished else {},
         )
 
     if earlier is None or not earlier.finished:
@@ -170,6 +175,9 @@ def _run_algorithm(
     repetition.exchanges[algorithm] = entry.exchanges
     repetition.seconds[algorithm] = last.seconds
     repetition.interrupted += last.interrupted
+    repetition.models[algorithm] = {
+        name: from_bytes(data, where=f"{algorithm}, {name}") for name, data in last.models.items()
+    }
     if last.facts is not None:
         repetition.runs[algorithm] = last.facts
 

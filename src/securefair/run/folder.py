@@ -7,7 +7,8 @@ encryption was off with the keys that were drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import msgspec
 
 from securefair.config import RunConfig, load_config, to_toml
 from securefair.errors import DataError
+from securefair.prediction.folder import folder_name, load_card, load_model, save_model
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -31,7 +33,10 @@ from securefair.report import (
     write_report,
     write_text,
 )
-from securefair.run.results import Outcome
+from securefair.run.results import KeptModel, Outcome
+
+MODELS = "models"
+"""Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
 
 MEASURED = ("max_abs_error", "error_over_range", "seconds")
 """Fields of `EncryptionResult` that equal seeds do not repeat."""
@@ -85,9 +90,23 @@ def write_run(
             versions=dict(versions),
         ),
     )
+    _write_models(outcome, out / MODELS)
     write_json(out / "metrics.json", metrics)
     if config.report.html:
         write_page(StoredRun(config, outcome, versions), out)
+
+
+def _write_models(outcome: Outcome, folder: Path) -> None:
+    """One folder a participant; those of an earlier run in the same place go."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for kept in outcome.models:
+        save_model(kept.model, folder / folder_name(kept.model.record.hospital), card=kept.card)
+
+
+def _read_models(folder: Path, hospitals: Sequence[str]) -> list[KeptModel]:
+    """Those that are there: runs of the library and of earlier versions may have none."""
+    places = [folder / folder_name(name) for name in hospitals]
+    return [KeptModel(load_model(place), load_card(place)) for place in places if place.is_dir()]
 
 
 def write_page(run: StoredRun, out: Path) -> Path:
@@ -135,6 +154,7 @@ def read_run(folder: Path) -> StoredRun:
             problems=[],
             interrupted=measured.interrupted,
             repeated_bytes=measured.repeated_bytes,
+            models=_read_models(folder / MODELS, [own.name for own in result.participants]),
         ),
         versions=measured.versions,
     )

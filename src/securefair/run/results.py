@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -17,6 +17,8 @@ from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.model.quantize import QuantizationReport
+from securefair.model.stored import Function
+from securefair.prediction import HospitalModel, ModelCard
 from securefair.protocol.ledger import Release
 from securefair.records import (
     AlgorithmResult,
@@ -146,11 +148,20 @@ class Repetition:
     exchanges: dict[str, list[ExchangeRecord]] = field(default_factory=dict)
     runs: dict[str, RunFacts] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    models: dict[str, Mapping[str, Function]] = field(default_factory=dict)  # after the last round
     interrupted: int = 0
 
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""
         return self.rounds[algorithm][-1].accuracy
+
+
+@dataclass(frozen=True, eq=False)
+class KeptModel:
+    """What one participant keeps: its model, and the card that goes with it."""
+
+    model: HospitalModel
+    card: ModelCard
 
 
 @dataclass(eq=False)
@@ -165,6 +176,7 @@ class Outcome:
     problems: list[str]
     interrupted: int = 0  # times that another process went on with the run
     repeated_bytes: int = 0  # sent once more because of that
+    models: list[KeptModel] = field(default_factory=list)  # of the first seed, one a participant
 
 
 def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:

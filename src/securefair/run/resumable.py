@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 from securefair.algorithms.algorithm import Algorithm
 from securefair.errors import DataError
+from securefair.model.stored import Function
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.run.results import RunFacts
 from securefair.run.state import NotStorableError, decode_state, encode_state
 
-State = TypeVar("State")
-Members = TypeVar("Members")
+
+class Learning(Protocol):
+    """A state that holds everyone's model, in whatever form its population keeps them."""
+
+    @property
+    def train_states(self) -> Any:
+        """Of everyone."""
+        ...
+
+
+class Keeping(Protocol):
+    """A population that knows what to keep of its models."""
+
+    def models(self, train_states: Any) -> Mapping[str, Function]:
+        """Everyone's model."""
+        ...
+
+
+State = TypeVar("State", bound=Learning)
+Members = TypeVar("Members", bound=Keeping)
 
 
 class Finished(Protocol):
@@ -37,6 +56,10 @@ class Run(Protocol[SavedState]):
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
         """Run until so many rounds are finished."""
+        ...
+
+    def models(self) -> Mapping[str, Function]:
+        """Everyone's model as it is now."""
         ...
 
     def saved_state(self) -> SavedState:
@@ -80,6 +103,10 @@ class ResumableRun(Protocol):
         """What an encrypted run leaves behind; None in the clear."""
         ...
 
+    def models(self) -> Mapping[str, Function]:
+        """Everyone's model as it is now, to be kept."""
+        ...
+
 
 class ReferenceRun(Generic[State, Members]):
     """A reference algorithm: no exchanges, no encryption."""
@@ -114,6 +141,10 @@ class ReferenceRun(Generic[State, Members]):
     def facts(self) -> RunFacts | None:
         """Nothing."""
         return None
+
+    def models(self) -> Mapping[str, Function]:
+        """See `ResumableRun`."""
+        return self._population.models(self._state.train_states)
 
 
 class ParticipantsRun(Generic[SavedState]):
@@ -152,3 +183,7 @@ class ParticipantsRun(Generic[SavedState]):
     def facts(self) -> RunFacts | None:
         """See `ResumableRun`."""
         return self._facts()
+
+    def models(self) -> Mapping[str, Function]:
+        """See `ResumableRun`."""
+        return self._run.models()

@@ -227,7 +227,7 @@ class TestRefusals:
     def test_another_version(self, tmp_path):
         interrupt(small(), tmp_path, 3)
         path = tmp_path / FOLDER / "checkpoint.json"
-        path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+        path.write_text(path.read_text().replace('"format": 2', '"format": 99'))
         with pytest.raises(DataError, match="another version"):
             finish(small(), tmp_path, resume=True)
 

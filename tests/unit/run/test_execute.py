@@ -173,6 +173,7 @@ class TestFiles:
             "ledger.json",
             "measured.json",
             "metrics.json",
+            "models",
             "report.html",
             "rounds.jsonl",
             "traffic.json",

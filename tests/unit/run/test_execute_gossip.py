@@ -208,3 +208,12 @@ class TestRefusals:
         with pytest.raises(SecureFairError, match="exceeds the planned range") as error:
             run_experiment(configured(**{"gossip.bound": 0.01}), Silent())
         assert "round 0" in str(error.value)
+
+
+def test_everyone_keeps_the_network_that_was_averaged(outcome):
+    last = [record for record in outcome.rounds if record.algorithm == "cycle-gossip"][-1]
+    kept = [one.card.model.scores["accuracy"] for one in outcome.models]
+    assert kept == pytest.approx(last.accuracy)
+    assert [one.card.controls["standalone"].scores["accuracy"] for one in outcome.models] == (
+        pytest.approx([r for r in outcome.rounds if r.algorithm == "standalone"][-1].accuracy)
+    )

@@ -19,6 +19,7 @@ from securefair.errors import SecureFairError
 from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
+from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import PrepareKeysAndFeatures
@@ -126,6 +127,13 @@ class EncryptedRun:
             name: own.teacher
             for name, own in self.engine.participants.items()
             if own.teacher is not None
+        }
+
+    def models(self) -> dict[str, Function]:
+        """Everyone's model as it is now."""
+        return {
+            name: function_of(own.train_state.model)
+            for name, own in self.engine.participants.items()
         }
 
     @property

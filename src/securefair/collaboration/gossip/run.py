@@ -18,6 +18,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import TrainStates
+from securefair.model.stored import Function, NamedNetwork
 from securefair.model.training import Evaluation, OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import RoundSummary
@@ -134,6 +135,16 @@ class GossipRun:
         self.problems, self.kept_own = list(saved_state.problems), saved_state.kept_own
         self.lost, self.max_sum_error = saved_state.lost, saved_state.max_sum_error
         self.repeated_before = saved_state.repeated_bytes
+
+    def models(self) -> dict[str, Function]:
+        """Everyone's model as it is now."""
+        agreement = self.agreement
+        return {
+            name: NamedNetwork(
+                agreement.network, agreement.shape, agreement.classes, own.vector.astype(np.float64)
+            )
+            for name, own in self.engine.participants.items()
+        }
 
     @property
     def ledger(self) -> list[LedgerRow]:

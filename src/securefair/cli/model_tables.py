@@ -1,0 +1,48 @@
+"""What `securefair evaluate` found, as tables on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from securefair.prediction.card import SHOWN
+from securefair.prediction.evaluation import Evaluation
+from securefair.report.fitting import Column, FittingTable
+
+
+def evaluation_report(found: Evaluation) -> RenderableType:
+    """Scores and confusion matrix, for `rich.console.Console.print`."""
+    values = [found.scores[name] for name, _, _ in SHOWN]
+    texts = [
+        "undefined" if value is None else form.format(value)
+        for value, (_, _, form) in zip(values, SHOWN, strict=True)
+    ]
+    texts[0] += f" ± {found.accuracy_se:.1%}"
+    parts: list[RenderableType] = [
+        FittingTable(
+            f"Model of {found.hospital} on {found.patients} patients",
+            [
+                Column("Score", [title for _, title, _ in SHOWN], numbers=False),
+                Column("Value", texts),
+            ],
+        ),
+        FittingTable(
+            "True class by row, predicted class by column",
+            [
+                Column("True", list(found.classes), numbers=False),
+                *(
+                    Column(name, [str(row[at]) for row in found.confusion])
+                    for at, name in enumerate(found.classes)
+                ),
+            ],
+        ),
+    ]
+    if found.outside:
+        parts.append(
+            Text(
+                f"Note: {found.outside} patients have values outside the range that the model was "
+                "trained on.",
+                style="yellow",
+            )
+        )
+    return Group(*parts)

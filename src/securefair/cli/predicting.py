@@ -1,0 +1,94 @@
+"""`securefair predict`, `evaluate` and `show`: what a hospital does with the model that it kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from securefair.cli.options import JsonOption
+
+ModelArgument = Annotated[
+    Path, typer.Argument(help="Folder of a model, such as runs/mine/models/north.")
+]
+
+
+def predict(
+    model: ModelArgument,
+    table: Annotated[Path, typer.Argument(help="Table of patients; it needs no label.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="CSV file to write (default: the terminal).")
+    ] = None,
+) -> None:
+    """Predict for new patients with the model that a run left, by the rules of its training.
+
+    One row a patient, in the table's order: the probability of each class, the most probable
+    class, and the columns whose value lies outside the range that the model was trained on.
+
+    Example: securefair predict runs/mine/models/north new.csv --out predictions.csv
+    """
+    from securefair.prediction import load_model
+    from securefair.prediction.writing import predictions_csv
+    from securefair.report import check_writable, write_text
+
+    kept = load_model(model)
+    if out is not None:
+        check_writable(out.parent)
+    prediction = kept.predict_details(table)
+    text = predictions_csv(prediction)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(out, text)
+    count, outside = len(prediction.outside), sum(map(bool, prediction.outside))
+    typer.echo(f"{count} patients: {out}")
+    if outside:
+        typer.echo(
+            f"{outside} of them have values outside the range that the model was trained on: "
+            "see column outside_training_range."
+        )
+
+
+def evaluate(
+    model: ModelArgument,
+    table: Annotated[Path, typer.Argument(help="Table of patients with the label.")],
+    json: JsonOption = False,
+) -> None:
+    """Score a kept model on patients whose outcome is known, such as another year's.
+
+    Example: securefair evaluate runs/mine/models/north external.csv
+    """
+    import msgspec
+    from rich.console import Console
+
+    from securefair.cli.model_tables import evaluation_report
+    from securefair.prediction import evaluate as scored
+    from securefair.prediction import load_model
+
+    evaluation = scored(load_model(model), table)
+    if json:
+        typer.echo(msgspec.json.encode(evaluation).decode())
+        return
+    Console().print(evaluation_report(evaluation))
+
+
+def show(model: ModelArgument, json: JsonOption = False) -> None:
+    """Show the card of a kept model: what it is, how good, who taught it, and what it is not.
+
+    Example: securefair show runs/mine/models/north
+    """
+    import msgspec
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from securefair.prediction import load_model
+    from securefair.prediction.card import markdown
+    from securefair.prediction.folder import load_card
+
+    load_model(model)  # a card alone would not tell that the weights are damaged
+    card = load_card(model)
+    if json:
+        typer.echo(msgspec.json.encode(card).decode())
+        return
+    Console().print(Markdown(markdown(card)))

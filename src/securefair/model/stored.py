@@ -1,0 +1,251 @@
+"""A trained model as bytes and back: what a hospital keeps of a collaboration.
+
+The bytes are a safetensors file: arrays by name, which no reader can mistake for code, and one JSON
+text that says how they are applied. Whatever an algorithm trains is one of four functions of the
+features, and all of them give logits in float64.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+from scipy.special import expit, softmax
+
+from securefair.errors import ConfigError, DataError, ModelError
+from securefair.model.architectures import architecture
+from securefair.model.folded import AffineMap, FoldedHead
+from securefair.model.folded_network import FoldedNetwork, Layer, Square
+from securefair.model.heads import Head
+from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
+from securefair.model.stacked import Stacked
+from securefair.model.transfer.polynomial import Polynomial
+
+Array = NDArray[np.float64]
+
+FORMAT = 1
+_ENTRY = "securefair"
+"""Key of the JSON text in the header of the file."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedNetwork:
+    """A network of `architectures` with its parameters.
+
+    Attributes:
+        name: of the architecture.
+        shape: of one sample.
+        classes: M.
+        vector: (V,), parameters and statistics in the order of `Stacked.slots`.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    classes: int
+    vector: Array
+
+    def logits(self, features: Array) -> Array:
+        """Samples (B, ...) -> logits (B, M)."""
+        network = self.stacked().network(torch.from_numpy(self.vector))
+        with torch.no_grad():
+            shaped = torch.from_numpy(np.ascontiguousarray(features)).double()
+            result: Array = network(shaped.reshape(-1, *self.shape)).numpy()
+        return result
+
+    def stacked(self) -> Stacked:
+        """The architecture, in float64."""
+        return Stacked(architecture(self.name, self.shape, self.classes), dtype=torch.float64)
+
+
+Function = FoldedHead | FoldedNetwork | Polynomial | NamedNetwork
+"""Features -> logits; a polynomial of two classes has one logit, all others have M."""
+
+
+def function_of(model: Head | Polynomial) -> Function:
+    """A trained model as a function that can be stored, detached from what trained it."""
+    return model if isinstance(model, Polynomial) else model.folded()
+
+
+def inputs_of(function: Function) -> int:
+    """Numbers that one sample has."""
+    match function:
+        case FoldedHead():
+            return function.features
+        case Polynomial():
+            return int(function.linear.shape[1])
+        case FoldedNetwork():
+            return int(np.prod(function.input_shape))
+        case NamedNetwork():
+            return int(np.prod(function.shape))
+
+
+def logits_of(function: Function, features: Array) -> Array:
+    """Features (B, d) -> logits (B, L).
+
+    Raises:
+        ModelError: the features do not fit the model.
+    """
+    if features.ndim != 2 or features.shape[1] != inputs_of(function):
+        raise ModelError(
+            "the features do not fit the model",
+            found=features.shape,
+            expected=f"(B, {inputs_of(function)})",
+        )
+    if not len(features):
+        return np.zeros((0, 1 if isinstance(function, Polynomial) else function.classes))
+    if isinstance(function, FoldedNetwork):
+        return function.clear(features.reshape(-1, *function.input_shape))
+    return function.logits(features)
+
+
+def probabilities_of(logits: Array) -> Array:
+    """Logits (B, L) -> probabilities (B, M); one logit stands for two classes."""
+    if logits.shape[-1] == 1:
+        return np.concatenate([expit(-logits), expit(logits)], axis=-1)
+    result: Array = softmax(logits, axis=-1)
+    return result
+
+
+def to_bytes(function: Function) -> bytes:
+    """The function as a safetensors file; equal functions give equal bytes."""
+    told, tensors = _told(function)
+    text = json.dumps({"format": FORMAT, **told}, sort_keys=True)
+    plain = {name: np.ascontiguousarray(array, np.float64) for name, array in tensors.items()}
+    return save(plain, metadata={_ENTRY: text})
+
+
+def from_bytes(data: bytes, *, where: str) -> Function:
+    """The function that `to_bytes` wrote.
+
+    Args:
+        data: of the file.
+        where: its name, for errors.
+
+    Raises:
+        DataError: it is no such file, or of another version.
+    """
+    try:
+        length = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + length])
+        told = json.loads(header["__metadata__"][_ENTRY])
+        tensors = load(data)
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError("these are no weights of a model", where=where, found=str(error)) from error
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise DataError(
+            "the weights are of another version of securefair",
+            where=where,
+            found=told.get("format") if isinstance(told, dict) else type(told).__name__,
+            expected=FORMAT,
+        )
+    try:
+        return _built(told, tensors)
+    except (KeyError, TypeError, ValueError, ModelError, ConfigError, RuntimeError) as error:
+        raise DataError("the weights are damaged", where=where, found=str(error)) from error
+
+
+def _told(function: Function) -> tuple[dict[str, Any], dict[str, Array]]:
+    match function:
+        case FoldedHead():
+            return {"kind": "head", "layers": len(function.layers)}, dict(
+                _named((at, layer) for at, layer in enumerate(function.layers))
+            )
+        case Polynomial():
+            tensors = {"constant": function.constant, "linear": function.linear}
+            if function.square is not None:
+                tensors["square"] = function.square
+            return {"kind": "polynomial"}, tensors
+        case FoldedNetwork():
+            layers = [_layer_told(layer) for layer in function.layers]
+            weighted = (
+                (at, layer)
+                for at, layer in enumerate(function.layers)
+                if isinstance(layer, ConvMap | DenseMap)
+            )
+            shape = list(function.input_shape)
+            return {"kind": "network", "shape": shape, "layers": layers}, dict(_named(weighted))
+        case NamedNetwork():
+            told = {
+                "kind": "named network",
+                "name": function.name,
+                "shape": list(function.shape),
+                "classes": function.classes,
+            }
+            return told, {"vector": function.vector}
+
+
+def _named(
+    layers: Iterable[tuple[int, AffineMap | ConvMap | DenseMap]],
+) -> Iterable[tuple[str, Array]]:
+    for at, layer in layers:
+        yield f"{at}.weights", layer.weights
+        yield f"{at}.bias", layer.bias
+
+
+def _layer_told(layer: Layer) -> dict[str, Any]:
+    match layer:
+        case ConvMap():
+            moves = {"stride": list(layer.stride), "padding": list(layer.padding)}
+            return {"is": "conv", **moves, "groups": layer.groups}
+        case DenseMap():
+            return {"is": "dense"}
+        case SumPool():
+            moves = {"stride": list(layer.stride), "padding": list(layer.padding)}
+            return {"is": "pool", "kernel": list(layer.kernel), **moves}
+        case Square():
+            return {"is": "square"}
+
+
+def _built(told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Function:
+    match told["kind"]:
+        case "head":
+            return FoldedHead(
+                tuple(
+                    AffineMap(tensors[f"{at}.weights"], tensors[f"{at}.bias"])
+                    for at in range(told["layers"])
+                )
+            )
+        case "polynomial":
+            return Polynomial(tensors["constant"], tensors["linear"], tensors.get("square"))
+        case "network":
+            layers = tuple(_layer(at, one, tensors) for at, one in enumerate(told["layers"]))
+            return FoldedNetwork(tuple(told["shape"]), layers)
+        case "named network":
+            network = NamedNetwork(
+                told["name"], tuple(told["shape"]), told["classes"], tensors["vector"]
+            )
+            expected = network.stacked().length
+            if network.vector.shape != (expected,) or not np.isfinite(network.vector).all():
+                raise ModelError(
+                    "a network's parameters do not fit",
+                    found=network.vector.shape,
+                    expected=f"({expected},), finite",
+                )
+            return network
+    raise ModelError("unknown kind of model", found=told["kind"])
+
+
+def _layer(at: int, told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Layer:
+    match told["is"]:
+        case "conv":
+            return ConvMap(
+                tensors[f"{at}.weights"],
+                tensors[f"{at}.bias"],
+                tuple(told["stride"]),
+                tuple(told["padding"]),
+                told["groups"],
+            )
+        case "dense":
+            return DenseMap(tensors[f"{at}.weights"], tensors[f"{at}.bias"])
+        case "pool":
+            return SumPool(tuple(told["kernel"]), tuple(told["stride"]), tuple(told["padding"]))
+        case "square":
+            return Square()
+    raise ModelError("unknown layer", found=told["is"])

@@ -1,0 +1,165 @@
+"""The card of a model: what it is, what it was compared with, and what it is not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from securefair.prediction.evaluation import Evaluation
+
+SHOWN = (
+    ("accuracy", "Accuracy", "{:.1%}"),
+    ("auc", "AUC", "{:.3f}"),
+    ("sensitivity", "Sensitivity", "{:.1%}"),
+    ("specificity", "Specificity", "{:.1%}"),
+    ("log_loss", "Log-loss", "{:.3f}"),
+    ("brier", "Brier score", "{:.3f}"),
+    ("calibration_error", "Calibration error", "{:.1%}"),
+)
+
+
+class Taught(msgspec.Struct, frozen=True, kw_only=True):
+    """What passed between the hospital and one peer over the run."""
+
+    peer: str
+    answers_received: int
+    numbers_received: int
+    numbers_disclosed: int
+
+
+class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
+    """card.json.
+
+    Attributes:
+        hospital, run, algorithm, backend: what the model is of.
+        seed, seeds: of the model, and how many the run has.
+        label: what is predicted; None where samples came as numbers.
+        features: names, or how many where they have none.
+        train_by_class: own training patients.
+        model: on the hospital's own test patients.
+        controls: the same for models of the same hospital without the others, by algorithm.
+        taught: by peer.
+        origin: where ranges and levels of the table come from.
+        limits: sentences on what the model is not.
+        versions: of what computed it.
+    """
+
+    hospital: str
+    run: str
+    algorithm: str
+    backend: str
+    seed: int
+    seeds: int
+    label: str | None
+    features: list[str] | int
+    train_by_class: dict[str, int]
+    model: Evaluation
+    controls: dict[str, Evaluation]
+    taught: list[Taught]
+    origin: str | None
+    limits: list[str]
+    versions: dict[str, str]
+
+
+def limits(test: Evaluation, seeds: int, origin: str | None, outcomes: dict[str, int]) -> list[str]:
+    """What whoever uses the model must know, in the order of importance."""
+    said = [
+        "It is a result of research. It is no medical device, and nobody validated it for care.",
+        f"It was tested on {test.patients} patients of the same hospital: its accuracy is known to "
+        f"± {test.accuracy_se:.1%} (one standard error), elsewhere and later not at all.",
+        "The file tells of the patients that it was trained on. Keep it where their records are.",
+    ]
+    few = [name for name, count in outcomes.items() if count < 10]
+    if few:
+        said.append(f"Fewer than ten training patients were of class {', '.join(few)}.")
+    if origin == "participants":
+        said.append(
+            "Ranges and levels of its columns were taken from the hospitals' tables, not from "
+            "general knowledge."
+        )
+    if seeds > 1:
+        said.append(f"The run had {seeds} seeds; the model is of the first one.")
+    return said
+
+
+def markdown(card: ModelCard) -> str:
+    """card.md."""
+    features = card.features if isinstance(card.features, int) else len(card.features)
+    lines = [
+        f"# Model of {_plain(card.hospital)}",
+        "",
+        f"Run `{_plain(card.run)}`, algorithm {card.algorithm}, backend {card.backend}, "
+        f"seed {card.seed}.",
+        "",
+        "## Data",
+        "",
+        f"- Predicts: {_plain(card.label or 'the class of a sample')} "
+        f"({', '.join(map(_plain, card.model.classes))})",
+        f"- From: {features} features"
+        + ("" if isinstance(card.features, int) else f": {_plain(', '.join(card.features))}"),
+        "- Training patients: "
+        + ", ".join(f"{_plain(name)}: {count}" for name, count in card.train_by_class.items()),
+        f"- Test patients: {card.model.patients}",
+        "",
+        "## How good it is",
+        "",
+        "On the hospital's own test patients, which no training saw.",
+        "",
+        *_scores(card),
+        "",
+        "Rows of the confusion matrix are true classes, columns predicted ones.",
+        "",
+        *_confusion(card.model),
+        "",
+        "## Who taught it, and what was disclosed",
+        "",
+        *_taught(card),
+        "",
+        "## What it is not",
+        "",
+        *(f"- {_plain(one)}" for one in card.limits),
+        "",
+        "## Versions",
+        "",
+        ", ".join(f"{name} {version}" for name, version in card.versions.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _scores(card: ModelCard) -> list[str]:
+    models = {"This model": card.model} | {
+        f"Alone: {name}": one for name, one in card.controls.items()
+    }
+    rows = [f"| Score | {' | '.join(models)} |", f"|---|{'---:|' * len(models)}"]
+    for name, title, form in SHOWN:
+        values = [one.scores.get(name) for one in models.values()]
+        texts = ["undefined" if value is None else form.format(value) for value in values]
+        rows.append(f"| {title} | {' | '.join(texts)} |")
+    return rows
+
+
+def _confusion(model: Evaluation) -> list[str]:
+    names = list(map(_plain, model.classes))
+    rows = [f"| True | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    for name, counts in zip(names, model.confusion, strict=True):
+        rows.append(f"| {name} | {' | '.join(map(str, counts))} |")
+    return rows
+
+
+def _taught(card: ModelCard) -> list[str]:
+    if not card.taught:
+        return ["Nobody: it was trained alone, and nothing was disclosed."]
+    rows = [
+        "| Peer | Answers from it | Numbers from it | Numbers to it |",
+        "|---|---:|---:|---:|",
+    ]
+    for one in card.taught:
+        rows.append(
+            f"| {_plain(one.peer)} | {one.answers_received} | {one.numbers_received} | "
+            f"{one.numbers_disclosed} |"
+        )
+    return rows
+
+
+def _plain(text: str) -> str:
+    """A name in a table of Markdown: no line of its own, no cell of its own, no markup."""
+    return "".join(f"\\{c}" if c in "|*_`<>[]#\\" else c for c in " ".join(text.split()))

@@ -1,0 +1,135 @@
+"""A hospital's model as a folder that only its owner reads.
+
+    model.json           what a prediction needs besides weights (`record`)
+    model.safetensors    the weights (`model.stored`)
+    card.json, card.md   what the model is, and what it is not (`card`)
+
+Nothing in it is code, and nothing in it is run when it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from securefair.errors import DataError, SecureFairError
+from securefair.model.stored import from_bytes, to_bytes
+from securefair.prediction.card import ModelCard, markdown
+from securefair.prediction.hospital_model import HospitalModel
+from securefair.prediction.record import FORMAT, ModelRecord
+from securefair.storage.files import PRIVATE_FOLDER, write_private
+
+T = TypeVar("T")
+
+RECORD, WEIGHTS = "model.json", "model.safetensors"
+
+
+def folder_name(hospital: str) -> str:
+    """The name of a hospital's folder: its own name, but for what no file can be called."""
+    safe = "".join(
+        f"%{ord(letter):02X}" if letter in "/\\%" or not letter.isprintable() else letter
+        for letter in hospital
+    )
+    return f"%2E{safe[1:]}" if safe.startswith(".") else safe
+
+
+def save_model(model: HospitalModel, folder: Path, *, card: ModelCard) -> None:
+    """Write the folder; the record, which says that the rest is there, comes last.
+
+    Raises:
+        StorageError: the folder cannot be written.
+        OSError: it cannot be made.
+    """
+    folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    weights = to_bytes(model.function)
+    record = msgspec.structs.replace(model.record, weights=_digest(weights))
+    write_private(folder / WEIGHTS, weights)
+    write_private(folder / "card.json", _json(card))
+    write_private(folder / "card.md", markdown(card).encode())
+    write_private(folder / RECORD, _json(record))
+
+
+def load_model(folder: Path | str) -> HospitalModel:
+    """The model in a folder that a finished run left, such as `runs/demo/models/north`.
+
+    Raises:
+        DataError: there is none, a file is damaged, or it is of another version of securefair.
+    """
+    folder = Path(folder)
+    record = _record(folder)
+    weights = _read(folder / WEIGHTS)
+    if _digest(weights) != record.weights:
+        raise DataError(
+            "the weights are not those that the model was stored with", where=str(folder / WEIGHTS)
+        )
+    return HospitalModel(record, from_bytes(weights, where=str(folder / WEIGHTS)))
+
+
+def load_card(folder: Path | str) -> ModelCard:
+    """The card of a stored model.
+
+    Raises:
+        DataError: it is missing or damaged.
+    """
+    path = Path(folder) / "card.json"
+    return _decoded(_read(path), ModelCard, path)
+
+
+def _record(folder: Path) -> ModelRecord:
+    if not (folder / RECORD).exists():
+        raise DataError(
+            "this is no folder of a model",
+            where=str(folder),
+            found=_instead(folder),
+            expected=f"a folder with {RECORD}, such as RUN/models/HOSPITAL",
+        )
+    data = _read(folder / RECORD)
+    version = _decoded(data, dict, folder / RECORD).get("format")
+    if version != FORMAT:
+        raise DataError(
+            "the model was stored by another version of securefair",
+            where=str(folder / RECORD),
+            found=version,
+            expected=FORMAT,
+        )
+    return _decoded(data, ModelRecord, folder / RECORD)
+
+
+def _instead(folder: Path) -> str:
+    """What a wrong folder is, for the hint of an error."""
+    models = folder / "models"
+    if models.is_dir():
+        names = sorted(path.name for path in models.iterdir())
+        return f"a run with models of {', '.join(names)}"
+    if (folder / "metrics.json").exists():
+        return "a run of an earlier version, which kept no models: run it again"
+    return "a folder" if folder.is_dir() else "nothing"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            "the model cannot be read", where=str(path), found=error.strerror
+        ) from error
+
+
+def _decoded(data: bytes, kind: type[T], path: Path) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, SecureFairError) as error:
+        raise DataError(
+            "this is not the record it should be", where=str(path), found=str(error)
+        ) from error
+
+
+def _json(record: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

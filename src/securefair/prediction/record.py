@@ -1,0 +1,74 @@
+"""What a stored model says of itself besides its weights: all that a later prediction needs."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from securefair.data import Samples, TableSpec
+from securefair.errors import DataError
+
+FORMAT = 1
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How logits become probabilities.
+
+    Attributes:
+        method: "none" takes them as they are, "temperature" divides them by one number first.
+        temperature: that number, above 0; fitted on predictions for patients whom the model had
+            not seen (out of fold), never on test patients.
+        patients: that it was fitted on.
+    """
+
+    method: Literal["none", "temperature"] = "none"
+    temperature: float = 1.0
+    patients: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < math.inf:
+            raise DataError(
+                "a temperature must be above 0", where="calibration", found=self.temperature
+            )
+
+
+class ModelRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """model.json: one hospital's model without its weights.
+
+    Attributes:
+        format: of this record.
+        hospital, run, algorithm: whose model it is, and of what.
+        seed: of the run's seeds, the one that the model is of.
+        classes: names, in the order of probabilities.
+        table: the rules that turn a table into features; None where samples came as numbers.
+        feature_range: public range of such numbers, which becomes [-1, 1].
+        low, high: smallest and largest value of each feature among the hospital's own training
+            patients, which tells of them: the file is for the hospital alone.
+        patients: that it was trained on.
+        calibration: of probabilities.
+        weights: SHA-256 of model.safetensors.
+        versions: of what computed it.
+    """
+
+    format: int = FORMAT
+    hospital: str
+    run: str
+    algorithm: str
+    seed: int
+    classes: list[str]
+    table: TableSpec | None
+    feature_range: tuple[float, float] | None
+    low: list[float]
+    high: list[float]
+    patients: int
+    calibration: Calibration = Calibration()
+    weights: str = ""
+    versions: dict[str, str] = {}
+
+
+def training_range(train: Samples) -> tuple[list[float], list[float]]:
+    """Smallest and largest value of each feature of one's own training samples, (d,) each."""
+    flat = train.features.reshape(len(train), -1)
+    return flat.min(axis=0).tolist(), flat.max(axis=0).tolist()

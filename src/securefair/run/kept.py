@@ -1,0 +1,139 @@
+"""What every participant keeps of a run: its model, with the rules of its data and a card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from securefair.config import RunConfig
+from securefair.data import HEART_SPEC, ParticipantData, TableSpec
+from securefair.model.stored import Function
+from securefair.prediction import Evaluation, HospitalModel, ModelCard, ModelRecord, training_range
+from securefair.prediction.card import Taught, limits
+from securefair.prediction.evaluation import score
+from securefair.records import CONTROLS
+from securefair.run.results import KeptModel, Repetition
+from securefair.user.tables import table_spec
+
+
+def kept_models(
+    config: RunConfig, repetition: Repetition, versions: Mapping[str, str]
+) -> list[KeptModel]:
+    """One for each participant, in order, of the algorithm that the run is about.
+
+    Args:
+        config: with the rules of tables spelt out.
+        repetition: of the first seed, finished.
+        versions: of what computed it.
+    """
+    main = config.run.collaborative[-1] if config.run.collaborative else "standalone"
+    spec = _rules(config)
+    return [
+        _kept(config, repetition, own, main, spec, versions)
+        for own in repetition.data
+        if own.name in repetition.models.get(main, {})
+    ]
+
+
+def _kept(
+    config: RunConfig,
+    repetition: Repetition,
+    own: ParticipantData,
+    algorithm: str,
+    spec: TableSpec | None,
+    versions: Mapping[str, str],
+) -> KeptModel:
+    low, high = training_range(own.train)
+    groups = spec.target.groups if spec is not None else None
+    names = (
+        [" or ".join(codes) for codes in groups]
+        if groups is not None
+        else [str(label) for label in range(own.train.classes)]
+    )
+    record = ModelRecord(
+        hospital=own.name,
+        run=config.run.name,
+        algorithm=algorithm,
+        seed=config.run.seeds[0],
+        classes=names,
+        table=spec,
+        feature_range=config.data.feature_range,
+        low=low,
+        high=high,
+        patients=len(own.train),
+        versions=dict(versions),
+    )
+
+    def tested(function: Function) -> Evaluation:
+        return score(HospitalModel(record, function), own.test)
+
+    function = repetition.models[algorithm][own.name]
+    test = tested(function)
+    counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
+    by_class = dict(zip(names, counts, strict=True))
+    origin = config.table.origin if config.table is not None and config.table.columns else None
+    card = ModelCard(
+        hospital=own.name,
+        run=config.run.name,
+        algorithm=algorithm,
+        backend=config.encryption.backend,
+        seed=record.seed,
+        seeds=len(config.run.seeds),
+        label=None if spec is None else spec.target.name,
+        features=len(low) if spec is None else list(spec.features),
+        train_by_class=by_class,
+        model=test,
+        controls={
+            name: tested(repetition.models[name][own.name])
+            for name in CONTROLS
+            if name != algorithm and own.name in repetition.models.get(name, {})
+        },
+        taught=_taught(repetition, algorithm, own.name),
+        origin=origin,
+        limits=limits(test, len(config.run.seeds), origin, by_class),
+        versions=dict(versions),
+    )
+    return KeptModel(HospitalModel(record, function), card)
+
+
+def _rules(config: RunConfig) -> TableSpec | None:
+    """The rules that turn a table of this run into features; None where samples are numbers."""
+    if config.data.source == "heart":
+        return HEART_SPEC
+    table = config.table
+    files = any(one.file.suffix != ".npz" for one in config.participants)
+    return table_spec(table) if table is not None and table.columns and files else None
+
+
+def _taught(repetition: Repetition, algorithm: str, hospital: str) -> list[Taught]:
+    """What passed between one participant and each of its peers."""
+    facts = repetition.runs.get(algorithm)
+    rows = [] if facts is None else facts.ledger
+    peers = [own.name for own in repetition.data if own.name != hospital]
+    answers = [
+        one.teacher
+        for one in repetition.exchanges.get(algorithm, ())
+        if one.student == hospital and one.answered
+    ]
+    return (
+        [
+            Taught(
+                peer=peer,
+                answers_received=answers.count(peer),
+                numbers_received=sum(
+                    row.numbers_total
+                    for row in rows
+                    if (row.student, row.teacher) == (hospital, peer)
+                ),
+                numbers_disclosed=sum(
+                    row.numbers_total
+                    for row in rows
+                    if (row.student, row.teacher) == (peer, hospital)
+                ),
+            )
+            for peer in peers
+        ]
+        if facts is not None
+        else []
+    )

@@ -1,0 +1,64 @@
+import csv
+import json
+
+import pytest
+
+
+@pytest.fixture
+def kept(invoke, tmp_path):
+    """A run of tables; returns the folder of its models."""
+    for name, offset in (("north", 0), ("south", 2)):
+        rows = [
+            f"{20 + (3 * i + offset) % 60},{i % 2},{'yes' if i % 3 else 'no'}" for i in range(40)
+        ]
+        (tmp_path / f"{name}.csv").write_text("age,smoker,ill\n" + "\n".join(rows) + "\n")
+    made = invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
+    assert made.exit_code == 0, made.output
+    options = ("--rounds", "1", "--backend", "clear", "--out", "out")
+    done = invoke("run", "p/config.toml", *options)
+    assert done.exit_code == 0, done.output
+    return tmp_path / "out" / "models"
+
+
+def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n1,61\n0,30\n1,200\n")
+    done = invoke("predict", kept / "north", "new.csv", "--out", "p.csv")
+    assert done.exit_code == 0, done.output
+    assert "1 of them have values outside the range" in done.stdout
+    rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["probability_no", "probability_yes", "class", "outside_training_range"]
+    assert len(rows) == 4
+    assert rows[0] == rows[2]
+    assert [row["outside_training_range"] for row in rows] == ["", "", "", "age"]
+    for row in rows:
+        shares = {name: float(row[f"probability_{name}"]) for name in ("no", "yes")}
+        assert sum(shares.values()) == pytest.approx(1, abs=2e-6)
+        assert row["class"] == max(shares, key=shares.get)
+    assert invoke("predict", kept / "north", "new.csv").stdout == (tmp_path / "p.csv").read_text()
+
+
+def test_a_refusal_is_one_line_and_writes_nothing(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("age\n30\n")
+    done = invoke("predict", kept / "north", "new.csv", "--out", "p.csv")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "'smoker'" in done.stderr
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_an_external_table_is_scored(invoke, kept):
+    done = invoke("evaluate", kept / "north", "south.csv", "--json")
+    found = json.loads(done.stdout)
+    assert found["patients"] == 40
+    assert sum(map(sum, found["confusion"])) == 40
+    assert "Sensitivity" in invoke("evaluate", kept / "north", "south.csv").stdout
+
+
+def test_the_card_is_shown(invoke, kept):
+    assert "no medical device" in " ".join(invoke("show", kept / "north").stdout.split())
+    assert json.loads(invoke("show", kept / "north", "--json").stdout)["label"] == "ill"
+
+
+def test_the_folder_of_the_run_is_no_model(invoke, kept):
+    done = invoke("show", kept.parent)
+    assert done.exit_code == 2
+    assert "a run with models of north, south" in done.stderr

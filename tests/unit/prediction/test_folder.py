@@ -1,0 +1,186 @@
+import json
+import stat
+
+import msgspec
+import numpy as np
+import pytest
+
+from securefair import load_model
+from securefair.data import Binary, Categorical, Numeric, Samples, TableSpec, Target
+from securefair.errors import DataError, ModelError
+from securefair.model.transfer import Polynomial
+from securefair.prediction import (
+    Calibration,
+    HospitalModel,
+    ModelCard,
+    ModelRecord,
+    evaluate,
+    save_model,
+    training_range,
+)
+from securefair.prediction.card import Taught, limits, markdown
+from securefair.prediction.evaluation import score
+from securefair.prediction.folder import folder_name, load_card
+from securefair.prediction.writing import predictions_csv
+
+SPEC = TableSpec(
+    columns=(
+        Numeric(name="age", low=20.0, high=80.0),
+        Binary(name="smoker", no="no", yes="yes", optional=True),
+        Categorical(name="ward", levels=("A", "B")),
+    ),
+    target=Target(name="ill", groups=(("0",), ("1", "2"))),
+)
+TRAIN = Samples(
+    np.array([[-0.5, -1.0, 0.0, 1.0, 0.0], [0.5, 1.0, 0.0, 1.0, 0.0]]), np.array([0, 1]), 2
+)
+
+
+@pytest.fixture
+def model():
+    low, high = training_range(TRAIN)
+    record = ModelRecord(
+        hospital="North | 1",
+        run="r",
+        algorithm="transfer",
+        seed=0,
+        classes=["0", "1 or 2"],
+        table=SPEC,
+        feature_range=None,
+        low=low,
+        high=high,
+        patients=2,
+    )
+    return HospitalModel(record, Polynomial(np.zeros(1), np.array([[4.0, 1.0, 0.0, 0.0, 0.0]])))
+
+
+@pytest.fixture
+def card(model):
+    test = score(model, TRAIN)
+    return ModelCard(
+        hospital="North | 1",
+        run="r",
+        algorithm="transfer",
+        backend="rns",
+        seed=0,
+        seeds=2,
+        label="ill",
+        features=list(SPEC.features),
+        train_by_class={"0": 1, "1 or 2": 1},
+        model=test,
+        controls={"standalone": test},
+        taught=[Taught(peer="S", answers_received=1, numbers_received=8, numbers_disclosed=9)],
+        origin="participants",
+        limits=limits(test, 2, "participants", {"0": 1}),
+        versions={"securefair": "0"},
+    )
+
+
+def table(tmp_path, text):
+    path = tmp_path / "new.csv"
+    path.write_text(text)
+    return path
+
+
+def test_a_model_predicts_after_reading_as_before_writing(tmp_path, model, card):
+    folder = tmp_path / "models" / "north"
+    save_model(model, folder, card=card)
+    new = table(tmp_path, "age,smoker,ward\n50,yes,A\n35,no,A\n")
+    again = load_model(folder)
+    assert np.array_equal(again.predict_proba(new), model.predict_proba(new))
+    assert again.predict(str(new)).tolist() == ["1 or 2", "0"]
+    assert again.classes_.tolist() == ["0", "1 or 2"]
+    assert load_card(folder) == card
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_what_training_never_saw_is_named_by_column(tmp_path, model):
+    lines = ["age,smoker,ward", "50,yes,A", "70,yes,A", "99,no,A", "50,,A", "50,no,B"]
+    found = model.predict_details(table(tmp_path, "\n".join(lines)))
+    assert found.outside == ((), ("age",), ("age",), ("smoker",), ("ward",))
+    text = predictions_csv(found).splitlines()
+    assert text[0] == "probability_0,probability_1 or 2,class,outside_training_range"
+    assert [line.rpartition(",")[2] for line in text[1:]] == ["", "age", "age", "smoker", "ward"]
+    assert np.allclose(found.probabilities.sum(axis=1), 1)
+    assert found.probabilities[2, 1] == pytest.approx(1 / (1 + np.exp(-(4.0 - 1.0))))  # 99 as 80
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age,smoker\n50,yes\n", r"new\.csv: column 'ward' is not in the table"),
+        ("smoker\nyes\n", r"columns are not in the table: age, ward"),
+        ("age,smoker,ward\n50,yes,C\n", r"line 2, column ward: unknown code \(found 'C'"),
+        ("age,smoker,ward\n50,yes,A\n,yes,A\n", r"line 3, column age: a value is missing"),
+    ],
+)
+def test_refusals_name_line_and_column(tmp_path, model, text, message):
+    with pytest.raises(DataError, match=message):
+        model.predict(table(tmp_path, text))
+
+
+def test_numbers_are_taken_where_features_are_known(model):
+    assert model.predict(TRAIN.features).tolist() == ["0", "1 or 2"]
+    with pytest.raises(ModelError, match="do not fit"):
+        model.predict(TRAIN.features[:, :2])
+
+
+def test_calibration_softens_probabilities(model):
+    softer = msgspec.structs.replace(
+        model.record, calibration=Calibration(method="temperature", temperature=2.0, patients=9)
+    )
+    hot = HospitalModel(softer, model.function).predict_proba(TRAIN.features)
+    cold = model.predict_proba(TRAIN.features)
+    assert np.allclose(np.log(hot[:, 1] / hot[:, 0]) * 2, np.log(cold[:, 1] / cold[:, 0]))
+
+
+def test_evaluation_counts_what_was_right(tmp_path, model):
+    labelled = "age,smoker,ward,ill\n50,yes,A,1\n35,no,A,2\n30,no,A,0\n79,no,A,0\n"
+    found = evaluate(model, table(tmp_path, labelled))
+    assert found.confusion == [[1, 1], [1, 1]]
+    assert found.scores["accuracy"] == 0.5
+    assert found.outside == 2
+    assert found.accuracy_se == pytest.approx(np.std([1, 0, 1, 0], ddof=1) / 2)
+
+
+def test_a_changed_file_is_refused(tmp_path, model, card):
+    save_model(model, tmp_path, card=card)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(DataError, match="not those that the model was stored with"):
+        load_model(tmp_path)
+    record = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps(record | {"format": 9}))
+    with pytest.raises(DataError, match="another version"):
+        load_model(tmp_path)
+    (tmp_path / "model.json").write_text(json.dumps(record | {"low": [0.0]}))
+    with pytest.raises(DataError):
+        load_model(tmp_path)
+
+
+def test_a_wrong_folder_is_told_what_it_is(tmp_path):
+    with pytest.raises(DataError, match=r"no folder of a model .*found 'nothing'"):
+        load_model(tmp_path / "absent")
+    (tmp_path / "metrics.json").write_text("{}")
+    with pytest.raises(DataError, match="a run of an earlier version, which kept no models"):
+        load_model(tmp_path)
+    (tmp_path / "models" / "north").mkdir(parents=True)
+    with pytest.raises(DataError, match="a run with models of north"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("VA Long Beach", "VA Long Beach"), ("Zürich", "Zürich"), ("..", "%2E."), ("a/b", "a%2Fb")],
+)
+def test_any_name_makes_one_folder(name, folder):
+    assert folder_name(name) == folder
+
+
+def test_a_card_says_what_the_model_is_not(card):
+    text = markdown(card)
+    assert "no medical device" in text
+    assert "Fewer than ten training patients were of class 0" in text
+    assert "# Model of North \\| 1" in text
+    assert "| S | 1 | 8 | 9 |" in text
+    assert "weights" not in repr(card)

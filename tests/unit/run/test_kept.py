@@ -1,0 +1,114 @@
+"""What a run leaves its participants, from a configuration to a prediction."""
+
+import numpy as np
+import pytest
+
+from securefair import load_model
+from securefair.config import demo_config, override, parse_config
+from securefair.data import load_heart
+from securefair.run.execute import run_experiment, write_outcome
+
+SMALL = {
+    "encryption.backend": "clear",
+    "model.kind": "linear",
+    "training.rounds": 2,
+    "training.local_epochs": 2,
+    "run.seeds": [3, 4],
+}
+NETWORK = """
+[run]
+name = "digits"
+[data]
+source = "digits"
+[data.partition]
+kind = "homogeneous"
+participants = 2
+[model]
+kind = "network"
+network = "digits-8"
+[training]
+rounds = 1
+local_epochs = 1
+local_steps = 1
+[encryption]
+backend = "clear"
+"""
+
+
+class Silent:
+    def start(self, *_, **__): ...
+
+    def advance(self, _): ...
+
+    def finish(self): ...
+
+
+def last(outcome, algorithm):
+    return [record for record in outcome.rounds if record.algorithm == algorithm][-1]
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return run_experiment(override(demo_config(), SMALL, source="test"), Silent())
+
+
+def test_everyone_keeps_the_model_of_the_first_seed_after_the_last_round(outcome):
+    assert [one.model.record.hospital for one in outcome.models] == [
+        own.name for own in outcome.result.participants
+    ]
+    scores = [one.card.model.scores["accuracy"] for one in outcome.models]
+    assert scores == pytest.approx(last(outcome, outcome.result.algorithm).accuracy)
+    for name in ("standalone", "early_stopping"):
+        controls = [one.card.controls[name].scores["accuracy"] for one in outcome.models]
+        assert controls == pytest.approx(last(outcome, name).accuracy)
+
+
+def test_the_card_counts_what_the_ledger_counts(outcome):
+    kept = outcome.models[0]
+    rows = [row for row in outcome.ledger if row.algorithm == outcome.result.algorithm]
+    mine = [row for row in rows if row.student == kept.card.hospital]
+    assert sum(one.numbers_received for one in kept.card.taught) == sum(
+        row.numbers_total for row in mine
+    )
+    assert kept.model.record.seed == 3
+    assert "The run had 2 seeds; the model is of the first one." in kept.card.limits
+
+
+def test_a_stored_model_predicts_for_the_patients_it_was_tested_on(outcome, tmp_path):
+    config = override(demo_config(), SMALL, source="test")
+    write_outcome(outcome, config, tmp_path)
+    model = load_model(tmp_path / "models" / "Hungary")
+    test = next(own for own in load_heart(3, 1 / 3) if own.name == "Hungary").test
+    chosen = np.searchsorted(model.classes_, model.predict(test.features))
+    place = [own.name for own in outcome.result.participants].index("Hungary")
+    assert (chosen == test.labels).mean() == last(outcome, "cycle").accuracy[place]
+
+
+def test_whoever_trains_alone_keeps_a_model_that_nobody_taught():
+    config = override(demo_config(), SMALL | {"run.algorithms": ["standalone"]}, source="test")
+    outcome = run_experiment(config, Silent())
+    assert all(one.card.taught == [] for one in outcome.models)
+    scores = [one.card.model.scores["accuracy"] for one in outcome.models]
+    assert scores == pytest.approx(last(outcome, "standalone").accuracy)
+
+
+def test_networks_are_kept_too(tmp_path):
+    config = parse_config(NETWORK, source="test")
+    outcome = run_experiment(config, Silent())
+    write_outcome(outcome, config, tmp_path)
+    scores = [one.card.model.scores["accuracy"] for one in outcome.models]
+    assert scores == pytest.approx(last(outcome, outcome.result.algorithm).accuracy)
+    assert load_model(tmp_path / "models" / "P1").predict_proba(np.zeros((2, 64))).shape == (2, 10)
+
+
+def test_an_interrupted_run_keeps_what_an_uninterrupted_one_keeps(outcome, tmp_path):
+    class Interrupting(Silent):
+        def advance(self, record):
+            if record.algorithm == "cycle" and record.round == 0:
+                raise KeyboardInterrupt
+
+    config = override(demo_config(), SMALL, source="test")
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(config, Interrupting(), out=tmp_path)
+    resumed = run_experiment(config, Silent(), out=tmp_path, resume=True)
+    assert [one.card for one in resumed.models] == [one.card for one in outcome.models]
