@@ -8,6 +8,7 @@ encryption, expansion, bytes, memory, distance to the machine's limits) is in `e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import msgspec
@@ -37,7 +38,10 @@ def limits() -> Iterator[MachineLimits]:
 
 def answered(benchmark: BenchmarkFixture, material: Material, backend: str) -> None:
     spec = material.plan.spec
-    student, teacher = Student(spec, backend=backend), Teacher(material.model, backend=backend)
+    student, teacher = (
+        Student(spec, backend=backend, max_openings=None),
+        Teacher(material.model, backend=backend, max_numbers=math.inf),
+    )
     features, basis = student.encrypt_features(material.samples)
     question = b""
     if material.predictions is not None:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from securefair.circuit.planner import ExchangePlan, plan_exchange
     from securefair.circuit.spec import ExchangeSpec, HeadBounds
+    from securefair.ckks.keys import PublicKeys
     from securefair.collaboration.disclosure import DisclosureLimits
     from securefair.collaboration.distillation.participant import ModelConfig, Participant
     from securefair.collaboration.distillation.setup import Collaboration
@@ -64,6 +65,7 @@ __all__ = [
     "OptimizerConfig",
     "Participant",
     "ParticipantData",
+    "PublicKeys",
     "Quadratic",
     "QuadraticHead",
     "ReputationRule",
@@ -94,6 +96,7 @@ _HOME = {
     "OptimizerConfig": "model.training",
     "Participant": "collaboration.distillation.participant",
     "ParticipantData": "data.dataset",
+    "PublicKeys": "ckks.keys",
     "Quadratic": "model.modules",
     "QuadraticHead": "model.heads",
     "ReputationRule": "fairness.reputation",

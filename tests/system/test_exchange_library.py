@@ -160,7 +160,7 @@ class TestRefusals:
 
     def test_an_unknown_format(self, samples, model):
         with pytest.raises(DataError, match="unknown request format"):
-            sf.Teacher(model).answer(changed(sf.Student(spec()).request(samples), format=2))
+            sf.Teacher(model).answer(changed(sf.Student(spec()).request(samples), format=1))
 
     def test_another_plan_at_the_student(self, samples, model):
         question = changed(sf.Student(spec()).request(samples), digest=bytes(32))
@@ -207,7 +207,7 @@ class TestRefusals:
 
     def test_a_key_of_other_parameters(self, samples, model):
         question = sf.Student(spec()).request(samples)
-        with pytest.raises(EncryptionError, match="public key"):
+        with pytest.raises(EncryptionError, match=r"public_key: .* wrong length"):
             sf.Teacher(model).answer(changed(question, public_key=b"\0" * 100))
 
     def test_a_model_of_another_shape(self, samples):

@@ -294,8 +294,8 @@ def _endings(spec: ExchangeSpec, walk: _Walk) -> Iterator[Schedule]:
                 for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
                     yield Schedule(
                         ckks=walk.ckks,
-                        feature_scale=walk.feature_scale,
-                        factor_scale=factor,
+                        feature_scale=float(walk.feature_scale),
+                        factor_scale=float(factor),
                         product_limbs=product,
                         relinearize=switched or spec.multiplies or spec.release == "logits",
                         flooding_limbs=flooding,

@@ -23,7 +23,7 @@ from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
-from securefair.ckks.masking import masks_hold
+from securefair.ckks.masking import masks_hold, number_bits
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.security import SECURITY_BITS
@@ -93,6 +93,16 @@ class ExchangePlan:
             "projection": self.spec.q * self.spec.classes,
             "logits": self.blocks * self.params.ring_degree * self.spec.classes,
         }[self.spec.release]
+
+    @property
+    def number_bits(self) -> float:
+        """Most bits that one released number carries, whatever a dishonest student asks."""
+        return max(number_bits(meta) for meta in self.released)
+
+    @property
+    def bits(self) -> float:
+        """Most bits that an answer carries: what the disclosure ledger charges with the numbers."""
+        return self.numbers * self.number_bits
 
     @property
     def coefficients(self) -> int | None:

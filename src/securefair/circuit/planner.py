@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from securefair.circuit.network_planner import plan_network
 from securefair.circuit.plan import ExchangePlan, evaluate, is_masked
-from securefair.circuit.schedule import Schedule
+from securefair.circuit.schedule import Schedule, check_schedule
 from securefair.circuit.spec import ExchangeSpec, check_spec
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
@@ -21,7 +21,7 @@ from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
 
-__all__ = ["ExchangePlan", "plan_exchange"]
+__all__ = ["ExchangePlan", "plan_exchange", "verified_plan"]
 
 MIN_FEATURE_SCALE = 16
 SATURATION = 0.9
@@ -34,15 +34,67 @@ FACTOR_SCALES = range(58, 19, -2)
 MAX_FLOODING_LIMBS = 4
 MAX_ANSWER_LIMBS = 3
 
+SPARE_BITS = 32
+"""A limb: the search finds plans up to so far from what precision needs."""
 
-@lru_cache(maxsize=256)
+
 def plan_exchange(spec: ExchangeSpec) -> ExchangePlan:
     """The cheapest plan: smallest ring, then fewest limbs, then smallest answer.
+
+    The search takes up to seconds, and minutes for a million samples. Its outcome is remembered,
+    also that there is none. Whoever plans at a stranger's word uses `verified_plan`.
 
     Raises:
         PlanError: the spec is impossible; the hint names the nearest precision or flooding.
     """
     check_spec(spec)
+    found = _searched(spec)
+    if isinstance(found, PlanError):
+        raise found.with_traceback(None)
+    return found
+
+
+def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
+    """The plan of a schedule that somebody else has found, if it grants the spec; no search.
+
+    It takes milliseconds whatever is asked, and promises what a plan of one's own does: security,
+    masks, flooding and precision are checked. It may be dearer than the cheapest one, and a number
+    may carry up to `SPARE_BITS` more than the precision needs; the ledger charges what it carries.
+
+    Raises:
+        PlanError: the spec is out of range, or the schedule does not grant it.
+    """
+    check_spec(spec)
+    check_schedule(spec, schedule)
+    plan = evaluate(spec, schedule)
+    if plan is None or not plan.relative_error <= spec.precision or not is_masked(plan):
+        raise PlanError(
+            "this schedule does not grant the spec",
+            where="schedule",
+            hint="Use the same version of securefair on both sides",
+        )
+    needed = -math.log2(spec.precision)
+    if spec.multiplies:  # a mean over all slots, of which the samples fill some
+        needed += math.log2(plan.blocks * plan.params.slots / spec.samples)
+    if plan.number_bits > needed + SPARE_BITS:
+        raise PlanError(
+            "this schedule lets a number carry more than the precision needs",
+            where="schedule",
+            found=f"{plan.number_bits:.0f} bits",
+            expected=f"at most {needed + SPARE_BITS:.0f} bits",
+        )
+    return plan
+
+
+@lru_cache(maxsize=256)
+def _searched(spec: ExchangeSpec) -> ExchangePlan | PlanError:
+    try:
+        return _search(spec)
+    except PlanError as error:
+        return error
+
+
+def _search(spec: ExchangeSpec) -> ExchangePlan:
     if spec.network:
         return plan_network(spec)
     nearest, unmasked = math.inf, False
@@ -140,7 +192,7 @@ def _schedule(
     return Schedule(
         ckks=ckks,
         feature_scale=scale,
-        factor_scale=factor,
+        factor_scale=float(factor),
         product_limbs=product,
         relinearize=_switches_keys(spec),
         flooding_limbs=flooding,

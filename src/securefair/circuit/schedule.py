@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.parameters import CkksParameters, CkksSpec
+from securefair.ckks.primes import MAX_LIMB_BITS
 from securefair.ckks.rules import fresh
+from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta
+from securefair.errors import PlanError
 
 
 class RescaleStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +61,40 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     flooding_limbs: int
     answer_limbs: int
     stages: tuple[LayerSteps, ...] = ()
+
+
+MAX_LOG2_SCALE = 128
+"""Beyond what any encoding has; planning refuses earlier."""
+
+
+def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
+    """Refuse a schedule that no planner makes, before anything is computed from it.
+
+    Raises:
+        PlanError: the number of limbs or stages does not fit, or a scale is out of range.
+    """
+    ckks = schedule.ckks
+    cap = MAX_LOG_QP.get(ckks.ring_degree, 0)
+    # Bits of primes are rounded up by less than one each.
+    bits = sum(ckks.limb_bits[:cap]) + ckks.special_bits - len(ckks.limb_bits) - 1
+    limbs = len(ckks.limb_bits)
+    steps = [step for stage in schedule.stages for step in (stage.linear, stage.square) if step]
+    scales = (schedule.feature_scale, schedule.factor_scale)
+    holds = (
+        1 <= limbs <= cap
+        and all(1 <= each <= MAX_LIMB_BITS for each in (*ckks.limb_bits, ckks.special_bits))
+        and bits <= cap
+        and all(0 <= scale <= MAX_LOG2_SCALE for scale in scales)
+        and 1 <= schedule.answer_limbs <= schedule.flooding_limbs <= schedule.product_limbs <= limbs
+        and all(1 <= step.limbs <= limbs for step in steps)
+        and len(schedule.stages) == len(spec.network)
+        and all(
+            (stage.square is not None) == (layer.summed > 0)
+            for stage, layer in zip(schedule.stages, spec.network, strict=True)
+        )
+    )
+    if not holds:
+        raise PlanError("this schedule does not fit the spec", where="schedule")
 
 
 def features_meta(

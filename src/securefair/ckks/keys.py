@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.tensor import CipherMeta
-from securefair.errors import EncryptionError
+from securefair.errors import BackendUnavailableError, EncryptionError
+from securefair.storage.secret import Secret
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,28 @@ class Decryptor(Protocol):
         """
 
 
+def _kept() -> NoReturn:
+    raise BackendUnavailableError(
+        "this engine keeps its keys in the process that made them",
+        hint="Keys that are to be saved need the rns or the seal backend",
+    )
+
+
 @dataclass(frozen=True)
 class StudentKeys:
-    """A student's key ring. It prints nothing, and nothing in it can be sent but `public`."""
+    """A student's key ring. It prints nothing, and nothing in it can be sent but `public`.
+
+    Attributes:
+        public: what a teacher needs.
+        encryptor, decryptor: hold the secret key.
+        export: the secret key as bytes, for a keystore; raises BackendUnavailableError where the
+            engine keeps it.
+    """
 
     public: PublicKeys
     encryptor: Encryptor
     decryptor: Decryptor
+    export: Callable[[], Secret] = _kept
 
     def __repr__(self) -> str:
         """Secrets never print."""
@@ -73,9 +89,24 @@ class Backend(ABC):
 
     name: str
 
+    planned_bytes = True
+    """Whether uploads and keys have exactly the lengths of the plan, so that others are refused."""
+
     @abstractmethod
     def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
         """Fresh keys, from the operating system's entropy."""
+
+    def restore_keys(
+        self, params: CkksParameters, public: PublicKeys, secret: Secret
+    ) -> StudentKeys:
+        """The keys whose secret part `StudentKeys.export` gave.
+
+        Raises:
+            EncryptionError: the bytes are of other parameters.
+            BackendUnavailableError: the engine keeps its keys.
+        """
+        del params, public, secret
+        _kept()
 
     @abstractmethod
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> Evaluator[Any]:

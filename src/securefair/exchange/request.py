@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError
 
-REQUEST_FORMAT = 1
+REQUEST_FORMAT = 2
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -15,13 +16,19 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     format: int
     spec: ExchangeSpec
+    schedule: Schedule  # the student's plan, which the teacher verifies and does not search
     digest: bytes  # of the plan, so that a disagreement shows before any work
     seed: bytes  # public, of the projection's basis
-    public_key: bytes
-    evaluation_keys: bytes
-    features: bytes
-    basis: bytes
-    predictions: bytes
+    public_key: memoryview  # of the request's bytes: what is refused was not copied
+    evaluation_keys: memoryview
+    features: memoryview
+    basis: memoryview
+    predictions: memoryview
+
+    def __repr__(self) -> str:
+        """What it is, without its bytes."""
+        spec = self.spec
+        return f"Request({spec.samples} samples, release {spec.release})"
 
 
 def decode_request(request: bytes) -> Request:
@@ -31,9 +38,15 @@ def decode_request(request: bytes) -> Request:
         DataError: the bytes are no request.
     """
     try:
-        asked = msgspec.msgpack.decode(request, type=Request)
+        found = msgspec.msgpack.decode(request, type=_Format).format
+        if found != REQUEST_FORMAT:
+            raise DataError("unknown request format", found=found, expected=REQUEST_FORMAT)
+        return msgspec.msgpack.decode(request, type=Request)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError("the bytes are not a request", found=str(error)) from error
-    if asked.format != REQUEST_FORMAT:
-        raise DataError("unknown request format", found=asked.format, expected=REQUEST_FORMAT)
-    return asked
+
+
+class _Format(msgspec.Struct):
+    """What every format of requests has."""
+
+    format: int

@@ -358,9 +358,8 @@ def _plausible(values: Array, part: Released) -> Array:
     """Refuse coefficients that no honest teacher's model has: each is a mean over slots."""
     limit = part.meta.bound + coefficient_error(part.meta)
     if part.coefficients is not None and np.abs(values).max() > limit:
-        raise EncryptionError(
-            "a released value exceeds the agreed bound on logits", expected=f"at most {limit:.4g}"
-        )
+        # Nothing of the value: texts of errors may travel.
+        raise EncryptionError("an opened value is out of range")
     return values
 
 

@@ -1,14 +1,19 @@
-"""The student of one exchange: data and the secret key."""
+"""The student of one exchange: data and the secret key.
+
+A student may be saved and go on in another process: one asks, another opens what comes back. What
+it saves holds its secret key and lies encrypted in a keystore; patients' data are not in it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.planner import ExchangePlan, plan_exchange, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
@@ -16,8 +21,20 @@ from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError
 from securefair.exchange import steps
 from securefair.exchange.request import REQUEST_FORMAT, Request
+from securefair.exchange.saved import (
+    MAX_OPENINGS,
+    SAVED_FORMAT,
+    CountedOpenings,
+    LogitMap,
+    Openings,
+    SavedStudent,
+    StoredOpenings,
+    read_student,
+    write_student,
+)
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
+from securefair.storage import Cost, Secret, unlock
 
 Array = NDArray[np.float64]
 
@@ -38,6 +55,10 @@ class Opened:
     logits: Array | None
     unexplained: float | None
 
+    def __repr__(self) -> str:
+        """How much there is, not what it says: opened values must not get into logs."""
+        return f"Opened({self.released.size} numbers)"
+
 
 class Student:
     """Owns data and the secret key. Nothing it returns as bytes reveals a sample.
@@ -46,20 +67,105 @@ class Student:
         spec: what both sides agreed on; `spec.samples` is this student's number of samples.
         backend: which encryption engine to use ("rns", "seal", "clear").
         seed: public seed of a projection's basis; fixed for a data epoch.
+        max_openings: answers that one key may open, then `rotate`; None for any number. What is
+            opened tells a dishonest teacher of the key, a little each time
+            (docs/threat-model.md).
 
     Raises:
         PlanError: the spec cannot be granted.
     """
 
-    def __init__(self, spec: ExchangeSpec, *, backend: str = "rns", seed: bytes = b"") -> None:
-        self.plan: ExchangePlan = plan_exchange(spec)
+    def __init__(
+        self,
+        spec: ExchangeSpec,
+        *,
+        backend: str = "rns",
+        seed: bytes = b"",
+        max_openings: int | None = MAX_OPENINGS,
+    ) -> None:
+        self._start(plan_exchange(spec), backend, seed, max_openings)
+        self.rotate()
+
+    def _start(
+        self, plan: ExchangePlan, backend: str, seed: bytes, max_openings: int | None
+    ) -> None:
+        self.plan: ExchangePlan = plan
         self.seed = seed
+        self._backend = backend
         self._basis = steps.public_basis(self.plan, seed)
-        self._keys = get_backend(backend).generate_keys(
+        self._openings: Openings = CountedOpenings(max_openings)
+        self._reconstruction: LogitMap | None = None
+
+    def rotate(self) -> None:
+        """New keys, which have opened nothing yet: request again; old answers no longer open."""
+        self._keys = get_backend(self._backend).generate_keys(
             self.plan.params, relinearization=self.plan.needs_relinearization
         )
-        self._reconstructor: Reconstructor | None = None
-        self._row_scale: Array = np.ones(1)  # of a student basis, (q,)
+        self._openings = CountedOpenings(self._openings.most)
+        self._reconstruction = None
+
+    def save(
+        self,
+        path: str | Path,
+        passphrase: str | Secret | None = None,
+        *,
+        passphrase_file: str | Path | None = None,
+        cost: Cost | None = None,
+    ) -> None:
+        """Keep keys and what opening needs in a new keystore file, encrypted, of mode 0600.
+
+        Args:
+            path: of the file, which must not exist.
+            passphrase: that opens it; or give `passphrase_file`, or have systemd give the
+                credential `securefair-passphrase` (`storage.unlock`).
+            passphrase_file: a file that only its owner may read.
+            cost: of a guess at the passphrase.
+
+        This object and every loaded one count their openings apart: use one of them.
+
+        Raises:
+            StorageError: the file exists or cannot be written, or there is no passphrase.
+            BackendUnavailableError: the engine keeps its keys to itself.
+        """
+        state = SavedStudent(
+            format=SAVED_FORMAT,
+            spec=self.plan.spec,
+            schedule=self.plan.schedule,
+            backend=self._backend,
+            seed=self.seed,
+            secret=self._keys.export().reveal(),
+            public_key=self.public_keys.encryption,
+            evaluation_keys=self.public_keys.relinearization,
+            reconstruction=self._reconstruction,
+        )
+        write_student(
+            Path(path), _unlocked(passphrase, passphrase_file), state, self._openings.left, cost
+        )
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        passphrase: str | Secret | None = None,
+        *,
+        passphrase_file: str | Path | None = None,
+    ) -> Student:
+        """The student that was saved; answers that it opens are counted in the file.
+
+        Raises:
+            StorageError: the file is missing, damaged, of another version or open to others, or
+                the passphrase is wrong.
+            PlanError: this version plans differently.
+        """
+        keystore, state = read_student(Path(path), _unlocked(passphrase, passphrase_file))
+        student = cls.__new__(cls)
+        student._start(verified_plan(state.spec, state.schedule), state.backend, state.seed, None)
+        student._openings = StoredOpenings(keystore)
+        public = PublicKeys(state.public_key, state.evaluation_keys)
+        secret = Secret(state.secret)
+        student._keys = get_backend(state.backend).restore_keys(student.plan.params, public, secret)
+        student._reconstruction = state.reconstruction
+        return student
 
     @property
     def public_keys(self) -> PublicKeys:
@@ -86,12 +192,14 @@ class Student:
         if rows is not None:
             # A student basis travels scaled to a peak of 1, and what is opened is scaled back.
             scale = float(np.abs(rows).max()) if plan.spec.student_basis else 1.0
-            self._reconstructor = Reconstructor(samples, rows, plan.noise_std * scale)
+            found = Reconstructor(samples, rows, plan.noise_std * scale)
+            self._reconstruction = LogitMap.of(found)
         features = steps.encrypt(self._keys.encryptor, plan.features, slots)
         if rows is None or plan.factors is None:
             return features, b""
-        self._row_scale = 1.0 / np.abs(rows).max(axis=1)  # use all of the encoding's precision
-        packed = steps.pack_factors(plan, rows.T * self._row_scale)
+        row_scale = 1.0 / np.abs(rows).max(axis=1)  # use all of the encoding's precision
+        self._reconstruction = LogitMap.of(found, row_scale)
+        packed = steps.pack_factors(plan, rows.T * row_scale)
         return features, steps.encrypt(self._keys.encryptor, plan.factors, packed)
 
     def encrypt_predictions(self, predictions: Array) -> bytes:
@@ -124,13 +232,14 @@ class Student:
             Request(
                 format=REQUEST_FORMAT,
                 spec=self.plan.spec,
+                schedule=self.plan.schedule,
                 digest=self.plan.digest,
                 seed=self.seed,
-                public_key=self.public_keys.encryption,
-                evaluation_keys=self.public_keys.relinearization,
-                features=features,
-                basis=basis,
-                predictions=question,
+                public_key=memoryview(self.public_keys.encryption),
+                evaluation_keys=memoryview(self.public_keys.relinearization),
+                features=memoryview(features),
+                basis=memoryview(basis),
+                predictions=memoryview(question),
             )
         )
 
@@ -143,15 +252,26 @@ class Student:
 
         Raises:
             EncryptionError: the answer's length or content does not fit the plan.
+            LedgerError: the key has opened as many answers as it may; nothing was opened.
         """
         plan = self.plan
+        if plan.spec.release == "projection" and self._reconstruction is None:
+            raise EncryptionError("an answer was opened before the features were encrypted")
+        self._openings.count()
         released = steps.open_answer(self._keys.decryptor, plan, self._basis, answer)
         if plan.spec.sends_predictions:
             return Opened(released / temperature, None, None)
         if plan.spec.release == "logits":
             return Opened(released, released, 0.0)
-        if self._reconstructor is None:
+        if self._reconstruction is None:
             raise EncryptionError("an answer was opened before the features were encrypted")
-        released = released / self._row_scale[:, None]
-        logits = self._reconstructor.logits(released)
-        return Opened(released, logits, self._reconstructor.unexplained)
+        return Opened(*self._reconstruction.apply(released))
+
+    def __repr__(self) -> str:
+        """What it is, without keys or data."""
+        spec = self.plan.spec
+        return f"Student({spec.samples} samples, release {spec.release}, {self._backend})"
+
+
+def _unlocked(passphrase: str | Secret | None, file: str | Path | None) -> Secret:
+    return unlock(passphrase, file=None if file is None else Path(file))

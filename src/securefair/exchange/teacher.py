@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from securefair.circuit.answer import Inputs
 from securefair.circuit.network import Chunk
-from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.circuit.planner import ExchangePlan, plan_exchange, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherTensor
-from securefair.errors import EncryptionError, LedgerError, PlanError
+from securefair.errors import DataError, EncryptionError, PlanError
 from securefair.exchange import steps
+from securefair.exchange.account import Account, Allowance, item_of, parameters_of
 from securefair.exchange.request import Request, decode_request
 from securefair.model.heads import Foldable
 from securefair.model.networks import NetworkHead
 
 MIN_FLOODING_BITS = 30
 """A teacher refuses to answer with less."""
+
+MAX_REQUEST_BYTES = 1 << 30
+"""Longer requests are refused unread where nothing was agreed."""
+
+FEWEST = 4
+"""A student may bring down to the agreed number of samples over this, by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +42,7 @@ class Upload:
     """
 
     plan: ExchangePlan
+    peer: str
     basis: steps.PublicBasis
     evaluator: Evaluator[object]
     features: Sequence[CipherTensor[object] | Sequence[Chunk[object]]]
@@ -51,16 +60,31 @@ class Upload:
 class Teacher:
     """Owns a private model and answers with sanitised releases only.
 
+    Every answer is charged to an account before it is computed: numbers, and the bits that they can
+    carry. Once a limit is spent, every further request is refused, by `answer` and by `evaluate`
+    alike. Nothing that is refused was computed, nor planned by search.
+
     Args:
         model: the head or network to evaluate.
         agreed: the spec that both sides agreed on; its number of samples is the most that a
-            student may bring. None answers whatever a student specs, which gives a stranger
+            student may bring. None answers whatever a student specifies, which gives a stranger
             the choice of release, numbers and bounds: only for students that may have the model.
         seed: public seed that was agreed on for the basis of projections.
         backend: which encryption engine to use; must be the student's ("seal" and "rns" mix).
         min_flooding_bits: refuse requests that hide the model less well.
-        max_numbers: refuse requests that release more numbers; None for no limit. A run of many
-            exchanges keeps a `Ledger` instead.
+        min_samples: fewest samples that a student may bring, where something was agreed: sums over
+            few patients tell more of the model. None: a quarter of the agreed number.
+        store: folder of a durable account, which several processes may share; None keeps account
+            in memory, as long as this object lives.
+        max_numbers, max_bits: most numbers, and bits, to one caller over the account's life. None:
+            one answer, and more while all together stay below the model's parameters and the
+            student's samples times classes; 64 bits a number.
+        total_numbers: most to all callers together; None: eight times `max_numbers`.
+
+    `math.inf` stands for no limit.
+
+    Raises:
+        StorageError: the store cannot be used.
     """
 
     def __init__(
@@ -71,60 +95,56 @@ class Teacher:
         seed: bytes = b"",
         backend: str = "rns",
         min_flooding_bits: int = MIN_FLOODING_BITS,
-        max_numbers: int | None = None,
+        min_samples: int | None = None,
+        store: str | Path | None = None,
+        max_numbers: float | None = None,
+        max_bits: float | None = None,
+        total_numbers: float | None = None,
     ) -> None:
         self.model = model
         self._agreed = agreed
         self._seed = seed
         self._backend = get_backend(backend)
         self._min_flooding_bits = min_flooding_bits
-        self._max_numbers = max_numbers
+        self._min_samples = min_samples
+        self._allowance = Allowance(
+            max_numbers=max_numbers, max_bits=max_bits, total_numbers=total_numbers
+        )
+        self._account = Account(None if store is None else Path(store))
 
     def receive(
-        self, spec: ExchangeSpec, seed: bytes, keys: PublicKeys, features: bytes, basis: bytes
+        self,
+        spec: ExchangeSpec,
+        seed: bytes,
+        keys: PublicKeys,
+        features: bytes,
+        basis: bytes,
+        *,
+        peer: str = "",
     ) -> Upload:
         """Validate a student's keys and ciphertexts once, for any number of answers.
 
+        Args:
+            spec: of the exchange, as in `answer`.
+            seed: of the basis.
+            keys: the student's public keys.
+            features, basis: its ciphertexts.
+            peer: the caller, as the channel authenticated it: whom answers are charged to. All
+                callers without a name share one account.
+
         Raises:
-            PlanError: the spec is impossible or hides the model too little.
+            PlanError: the spec is impossible, not what was agreed, or hides the model too little.
             EncryptionError: keys or ciphertexts do not fit the plan.
         """
-        if spec.flooding_bits < self._min_flooding_bits:
-            raise PlanError(
-                "the request would hide the model too little",
-                where="flooding_bits",
-                found=spec.flooding_bits,
-                expected=f"at least {self._min_flooding_bits}",
-            )
-        plan = plan_exchange(spec)
-        if len(keys.relinearization) > plan.evaluation_key_bytes:
-            raise EncryptionError(
-                "evaluation keys are larger than the plan lists",
-                found=f"{len(keys.relinearization)} bytes",
-                expected=f"at most {plan.evaluation_key_bytes} bytes",
-            )
-        evaluator = self._backend.evaluator(plan.params, keys)
-        factors = (
-            steps.receive(evaluator, plan.factors, basis, plan.blocks)
-            if plan.factors is not None and spec.student_basis
-            else []
-        )
-        return Upload(
-            plan=plan,
-            basis=steps.public_basis(plan, seed),
-            evaluator=evaluator,
-            features=(
-                steps.receive_in_chunks(evaluator, plan.features, features, plan.blocks)
-                if spec.network
-                else steps.receive(evaluator, plan.features, features, plan.blocks)
-            ),
-            factors=factors,
-        )
+        self._check_spec(spec, seed)
+        return self._receive(plan_exchange(spec), seed, keys, features, basis, peer)
 
     def evaluate(self, upload: Upload, predictions: bytes = b"") -> bytes:
-        """One answer to an upload.
+        """One answer to an upload, charged to its caller before it is computed.
 
         Raises:
+            LedgerError: more would be disclosed than allowed.
+            StorageError: the account cannot be kept; nothing was computed.
             ModelError: the model does not fit the plan.
             EncryptionError: the encrypted predictions do not fit the plan.
         """
@@ -136,44 +156,124 @@ class Teacher:
         model = steps.compile_model(plan, self.model)
         if isinstance(self.model, NetworkHead):
             steps.check_own_bounds(plan, model, self.model.calibration)
+        limits = self._allowance.limits(plan, parameters_of(self.model))
+        self._account.charge(upload.peer, item_of(self.model), plan, limits)
         return steps.infer(upload.evaluator, plan, model, inputs)
 
-    def answer(self, request: bytes) -> bytes:
+    def answer(self, request: bytes, *, peer: str = "") -> bytes:
         """A whole request -> the answer.
+
+        What is cheap is checked first: length, spec, account, then the student's plan, which is
+        verified and not searched. So a refusal takes milliseconds.
+
+        Args:
+            request: the student's bytes.
+            peer: the caller, as the channel authenticated it; see `receive`.
 
         Raises:
             DataError: the bytes are not a request.
-            LedgerError: more numbers would be released than allowed.
-            PlanError, EncryptionError, ModelError: see `receive` and `evaluate`.
+            LedgerError: more would be disclosed than allowed.
+            PlanError, EncryptionError, ModelError, StorageError: see `receive` and `evaluate`.
         """
-        asked = decode_request(request)
-        self._check_agreed(asked)
-        plan = plan_exchange(asked.spec)
-        if self._max_numbers is not None and plan.numbers > self._max_numbers:
-            raise LedgerError(
-                "the request asks for too many numbers",
-                found=plan.numbers,
-                expected=f"at most {self._max_numbers}",
+        if len(request) > MAX_REQUEST_BYTES:
+            raise DataError(
+                "the request is too long",
+                found=f"{len(request)} bytes",
+                expected=f"at most {MAX_REQUEST_BYTES} bytes",
             )
+        asked = decode_request(request)
+        self._check_spec(asked.spec, asked.seed)
+        self._account.check(peer, 1, self._allowance)
+        plan = verified_plan(asked.spec, asked.schedule)
         if plan.digest != asked.digest:
             raise PlanError(
                 "student and teacher plan differently",
                 hint="Use the same version of securefair on both sides",
             )
-        keys = PublicKeys(asked.public_key, asked.evaluation_keys)
-        upload = self.receive(asked.spec, asked.seed, keys, asked.features, asked.basis)
-        return self.evaluate(upload, asked.predictions)
+        self._account.check(peer, plan.numbers, self._allowance)
+        self._check_lengths(plan, asked)
+        keys = PublicKeys(bytes(asked.public_key), bytes(asked.evaluation_keys))
+        features, basis = bytes(asked.features), bytes(asked.basis)
+        upload = self._receive(plan, asked.seed, keys, features, basis, peer)
+        return self.evaluate(upload, bytes(asked.predictions))
 
-    def _check_agreed(self, asked: Request) -> None:
-        """Nothing but the number of samples is the student's choice."""
+    def _receive(
+        self,
+        plan: ExchangePlan,
+        seed: bytes,
+        keys: PublicKeys,
+        features: bytes,
+        basis: bytes,
+        peer: str,
+    ) -> Upload:
+        if len(keys.relinearization) > plan.evaluation_key_bytes:
+            raise EncryptionError(
+                "evaluation keys are larger than the plan lists",
+                found=f"{len(keys.relinearization)} bytes",
+                expected=f"at most {plan.evaluation_key_bytes} bytes",
+            )
+        evaluator = self._backend.evaluator(plan.params, keys)
+        factors = (
+            steps.receive(evaluator, plan.factors, basis, plan.blocks)
+            if plan.factors is not None and plan.spec.student_basis
+            else []
+        )
+        return Upload(
+            plan=plan,
+            peer=peer,
+            basis=steps.public_basis(plan, seed),
+            evaluator=evaluator,
+            features=(
+                steps.receive_in_chunks(evaluator, plan.features, features, plan.blocks)
+                if plan.spec.network
+                else steps.receive(evaluator, plan.features, features, plan.blocks)
+            ),
+            factors=factors,
+        )
+
+    def _check_spec(self, spec: ExchangeSpec, seed: bytes) -> None:
+        """Nothing but the number of samples, within what was agreed, is the student's choice."""
+        if spec.flooding_bits < self._min_flooding_bits:
+            raise PlanError(
+                "the request would hide the model too little",
+                where="flooding_bits",
+                found=spec.flooding_bits,
+                expected=f"at least {self._min_flooding_bits}",
+            )
         agreed = self._agreed
         if agreed is None:
             return
-        same = msgspec.structs.replace(asked.spec, samples=agreed.samples) == agreed
-        if not same or asked.spec.samples > agreed.samples or asked.seed != self._seed:
+        same = msgspec.structs.replace(spec, samples=agreed.samples) == agreed
+        if not same or seed != self._seed:
             raise PlanError(
                 "the request is not what was agreed",
-                found=asked.spec,
-                expected=agreed,
                 hint="Use the same spec and seed on both sides",
             )
+        fewest = -(-agreed.samples // FEWEST) if self._min_samples is None else self._min_samples
+        if not fewest <= spec.samples <= agreed.samples:
+            raise PlanError(
+                "the request is not what was agreed",
+                where="samples",
+                found=spec.samples,
+                expected=f"{fewest} to {agreed.samples}",
+            )
+
+    def _check_lengths(self, plan: ExchangePlan, asked: Request) -> None:
+        """Every part has the length that the plan gives it, before any of them is read."""
+        if not self._backend.planned_bytes:
+            return
+        parts = (
+            ("public_key", asked.public_key, plan.public_key_bytes),
+            ("features", asked.features, plan.feature_bytes),
+            ("basis", asked.basis, plan.basis_bytes),
+            ("predictions", asked.predictions, plan.query_bytes),
+        )
+        for name, data, expected in parts:
+            if len(data) != expected:
+                raise EncryptionError(
+                    "a part of the request has the wrong length",
+                    where=name,
+                    found=f"{len(data)} bytes",
+                    expected=f"{expected} bytes",
+                    hint="Both sides must use the same plan",
+                )

@@ -141,7 +141,7 @@ def network_spec(
 ) -> ExchangeSpec:
     """Logits of a network whose ranges are agreed from its owner's images.
 
-    Such bounds tell a little of the network (`exchange.compile.bounds_for`).
+    Such bounds tell a little of the network (`compilation.bounds_for`).
 
     Args:
         network: balanced.

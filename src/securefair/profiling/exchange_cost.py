@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -106,13 +107,13 @@ class PreparedExchange:
         self._samples = material.samples
         self._seconds = Stopwatch()
         with self._seconds.stage("keys"):
-            self._student = Student(spec, backend=backend)
+            self._student = Student(spec, backend=backend, max_openings=None)
         with self._seconds.stage("encrypt"):
             self._features, self._basis = self._student.encrypt_features(material.samples)
         self._query = b""
         if material.predictions is not None:
             self._query = self._student.encrypt_predictions(material.predictions)
-        self._teacher = Teacher(self._head, backend=backend)
+        self._teacher = Teacher(self._head, backend=backend, max_numbers=math.inf)
 
     @property
     def feature_bytes(self) -> int:

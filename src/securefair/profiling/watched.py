@@ -89,7 +89,7 @@ def start_watched(
     reputation: float | None = None,
     clock: Clock = time.perf_counter,
 ) -> tuple[EncryptedRun, list[WatchedParticipant]]:
-    """An encrypted run before its first round, made as `distillation.run.start_run` makes it.
+    """An encrypted run before its first round, as `simulation.run.start_run` makes them.
 
     Returns:
         The run, and its participants.

@@ -140,10 +140,17 @@ class Keystore:
         Raises:
             StorageError: there is none, or its uses are limited.
         """
-        entry = self._entry(self._read(), name)
-        if entry.max_uses is not None:
+        if self.uses(name)[1] is not None:
             raise StorageError("the uses of this key are counted", where=str(self.path), found=name)
-        return Secret(entry.secret)
+        return self.peek(name)
+
+    def peek(self, name: str) -> Secret:
+        """A secret, limited or not: for a caller that counts each use itself, by `use`.
+
+        Raises:
+            StorageError: there is none.
+        """
+        return Secret(self._entry(self._read(), name).secret)
 
     def use(self, name: str) -> Secret:
         """A secret, after its use was counted on the disk.

@@ -12,6 +12,7 @@ import sqlite3
 import msgspec
 
 from securefair.errors import LedgerError, StorageError
+from securefair.storage.schema import migrate
 
 _SLACK = 1e-9
 """Relative, for sums of fractions of bits: ten tenths make one."""
@@ -61,6 +62,13 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     item: str
     charges: int
     amount: Amount
+
+
+def ledger_in_memory() -> Ledger:
+    """A ledger of its own that ends with the process, for whoever has no store."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrate(connection, 0)
+    return Ledger(connection)
 
 
 class Ledger:

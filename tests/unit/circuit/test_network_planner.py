@@ -2,7 +2,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from securefair.circuit import network_planner
+from securefair.circuit import network_planner, planner
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.ckks import rules
@@ -131,7 +131,7 @@ def test_no_smaller_ring_would_do(monkeypatch):
     assert smaller
     monkeypatch.setattr(network_planner, "MAX_LOG_QP", smaller)
     with pytest.raises(PlanError):
-        plan_exchange.__wrapped__(digits())
+        planner._search(digits())
 
 
 def test_a_network_that_is_too_deep_is_refused_with_the_reason():
@@ -145,11 +145,11 @@ def test_a_refusal_names_the_nearest_precision_and_it_is_granted(monkeypatch):
     monkeypatch.setattr(network_planner, "MAX_LOG_QP", rings)
     spec = chain(1, precision=2.0**-39)
     with pytest.raises(PlanError, match="precision") as caught:
-        plan_exchange.__wrapped__(spec)
+        planner._search(spec)
     nearest = float(caught.value.expected.removeprefix("at least "))
     assert nearest > spec.precision
     granted = msgspec.structs.replace(spec, precision=min(0.5, nearest * 1.01))
-    assert plan_exchange.__wrapped__(granted).relative_error <= granted.precision
+    assert planner._search(granted).relative_error <= granted.precision
 
 
 def test_the_digest_changes_with_every_bound():
@@ -197,7 +197,7 @@ def test_networks_that_cannot_be_are_refused(change, problem):
 
 
 def test_both_sides_plan_alike():
-    first, second = plan_exchange.__wrapped__(chain(2)), plan_exchange.__wrapped__(chain(2))
+    first, second = planner._search(chain(2)), planner._search(chain(2))
     assert first.schedule == second.schedule
     assert first.digest == second.digest
     assert np.isfinite(first.error_bound)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.circuit import planner
-from securefair.circuit.planner import plan_exchange
+from securefair.circuit.planner import plan_exchange, verified_plan
+from securefair.circuit.schedule import LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import masking, rules
 from securefair.ckks.parameters import CkksParameters
@@ -68,7 +69,7 @@ def test_no_smaller_ring_would_do(changes, monkeypatch):
         return
     monkeypatch.setattr(planner, "MAX_LOG_QP", smaller)
     with pytest.raises(PlanError):
-        plan_exchange.__wrapped__(spec)
+        planner._search(spec)
 
 
 def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
@@ -184,7 +185,7 @@ numbers = st.integers(-(2**63), 2**64) | st.integers(0, 300)
 def test_any_spec_is_planned_or_refused_with_a_plan_error(spec):
     """A teacher plans whatever a stranger sends it."""
     try:
-        plan = plan_exchange.__wrapped__(spec)
+        plan = planner._search(spec)
     except PlanError:
         return
     assert plan.relative_error <= spec.precision
@@ -217,7 +218,7 @@ def test_random_honest_specs_are_granted(
         weight_bits=bits,
         bounds=HeadBounds(logit=logit),
     )
-    assert plan_exchange.__wrapped__(spec).relative_error <= spec.precision
+    assert planner._search(spec).relative_error <= spec.precision
 
 
 # -- both sides ----------------------------------------------------------------------------------
@@ -295,8 +296,8 @@ def test_both_sides_compute_the_same_plan():
 
 
 def test_a_plan_depends_on_the_spec_alone():
-    first = plan_exchange.__wrapped__(BASE)
-    second = plan_exchange.__wrapped__(BASE)
+    first = planner._search(BASE)
+    second = planner._search(BASE)
     assert first is not second
     assert first.schedule == second.schedule
     assert first.released == second.released
@@ -309,3 +310,73 @@ def test_the_ledger_counts_what_the_release_says(release, numbers):
     plan = plan_exchange(spec_of({"features": 13, "samples": 300, "q": 16, "release": release}))
     every_slot = plan.blocks * plan.params.ring_degree * plan.spec.classes
     assert plan.numbers == (every_slot if numbers is None else numbers)
+
+
+VERIFIED = [
+    {},
+    {"hidden": 0},
+    {"release": "logits"},
+    {"release": "loss"},
+    {"release": "class_sums", "samples": 20},
+    {"basis": "student", "q": 16},
+    {"precision": 2.0**-5},
+    {"samples": 20_000},
+]
+
+
+@pytest.mark.parametrize("changes", VERIFIED, ids=str)
+def test_what_the_search_finds_is_verified_to_be_the_same_plan(changes):
+    plan = plan_exchange(ExchangeSpec(**{"features": 6, "classes": 2, "samples": 200, **changes}))
+    again = verified_plan(plan.spec, plan.schedule)
+    assert again.digest == plan.digest
+    assert again.error_bound == plan.error_bound
+    assert again.bits == plan.bits == plan.numbers * plan.number_bits
+
+
+def changed(schedule, **changes):
+    return msgspec.structs.replace(schedule, **changes)
+
+
+def test_schedules_of_a_strangers_making_are_refused():
+    plan = plan_exchange(ExchangeSpec(features=6, classes=2, samples=200))
+    good = plan.schedule
+    ckks = good.ckks
+    step = RescaleStep(relinearize=True, limbs=1)
+    bad = [
+        changed(good, feature_scale=float("nan")),
+        changed(good, feature_scale=-1.0),
+        changed(good, feature_scale=16.0),  # too coarse for the precision
+        changed(good, factor_scale=10**9),
+        changed(good, answer_limbs=0),
+        changed(good, answer_limbs=10**9),
+        changed(good, flooding_limbs=good.answer_limbs - 1),
+        changed(good, product_limbs=10**6),
+        changed(good, stages=(LayerSteps(linear=step, square=None),)),
+        changed(good, ckks=msgspec.structs.replace(ckks, ring_degree=12345)),
+        changed(good, ckks=msgspec.structs.replace(ckks, ring_degree=1 << 40)),
+        changed(good, ckks=msgspec.structs.replace(ckks, limb_bits=())),
+        changed(good, ckks=msgspec.structs.replace(ckks, limb_bits=(30,) * 10**5)),
+        changed(good, ckks=msgspec.structs.replace(ckks, limb_bits=(31,) * 8)),
+        changed(good, ckks=msgspec.structs.replace(ckks, limb_bits=(3, 30, 30))),
+        changed(good, ckks=msgspec.structs.replace(ckks, special_bits=-5)),
+    ]
+    for schedule in bad:
+        with pytest.raises(PlanError):
+            verified_plan(plan.spec, schedule)
+
+
+def test_a_number_may_not_carry_far_more_than_the_precision_needs():
+    fine = ExchangeSpec(features=6, classes=2, samples=200, hidden=0, precision=2.0**-30)
+    coarse = msgspec.structs.replace(fine, precision=2.0**-2)
+    with pytest.raises(PlanError, match="more than the precision needs"):
+        verified_plan(coarse, plan_exchange(fine).schedule)
+
+
+def test_that_nothing_grants_a_spec_is_remembered(monkeypatch):
+    spec = ExchangeSpec(features=6, classes=2, samples=3, release="loss", precision=2.0**-39)
+    with pytest.raises(PlanError, match="128-bit") as first:
+        plan_exchange(spec)
+    monkeypatch.setattr(planner, "_search", None)  # whoever searches again fails
+    with pytest.raises(PlanError, match="128-bit") as second:
+        plan_exchange(spec)
+    assert str(second.value) == str(first.value)

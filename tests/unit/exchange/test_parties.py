@@ -1,5 +1,6 @@
 """One exchange from samples to logits, in bytes: right numbers, planned sizes, clear refusals."""
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -105,8 +106,8 @@ def run(spec, backend="seal"):
     samples = samples_of(spec)
     predictions = predictions_of(spec) if spec.sends_predictions else None
     try:
-        student = Student(spec, backend=backend, seed=SEED)
-        teacher = Teacher(head_of(spec), backend=backend)
+        student = Student(spec, backend=backend, seed=SEED, max_openings=None)
+        teacher = Teacher(head_of(spec), backend=backend, max_numbers=math.inf)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
     request = student.request(samples, predictions=predictions)
@@ -156,7 +157,7 @@ def test_logits_are_reconstructed_as_from_exact_numbers(release, hidden):
     assert 0 < encrypted.opened.unexplained < 0.9
     assert encrypted.opened.unexplained == pytest.approx(clear.opened.unexplained)
     distance = np.abs(encrypted.opened.logits - clear.opened.logits).max()
-    gain = encrypted.student._reconstructor.error_gain
+    gain = encrypted.student._reconstruction.error_gain
     assert distance <= gain * encrypted.plan.error_bound
     # And they are worth something: nearer to the truth than its mean is.
     missed = encrypted.opened.logits - encrypted.logits
@@ -200,8 +201,8 @@ def test_several_blocks_are_joined_under_their_signs(release):
 def test_all_coefficients_of_the_public_basis_are_the_logits(backend):
     """Beyond what any plan grants: half of all coefficients say everything."""
     spec = spec_of("logits")
-    student = Student(spec, backend=backend, seed=SEED)
-    teacher = Teacher(head_of(spec), backend=backend)
+    student = Student(spec, backend=backend, seed=SEED, max_openings=None)
+    teacher = Teacher(head_of(spec), backend=backend, max_numbers=math.inf)
     plan, samples = student.plan, samples_of(spec)
     features, _ = student.encrypt_features(samples)
     upload = teacher.receive(spec, SEED, student.public_keys, features, b"")
@@ -223,7 +224,7 @@ def test_all_coefficients_of_the_public_basis_are_the_logits(backend):
 def test_padding_repeats_samples_and_the_seed_decides_the_numbers():
     spec = spec_of("public")
     one, other = (Student(spec, backend="clear", seed=seed) for seed in (b"1", b"2"))
-    teacher = Teacher(head_of(spec), backend="clear")
+    teacher = Teacher(head_of(spec), backend="clear", max_numbers=math.inf)
     numbers = [
         student.open(teacher.answer(student.request(samples_of(spec)))).released
         for student in (one, other)
@@ -238,7 +239,7 @@ def test_one_upload_serves_many_models(linear):
     keys = linear.student.public_keys
     upload = teacher.receive(asked.spec, asked.seed, keys, asked.features, asked.basis)
     for seed in (7, 8):
-        other = Teacher(head_of(linear.plan.spec, seed))
+        other = Teacher(head_of(linear.plan.spec, seed), max_numbers=math.inf)
         opened = linear.student.open(other.evaluate(upload))
         again = Run(linear.plan, linear.student, other, linear.samples, b"", b"", opened)
         assert np.abs(opened.released - again.exact).max() <= linear.plan.error_bound
@@ -354,7 +355,7 @@ def test_values_that_no_honest_model_has_are_refused():
     done = run(spec_of("public"), "clear")
     values = np.frombuffer(done.answer).copy()
     values[3] = done.plan.spec.bounds.logit * 1.1
-    with pytest.raises(EncryptionError, match="exceeds the agreed bound"):
+    with pytest.raises(EncryptionError, match="out of range"):
         done.student.open(values.tobytes())
 
 
@@ -407,7 +408,7 @@ def test_a_truncated_request_is_no_request(linear, place):
 
 
 @pytest.mark.parametrize(
-    "value", [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": 1}]
+    "value", [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": 2}]
 )
 def test_other_messages_are_no_request(linear, value):
     with pytest.raises(DataError, match="not a request"):
@@ -434,7 +435,7 @@ def test_unknown_fields_and_endless_nesting_are_no_request(linear):
 
 def test_another_format_is_refused(linear):
     with pytest.raises(DataError, match="unknown request format"):
-        linear.teacher.answer(altered(linear.asked, format=2))
+        linear.teacher.answer(altered(linear.asked, format=1))
 
 
 @pytest.mark.parametrize("field", ["public_key", "evaluation_keys", "features"])
@@ -453,7 +454,7 @@ def test_more_keys_than_the_plan_lists_are_refused_unread():
         linear.teacher.answer(altered(linear.asked, evaluation_keys=b"x"))
     keys = loss.asked.evaluation_keys
     with pytest.raises(EncryptionError, match="larger than the plan lists"):
-        loss.teacher.answer(altered(loss.asked, evaluation_keys=keys + bytes(10**6)))
+        loss.teacher.answer(altered(loss.asked, evaluation_keys=bytes(keys) + bytes(10**6)))
     with pytest.raises(EncryptionError, match="no relinearisation key"):
         loss.teacher.answer(altered(loss.asked, evaluation_keys=b""))
 

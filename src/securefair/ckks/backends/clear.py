@@ -18,6 +18,7 @@ from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
+from securefair.storage.secret import Secret
 
 Slots = NDArray[np.float64]
 ClearTensor = CipherTensor[Slots]
@@ -125,12 +126,20 @@ class ClearBackend(Backend):
     """No encryption at all."""
 
     name = "clear"
+    planned_bytes = False
 
     def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
         """No keys: the holder only copies."""
         del params, relinearization
         holder = ClearKeyHolder()
-        return StudentKeys(PublicKeys(b"", b""), holder, holder)
+        return StudentKeys(PublicKeys(b"", b""), holder, holder, lambda: Secret(b"clear"))
+
+    def restore_keys(
+        self, params: CkksParameters, public: PublicKeys, secret: Secret
+    ) -> StudentKeys:
+        """No keys."""
+        del public, secret
+        return self.generate_keys(params, relinearization=False)
 
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> ClearEvaluator:
         """An evaluator that needs no keys."""

@@ -262,6 +262,7 @@ class OpenfheBackend(Backend):
     """
 
     name = "openfhe"
+    planned_bytes = False
 
     def __init__(
         self,

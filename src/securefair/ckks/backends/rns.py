@@ -21,7 +21,7 @@ from securefair.ckks.backends.rns_keys import (
     ResidueEncryptor,
     polynomial_residues,
 )
-from securefair.ckks.backends.seal_context import seal_context
+from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
 from securefair.ckks.evaluator import Evaluator, Layer
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
@@ -29,6 +29,7 @@ from securefair.ckks.patches import PatchLayer
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
+from securefair.storage.secret import Secret
 
 RnsTensor = CipherTensor[torch.Tensor]
 
@@ -206,13 +207,27 @@ class RnsBackend(WireBackend):
         """SEAL's keys; encoding and transforms by the kernels."""
         context = seal_context(params)
         secret, public = seal_keys.generate(context, relinearization=relinearization)
-        return StudentKeys(
-            public, ResidueEncryptor(context, secret), ResidueDecryptor(context, secret)
-        )
+        return _ring(context, secret, public)
+
+    def restore_keys(
+        self, params: CkksParameters, public: PublicKeys, secret: Secret
+    ) -> StudentKeys:
+        """SEAL's keys, as they were."""
+        context = seal_context(params)
+        return _ring(context, seal_keys.import_secret_key(context, secret.reveal()), public)
 
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> RnsEvaluator:
         """An evaluator under one student's public keys."""
         return RnsEvaluator(params, public, self._device)
+
+
+def _ring(context: SealContext, secret: SealObject, public: PublicKeys) -> StudentKeys:
+    return StudentKeys(
+        public,
+        ResidueEncryptor(context, secret),
+        ResidueDecryptor(context, secret),
+        lambda: Secret(seal_keys.export_secret_key(context, secret)),
+    )
 
 
 def _tensor(values: NDArray[np.generic], device: torch.device) -> torch.Tensor:

@@ -14,13 +14,19 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.entropy import uniform_residues
-from securefair.ckks.backends.seal_context import SEAL_REFUSALS, SealObject, seal_context
+from securefair.ckks.backends.seal_context import (
+    SEAL_REFUSALS,
+    SealContext,
+    SealObject,
+    seal_context,
+)
 from securefair.ckks.evaluator import Evaluator, Layer
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
+from securefair.storage.secret import Secret
 
 Residues = NDArray[np.uint64]
 SealTensor = CipherTensor[Residues]
@@ -211,12 +217,24 @@ class SealBackend(WireBackend):
         """SEAL's keys."""
         context = seal_context(params)
         secret, public = seal_keys.generate(context, relinearization=relinearization)
-        return StudentKeys(
-            public,
-            seal_keys.SealEncryptor(context, secret),
-            seal_keys.SealDecryptor(context, secret),
-        )
+        return _ring(context, secret, public)
+
+    def restore_keys(
+        self, params: CkksParameters, public: PublicKeys, secret: Secret
+    ) -> StudentKeys:
+        """SEAL's keys, as they were."""
+        context = seal_context(params)
+        return _ring(context, seal_keys.import_secret_key(context, secret.reveal()), public)
 
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> SealEvaluator:
         """An evaluator under one student's public keys."""
         return SealEvaluator(params, public)
+
+
+def _ring(context: SealContext, secret: SealObject, public: PublicKeys) -> StudentKeys:
+    return StudentKeys(
+        public,
+        seal_keys.SealEncryptor(context, secret),
+        seal_keys.SealDecryptor(context, secret),
+        lambda: Secret(seal_keys.export_secret_key(context, secret)),
+    )

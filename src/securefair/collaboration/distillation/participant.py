@@ -6,6 +6,7 @@ only bytes come in from peers and only bytes go out to them.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -152,6 +153,7 @@ class Participant:
             collaboration.spec_for(len(data.train)),
             backend=backend,
             seed=collaboration.basis_seed,
+            max_openings=None,  # one key for all peers and rounds: docs/threat-model.md, KW-13
         )
         self._uploads: dict[str, Upload] = {}
 
@@ -222,7 +224,7 @@ class Participant:
         if job.features is None:
             raise LocalProtocolError("a student of distillation uploads features", found="none")
         answering = self.train_state.model if self.teacher is None else self.teacher.model
-        teacher = Teacher(answering, backend=self._backend)
+        teacher = self._unlimited(answering)
         self._uploads[job.peer] = teacher.receive(
             self.collaboration.spec_for(job.features.samples),
             self.collaboration.basis_seed,
@@ -240,8 +242,12 @@ class Participant:
         )
 
     def _answer(self, job: AnswerQuery) -> bytes:
-        teacher = Teacher(self.answering(job.round), backend=self._backend)
+        teacher = self._unlimited(self.answering(job.round))
         return teacher.evaluate(self._uploads[job.peer], job.predictions)
+
+    def _unlimited(self, model: Head) -> Teacher:
+        """A teacher without a limit: the machine's ledger has charged what is asked here."""
+        return Teacher(model, backend=self._backend, max_numbers=math.inf)
 
     def _open(self, job: OpenAnswer) -> float | None:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""

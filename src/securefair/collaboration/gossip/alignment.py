@@ -177,9 +177,7 @@ class AlignmentStudent:
         released = Released(inner.released, CONSTANT, answer)
         value = float(decryptor.open(released)[0, 0])
         if not abs(value) <= 1 + inner.error_bound:
-            raise EncryptionError(
-                "an answer opens to what is no cosine", found=value, expected="in [-1, 1]"
-            )
+            raise EncryptionError("an opened value is out of range")
         if not decryptor.exact:
             value = inner.grid * round(value / inner.grid)
         return min(1.0, max(-1.0, value))

@@ -1,0 +1,148 @@
+"""A teacher's account of what it disclosed: in memory, or in a store that outlives the process.
+
+Limits hold for the life of the account and not for a request: once they are spent, every request is
+refused. An account in memory ends with its teacher; give a store wherever that matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.planner import ExchangePlan
+from securefair.errors import LedgerError
+from securefair.model.heads import Foldable
+from securefair.storage import Access, Amount, Ledger, Limits, Store
+from securefair.storage.ledger import ledger_in_memory
+
+SCOPE = "answers"
+
+BITS = 64
+"""Bits of a number that the default limit allows for: more than any plan's."""
+
+ACCOUNTS = 8
+"""All callers together may get so many times what one may, by default."""
+
+WAIT_SECONDS = 5.0
+"""Teachers take turns at a store within milliseconds; a site may keep one for itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """The most that a teacher discloses over its account's life.
+
+    Args:
+        max_numbers: to one caller; None for the default of `limits`.
+        max_bits: to one caller; None for 64 a number.
+        total_numbers: to all callers together, who may be one; None for eight times `max_numbers`.
+
+    `math.inf` stands for no limit.
+    """
+
+    max_numbers: float | None = None
+    max_bits: float | None = None
+    total_numbers: float | None = None
+
+    def limits(self, plan: ExchangePlan, parameters: int) -> Limits:
+        """The limits for answers by this plan.
+
+        By default one answer, and more only as long as all of them together stay below the smaller
+        disclosure bound: the model's parameters, and the student's samples times classes.
+        """
+        numbers = self.max_numbers
+        if numbers is None:
+            bound = min(parameters, plan.spec.samples * plan.spec.classes)
+            numbers = max(plan.numbers, bound)
+        total = self.total_numbers
+        return Limits(
+            identity_numbers=numbers,
+            identity_bits=BITS * numbers if self.max_bits is None else self.max_bits,
+            total_numbers=ACCOUNTS * numbers if total is None else total,
+        )
+
+
+class Account:
+    """What one teacher has told, by caller.
+
+    Args:
+        store: folder of a store, which several processes may share; None: in memory.
+    """
+
+    def __init__(self, store: Path | None) -> None:
+        self._store = store
+        self._turn = threading.Lock()
+        self._memory = ledger_in_memory() if store is None else None
+        if store is not None:
+            Store.open(store, access=Access.SHARED, wait_s=WAIT_SECONDS).close()  # usable at all?
+
+    def charge(self, peer: str, item: str, plan: ExchangePlan, limits: Limits) -> None:
+        """Charge one answer; on the disk when this returns.
+
+        Raises:
+            LedgerError: a limit would be exceeded; nothing was charged.
+            StorageError: the store cannot be used; nothing may leave.
+        """
+        amount = Amount(numbers=plan.numbers, bits=plan.bits)
+        with self._turn:
+            if self._memory is not None:
+                self._memory.charge(SCOPE, peer, item, amount, limits)
+                return
+            with self._open() as store, store.transaction() as tx:
+                tx.ledger.charge(SCOPE, peer, item, amount, limits)
+
+    def spent(self, peer: str | None = None) -> Amount:
+        """What one caller, or all together, were told."""
+        with self._turn:
+            if self._memory is not None:
+                return self._memory.spent(SCOPE, identity=peer)
+            with self._open() as store, store.view() as tx:
+                ledger: Ledger = tx.ledger
+                return ledger.spent(SCOPE, identity=peer)
+
+    def check(self, peer: str, numbers: int, allowance: Allowance) -> None:
+        """Refuse early, before anything is planned, what `charge` would surely refuse.
+
+        Raises:
+            LedgerError: even so many numbers would be too many.
+        """
+        most = math.inf if allowance.max_numbers is None else allowance.max_numbers
+        if most == math.inf:
+            return
+        count = self.spent(peer).numbers + numbers
+        if count > most:
+            raise LedgerError(
+                "answering would disclose too many numbers to one identity",
+                where=SCOPE,
+                found=count,
+                expected=f"at most {most}",
+            )
+
+    def _open(self) -> Store:
+        if self._store is None:
+            raise LedgerError("this account is in memory")
+        return Store.open(self._store, access=Access.SHARED, create=False, wait_s=WAIT_SECONDS)
+
+
+def parameters_of(model: Foldable) -> int:
+    """Numbers that determine a model's function: weights and biases of its maps."""
+    return sum(array.size for array in _arrays(model))
+
+
+def item_of(model: Foldable) -> str:
+    """Names a version of a model in the account, without telling anything of it."""
+    digest = hashlib.blake2b(digest_size=8, person=b"sf-model")
+    for array in _arrays(model):
+        digest.update(repr(array.shape).encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _arrays(model: Foldable) -> Iterator[NDArray[np.float64]]:
+    for layer in model.folded().layers:
+        yield from (value for value in vars(layer).values() if isinstance(value, np.ndarray))

@@ -1,0 +1,186 @@
+"""A student on disk, and how often its key has opened something.
+
+The file is a keystore with one entry: keys, plan and the linear map from released numbers to
+logits. The map depends on the patients' features, the features themselves are not kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.schedule import Schedule
+from securefair.circuit.spec import ExchangeSpec
+from securefair.errors import LedgerError, StorageError
+from securefair.model.reconstruction import Reconstructor
+from securefair.storage import Cost, Keystore, Secret
+
+Array = NDArray[np.float64]
+
+SAVED_FORMAT = 1
+ENTRY = "student"
+
+MAX_OPENINGS = 64
+"""Answers that one key opens by default. Key recovery through what a student does with opened
+values takes some hundred rounds at 5 to 11 bits each (docs/threat-model.md)."""
+
+
+class LogitMap(msgspec.Struct, frozen=True, kw_only=True):
+    """The linear map of a `Reconstructor`, as numbers that can be saved.
+
+    Attributes:
+        operator: (B, q) float64, row by row.
+        row_scale: (q,) by which the rows of a student's basis were scaled.
+        unexplained: expected share of the logits' variance that stays unknown.
+    """
+
+    samples: int
+    operator: bytes
+    row_scale: bytes
+    unexplained: float
+
+    @classmethod
+    def of(cls, found: Reconstructor, row_scale: Array | None = None) -> LogitMap:
+        """The map of a reconstructor."""
+        scale = np.ones(found.operator.shape[1]) if row_scale is None else row_scale
+        return cls(
+            samples=len(found.operator),
+            operator=found.operator.astype("<f8").tobytes(),
+            row_scale=scale.astype("<f8").tobytes(),
+            unexplained=found.unexplained,
+        )
+
+    def apply(self, released: Array) -> tuple[Array, Array, float]:
+        """Released numbers (q, M) -> the same unscaled, logits (B, M), and the unknown share."""
+        scale = np.frombuffer(self.row_scale, dtype="<f8")
+        operator = np.frombuffer(self.operator, dtype="<f8").reshape(self.samples, -1)
+        unscaled: Array = released / scale[:, None]
+        logits: Array = operator @ unscaled
+        return unscaled, logits, self.unexplained
+
+    @property
+    def error_gain(self) -> float:
+        """Bound: errors of at most e in the released numbers change a logit by at most gain * e."""
+        operator = np.frombuffer(self.operator, dtype="<f8").reshape(self.samples, -1)
+        return float(np.abs(operator).sum(axis=1).max())
+
+    def __repr__(self) -> str:
+        return f"LogitMap({self.samples} samples)"
+
+
+class SavedStudent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that opening an answer needs."""
+
+    format: int
+    spec: ExchangeSpec
+    schedule: Schedule
+    backend: str
+    seed: bytes
+    secret: bytes
+    public_key: bytes
+    evaluation_keys: bytes
+    reconstruction: LogitMap | None
+
+    def __repr__(self) -> str:
+        """Secrets never print."""
+        return "SavedStudent(redacted)"
+
+
+class Openings(Protocol):
+    """How often a key may still open something."""
+
+    @property
+    def most(self) -> int | None:
+        """The limit of a new key."""
+
+    @property
+    def left(self) -> int | None:
+        """Openings that are left; None for any number."""
+
+    def count(self) -> None:
+        """Count one, before it happens.
+
+        Raises:
+            LedgerError: none is left.
+        """
+
+
+class CountedOpenings:
+    """A count in memory."""
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self._opened = 0
+
+    @property
+    def left(self) -> int | None:
+        """Openings that are left."""
+        return None if self.most is None else self.most - self._opened
+
+    def count(self) -> None:
+        """Count one opening."""
+        if self.most is not None and self._opened >= self.most:
+            raise LedgerError(
+                "this key has opened as many answers as it may",
+                found=self._opened,
+                expected=f"at most {self.most}",
+                hint="Student.rotate makes new keys; then request again",
+            )
+        self._opened += 1
+
+
+class StoredOpenings:
+    """A count in the keystore, which all processes that loaded the student share."""
+
+    def __init__(self, keystore: Keystore) -> None:
+        self._keystore = keystore
+        self._most = keystore.uses(ENTRY)[1]
+
+    @property
+    def most(self) -> int | None:
+        """The limit of a new key."""
+        return self._most
+
+    @property
+    def left(self) -> int | None:
+        """Openings that are left."""
+        used, most = self._keystore.uses(ENTRY)
+        return None if most is None else most - used
+
+    def count(self) -> None:
+        """Count one opening, on the disk."""
+        self._keystore.use(ENTRY)
+
+
+def write_student(
+    path: Path, passphrase: Secret, state: SavedStudent, left: int | None, cost: Cost | None
+) -> None:
+    """A new keystore that holds the student and the openings that are left."""
+    keystore = Keystore.create(path, passphrase, cost=cost)
+    keystore.put(ENTRY, Secret(bytearray(msgspec.msgpack.encode(state))), max_uses=left)
+    keystore.close()
+
+
+def read_student(path: Path, passphrase: Secret) -> tuple[Keystore, SavedStudent]:
+    """The keystore, and the student in it; reading it counts no opening.
+
+    Raises:
+        StorageError: it holds no student, or one of another version.
+    """
+    keystore = Keystore.open(path, passphrase)
+    try:
+        state = msgspec.msgpack.decode(keystore.peek(ENTRY).reveal(), type=SavedStudent)
+    except msgspec.MsgspecError as error:
+        raise StorageError("this keystore holds no student", where=str(path)) from error
+    if state.format != SAVED_FORMAT:
+        raise StorageError(
+            "this student was saved by another version of securefair",
+            where=str(path),
+            found=f"format {state.format}",
+            expected=f"format {SAVED_FORMAT}",
+        )
+    return keystore, state

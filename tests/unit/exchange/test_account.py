@@ -1,0 +1,174 @@
+"""What a teacher told is counted over its account's life, in every process and on every path."""
+
+import math
+import subprocess
+import sys
+
+import msgspec
+import numpy as np
+import pytest
+
+from securefair.circuit.spec import ExchangeSpec
+from securefair.data.dataset import Samples
+from securefair.errors import LedgerError, PlanError, StorageError
+from securefair.exchange.request import Request
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
+from securefair.model.heads import build_head
+from securefair.storage import Store
+
+SPEC = ExchangeSpec(features=3, hidden=3, classes=2, samples=40, q=4)
+NUMBERS = SPEC.q * SPEC.classes
+MODEL = build_head("quadratic", 3, 3, 2, 1)  # 20 parameters
+
+
+def samples_of(spec=SPEC):
+    rng = np.random.default_rng(0)
+    features = rng.uniform(-1, 1, (spec.samples, spec.features))
+    return Samples(features, np.arange(spec.samples) % 2, 2)
+
+
+@pytest.fixture(scope="module")
+def request_bytes():
+    return Student(SPEC, backend="clear").request(samples_of())
+
+
+def teacher(model=MODEL, **limits):
+    return Teacher(model, SPEC, backend="clear", **limits)
+
+
+def test_a_limit_is_for_the_life_of_the_account(request_bytes):
+    own = teacher(max_numbers=3 * NUMBERS)
+    for _ in range(3):
+        assert own.answer(request_bytes)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="too many numbers"):
+            own.answer(request_bytes)
+
+
+def test_callers_have_accounts_of_their_own_within_the_total(request_bytes):
+    own = teacher(max_numbers=NUMBERS, total_numbers=2 * NUMBERS)
+    assert own.answer(request_bytes, peer="ann")
+    with pytest.raises(LedgerError, match="one identity"):
+        own.answer(request_bytes, peer="ann")
+    assert own.answer(request_bytes, peer="bob")
+    with pytest.raises(LedgerError, match="all together"):
+        own.answer(request_bytes, peer="cyd")
+
+
+def test_callers_without_a_name_share_one_account(request_bytes):
+    own = teacher(max_numbers=NUMBERS)
+    assert own.answer(request_bytes)
+    with pytest.raises(LedgerError):
+        own.answer(request_bytes)
+    assert own.answer(request_bytes, peer="ann")
+
+
+def test_bits_are_charged_too(request_bytes):
+    bits = Student(SPEC, backend="clear").plan.bits
+    own = teacher(max_numbers=math.inf, max_bits=1.5 * bits)
+    assert own.answer(request_bytes)
+    with pytest.raises(LedgerError, match="too many bits"):
+        own.answer(request_bytes)
+
+
+def test_by_default_answers_stay_below_the_smaller_bound(request_bytes):
+    own = teacher()  # 20 parameters, 80 logits: two answers of 8 numbers
+    assert own.answer(request_bytes)
+    assert own.answer(request_bytes)
+    with pytest.raises(LedgerError):
+        own.answer(request_bytes)
+
+
+def test_the_default_total_is_finite(request_bytes):
+    own = teacher()
+    for number in range(8 * 20 // NUMBERS):
+        own.answer(request_bytes, peer=f"peer {number}")
+    with pytest.raises(LedgerError, match="all together"):
+        own.answer(request_bytes, peer="one more")
+
+
+def test_a_store_outlives_the_teacher_and_its_model(request_bytes, tmp_path):
+    store = tmp_path / "store"
+    for model in (MODEL, build_head("quadratic", 3, 3, 2, 7)):
+        assert teacher(model, store=store, max_numbers=2 * NUMBERS).answer(request_bytes)
+    with pytest.raises(LedgerError):
+        teacher(store=store, max_numbers=2 * NUMBERS).answer(request_bytes)
+    with Store.open(store) as opened, opened.view() as tx:
+        entries = tx.ledger.entries()
+    assert [entry.amount.numbers for entry in entries] == [NUMBERS, NUMBERS]
+    assert len({entry.item for entry in entries}) == 2
+
+
+ASK = """
+import sys
+from pathlib import Path
+import securefair as sf
+from securefair.errors import LedgerError
+spec = sf.ExchangeSpec(features=3, hidden=3, classes=2, samples=40, q=4)
+model = sf.build_head("quadratic", 3, 3, 2, seed=1)
+teacher = sf.Teacher(model, spec, backend="clear", store=sys.argv[1], max_numbers=5 * 8)
+request = Path(sys.argv[2]).read_bytes()
+answered = 0
+try:
+    while True:
+        teacher.answer(request)
+        answered += 1
+except LedgerError:
+    print(answered)
+"""
+
+
+def test_processes_at_once_share_one_limit(request_bytes, tmp_path):
+    (tmp_path / "request").write_bytes(request_bytes)
+    command = [sys.executable, "-c", ASK, str(tmp_path / "store"), str(tmp_path / "request")]
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    answered = [int(child.communicate(timeout=120)[0]) for child in children]
+    assert sum(answered) == 5
+    with pytest.raises(LedgerError):
+        teacher(store=tmp_path / "store", max_numbers=5 * NUMBERS).answer(request_bytes)
+
+
+def test_the_step_by_step_path_is_held_to_the_same(request_bytes):
+    asked = msgspec.msgpack.decode(request_bytes, type=Request)
+    student = Student(SPEC, backend="clear")
+    own = teacher(max_numbers=2 * NUMBERS)
+    upload = own.receive(SPEC, b"", student.public_keys, bytes(asked.features), b"", peer="ann")
+    assert own.evaluate(upload)
+    assert own.evaluate(upload)
+    with pytest.raises(LedgerError):
+        own.evaluate(upload)
+    other = msgspec.structs.replace(SPEC, q=5)
+    with pytest.raises(PlanError, match="not what was agreed"):
+        own.receive(other, b"", student.public_keys, bytes(asked.features), b"")
+    with pytest.raises(PlanError, match="not what was agreed"):
+        own.receive(SPEC, b"seed", student.public_keys, bytes(asked.features), b"")
+
+
+@pytest.mark.parametrize(("samples", "agrees"), [(40, True), (10, True), (9, False), (2, False)])
+def test_few_samples_are_refused(samples, agrees):
+    asked = msgspec.structs.replace(SPEC, samples=samples, q=1)
+    agreed = msgspec.structs.replace(SPEC, q=1)
+    request = Student(asked, backend="clear").request(samples_of(asked))
+    own = Teacher(MODEL, agreed, backend="clear")
+    if agrees:
+        assert own.answer(request)
+        return
+    with pytest.raises(PlanError, match="not what was agreed"):
+        own.answer(request)
+    assert Teacher(MODEL, agreed, backend="clear", min_samples=2).answer(request)
+
+
+def test_nothing_is_computed_that_cannot_be_charged(request_bytes, tmp_path, monkeypatch):
+    own = teacher(store=tmp_path / "store", max_numbers=math.inf)
+    monkeypatch.setattr("securefair.exchange.steps.infer", None)  # whoever computes fails
+    with Store.open(tmp_path / "store"):  # a site has it for itself
+        monkeypatch.setattr("securefair.exchange.account.WAIT_SECONDS", 0.0)
+        with pytest.raises(StorageError, match="another process"):
+            own.answer(request_bytes)
+
+
+def test_a_store_that_cannot_be_used_is_said_at_once(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StorageError):
+        teacher(store=tmp_path / "file")
