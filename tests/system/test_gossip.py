@@ -83,6 +83,7 @@ def reference(data, agreement, rounds):
         beta=agreement.beta,
         alpha=agreement.alpha,
         forced_every=agreement.forced_every,
+        levels=agreement.levels,
         relative=agreement.relative,
         topology=agreement.topology,
         weighting=agreement.weighting,

@@ -38,6 +38,7 @@ from securefair.fairness.mixing import (
     links,
     mix,
     preferences,
+    rounded,
     similarity,
     smooth,
 )
@@ -60,6 +61,8 @@ class CycleGossip:
         beta: sharpness of the softmax that makes weights of similarities.
         alpha: weight of the previous reputation.
         forced_every: R, rounds between comparisons of gradients; the first is in round 0.
+        levels: similarities count as the nearest of so many public values
+            (`fairness.mixing.rounded`); None as in the paper.
         relative: links as often as W_ij / max over j != i of W_ij says. Rows of W sum to 1, so as
             printed a link exists about 1/N of the time.
         topology, weighting: the graph, and W before the first comparison; see `GossipSgd`.
@@ -76,6 +79,7 @@ class CycleGossip:
     beta: float = 15.0
     alpha: float = 0.5
     forced_every: int = 5
+    levels: int | None = None
     relative: bool = False
     topology: Literal["complete", "ring", "exponential"] | Edges = "complete"
     weighting: Literal["uniform", "metropolis"] = "uniform"
@@ -100,6 +104,7 @@ class CycleGossip:
             beta=(0 <= self.beta < math.inf, "0 or more"),
             alpha=(0 <= self.alpha < 1, "in [0, 1)"),
             forced_every=(self.forced_every >= 1, "1 or more rounds"),
+            levels=(self.levels is None or self.levels >= 2, "2 or more"),
             weighting=(self.weighting in WEIGHTINGS, ", ".join(WEIGHTINGS)),
             min_senders=(self.min_senders >= 0, "0 or more"),
             max_share=(self.max_share is None or 0 < self.max_share <= 1, "in (0, 1]"),
@@ -129,7 +134,8 @@ class CycleGossip:
         if forced:  # lines 4 to 8
             g = population.gradients(state.train_states)  # line 3
             alignment = cosines(population.sent(g, t, state.seed), g)
-            preferred = preferences(_with_self(similarity(alignment)), graph, beta=self.beta)
+            compared = _with_self(rounded(similarity(alignment), self.levels))
+            preferred = preferences(compared, graph, beta=self.beta)
             weights = smooth(weights, preferred, alpha=self.alpha)
         # Line 12: S ~ Bernoulli(W). Line 13: W~ = W * S^T with rows normalised.
         shared = links(weights, link_coins(state.seed, t, population.names), relative=self.relative)

@@ -113,6 +113,8 @@ def agreement_of(
         beta=gossip.beta,
         alpha=config.fairness.alpha,
         forced_every=config.fairness.forced_every,
+        levels=gossip.levels,
+        key_bits=gossip.key_bits,
         relative=gossip.relative,
         local_epochs=training.local_steps,
         bound=gossip.bound,

@@ -298,6 +298,18 @@ class GossipSection(Section):
     beta: float = Field(
         default=15.0, ge=0, description="Sharpness with which aligned neighbours are preferred"
     )
+    levels: int = Field(
+        default=5,
+        ge=2,
+        description="Public values that a similarity is rounded to: weights tell others log2 of "
+        "that many bits of an alignment, and no more",
+    )
+    key_bits: float = Field(
+        default=64.0,
+        ge=0,
+        description="Most bits of alignments that a peer may see in weights, under one key; "
+        "later answers are not opened",
+    )
     relative: bool = Field(
         default=True,
         description="Share as often as a weight relative to the best neighbour's says; false: as "

@@ -1,6 +1,6 @@
 """The mixing matrix of CYCle on Gossip-SGD: who averages with whom, and how much (Alg. 3).
 
-    cosines -> similarities -> preferences -> weights W -> links S -> effective weights W~
+    cosines -> similarities -> levels -> preferences -> weights W -> links S -> effective weights W~
 
 Matrices are float64 (N, N), row i belongs to participant i and sums to 1 (row-stochastic; nothing
 makes the columns do so). Graphs are boolean (N, N), symmetric, with a true diagonal: a link needs
@@ -131,6 +131,23 @@ def similarity(cosines: Matrix) -> Matrix:
             "not a cosine", where="alignment", found=cosines.tolist(), expected="[-1, 1]"
         )
     return (1.0 + cosines) / 2.0
+
+
+def rounded(similarities: Matrix, levels: int | None) -> Matrix:
+    """The nearest of so many public levels, 0 and 1 among them; None leaves similarities alone.
+
+    Weights go to others in the clear. All that they can tell of an opened cosine is its level:
+    log2(levels) bits a comparison, whoever made the cosine and however it was made.
+
+    Raises:
+        ConfigError: fewer than two levels.
+    """
+    if levels is None:
+        return similarities
+    if levels < 2:
+        raise ConfigError("too few levels", where="levels", found=levels, expected="2 or more")
+    steps = levels - 1
+    return np.rint(similarities * steps) / steps
 
 
 def preferences(similarities: Matrix, neighbours: Graph, *, beta: float) -> Matrix:

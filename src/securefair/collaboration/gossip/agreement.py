@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -44,6 +45,10 @@ class GossipAgreement:
         weighting: weights before the first alignment, uniform or metropolis.
         beta, alpha: sharpness of the softmax, and weight of the old row (`fairness.mixing`).
         forced_every: R, rounds between alignments.
+        levels: public values that a similarity is rounded to before it counts
+            (`fairness.mixing.rounded`): a weight tells log2(levels) bits of an alignment.
+        key_bits: most bits of alignments that one peer may ever see in weights, under one key.
+            An alignment beyond is not opened, and the similarity stays what it was.
         relative: links as often as weights relative to the best peer say.
         local_epochs, batch_size: own steps of a round; None: full batches.
         bound: largest |parameter|; beyond it training stops with an error.
@@ -80,6 +85,8 @@ class GossipAgreement:
     beta: float = 15.0
     alpha: float = 0.5
     forced_every: int = 5
+    levels: int = 5
+    key_bits: float = 64.0
     relative: bool = True
     local_epochs: int = 1
     batch_size: int | None = None
@@ -113,6 +120,8 @@ class GossipAgreement:
                 "below 1",
             ),
             ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
+            ("levels", self.levels, self.levels >= 2, "2 or more"),
+            ("key_bits", self.key_bits, self.key_bits >= 0, "0 or more bits"),
             (
                 "flooding_bits",
                 self.flooding_bits,
@@ -183,6 +192,16 @@ class GossipAgreement:
                 flooding_bits=self.flooding_bits,
             )
         )
+
+    @property
+    def bits_per_alignment(self) -> float:
+        """Most that later weights can tell of one opened alignment."""
+        return math.log2(self.levels)
+
+    @property
+    def alignments_per_key(self) -> int:
+        """How many of one peer's answers may be opened under one key."""
+        return math.floor(self.key_bits / self.bits_per_alignment)
 
     @cached_property
     def sums(self) -> WeightedSums[Any, Any]:

@@ -7,6 +7,7 @@ the training of networks. Only bytes come in from peers and only bytes go out to
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -117,6 +118,7 @@ class GossipParticipant:
         self._samples = StackedSamples.of([data.train], agreement.stacked)
         self._student = AlignmentStudent(agreement.alignment, backend=backend)
         self._teachers: dict[str, AlignmentTeacher] = {}
+        self._opened: Counter[str] = Counter()  # answers by peer, under the key of `_student`
         self._keys: SumKeys = agreement.sums.generate_keys(agreement.sum_plan)
         self._publics: dict[str, bytes] = {}
         self._contributions = Shares()
@@ -212,7 +214,15 @@ class GossipParticipant:
         return notes.direction
 
     def _open(self, job: OpenAnswer) -> Opened:
+        """The level of a peer's similarity: nothing finer leaves this method.
+
+        A peer chooses what its answer opens to, and sees weights that follow from it. So what its
+        answers can tell of the secret key is bounded by levels, and by how many are opened.
+        """
         notes = self._notes(job.round)
+        if self._opened[job.peer] >= self.agreement.alignments_per_key:
+            return Opened(self.row.similarity_to(job.peer))
+        self._opened[job.peer] += 1
         with _timed(notes.asked_seconds, job.peer):
             cosine = self._student.open(job.payload)
         notes.alignment[job.peer] = cosine

@@ -41,10 +41,17 @@ class Row:
         similarities[own] = 1.0
         return cls(agreement, own, agreement.weights[own], similarities)
 
-    @staticmethod
-    def similarity(cosine: float) -> float:
-        """s = (1 + cos) / 2."""
-        return float(mixing.similarity(np.array([cosine]))[0])
+    def similarity(self, cosine: float) -> float:
+        """s = (1 + cos) / 2, as the nearest of the agreed levels.
+
+        Nothing finer of an opened cosine may reach a weight: weights go to others in the clear.
+        """
+        found = mixing.similarity(np.array([cosine]))
+        return float(mixing.rounded(found, self.agreement.levels)[0])
+
+    def similarity_to(self, name: str) -> float:
+        """The last that was found."""
+        return float(self.similarities[self.agreement.participants.index(name)])
 
     def weighed(self, similarities: Mapping[str, float]) -> Row:
         """The row after an alignment; neighbours that did not answer keep their similarity."""

@@ -18,13 +18,13 @@ def test_a_row_is_that_of_the_matrix():
     rows = [row_of(name, beta=4.0) for name in NAMES]
     cosines = np.random.default_rng(0).uniform(-1, 1, (4, 4))
     np.fill_diagonal(cosines, 1.0)
-    similarities = mixing.similarity(cosines)
+    similarities = mixing.rounded(mixing.similarity(cosines), 5)
     graph = mixing.complete_graph(4)
     whole = mixing.smooth(
         mixing.uniform_weights(graph), mixing.preferences(similarities, graph, beta=4.0), alpha=0.5
     )
     for own, row in enumerate(rows):
-        found = {name: Row.similarity(cosines[own, j]) for j, name in enumerate(NAMES) if j != own}
+        found = {name: row.similarity(cosines[own, j]) for j, name in enumerate(NAMES) if j != own}
         np.testing.assert_allclose(row.weighed(found).weights, whole[own], atol=1e-15)
 
 
