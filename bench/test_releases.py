@@ -10,10 +10,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from securefair import ExchangeSpec
-from securefair.collaboration.agreements import load_participants
 from securefair.profiling.exchange_cost import PreparedExchange
 from securefair.profiling.sharing import profile_sharing
 from securefair.profiling.tasks import reshaped, task_config
+from securefair.user.participants import load_participants
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

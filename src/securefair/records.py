@@ -12,7 +12,10 @@ import msgspec
 
 Matrix = list[list[float | None]]
 
-CONTROLS = ("standalone", "early_stopping")
+BASELINE = "standalone"
+"""The control that every gain is measured against."""
+
+CONTROLS = (BASELINE, "early_stopping")
 """Algorithms in which nobody learns from anybody: what the others are compared with."""
 
 

@@ -71,6 +71,7 @@ def run_of(participants, collaboration, network=None):
         engine=Engine(participants, collaboration, network, seed=1),
         network=network,
         audit=None,
+        backend="clear",
     )
 
 

@@ -10,12 +10,14 @@ from rich.console import Console
 
 from securefair import compilation
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.agreements import check_plans, collaboration_of, load_participants
+from securefair.collaboration.distillation.kind import CYCLE
+from securefair.collaboration.interface import PublicFacts
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
 from securefair.model.networks import TrainingRecipe
 from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
+from securefair.user.participants import load_participants
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "network_digits.toml"
 
@@ -46,7 +48,7 @@ def outcomes(request):
 
 def spec_of(asked):
     data = load_participants(asked, seed=0)
-    return collaboration_of(asked, data, algorithm="cycle", seed=0).spec
+    return CYCLE.agree(asked, PublicFacts.of(data), seed=0).spec
 
 
 def test_an_encrypted_run_goes_as_the_clear_one(outcomes):
@@ -120,4 +122,4 @@ def test_all_weights_of_a_network_are_private_and_its_shape_is_agreed():
 def test_images_of_another_size_are_refused_before_anything_runs():
     asked = config(model__network="digits-28")
     with pytest.raises(ConfigError, match="784 pixels"):
-        check_plans(asked, load_participants(asked, 0))
+        CYCLE.check_plans(asked, load_participants(asked, 0), seed=0)

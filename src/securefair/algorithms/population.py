@@ -32,6 +32,7 @@ from securefair.model.stored import Function, function_of
 from securefair.model.training import (
     OptimizerConfig,
     TrainState,
+    about,
     descend,
     evaluate,
     train_epochs,
@@ -134,13 +135,14 @@ class Population:
                 seed=derived_seed(seed, "head", participant.name),
             )
             train_state = TrainState.start(head, self.optimizer)
-            train_epochs(
-                train_state,
-                participant.train,
-                self.local_epochs,
-                batch_size=self.batch_size,
-                seed=derived_seed(seed, "batches", participant.name),
-            )
+            with about(participant.name):
+                train_epochs(
+                    train_state,
+                    participant.train,
+                    self.local_epochs,
+                    batch_size=self.batch_size,
+                    seed=derived_seed(seed, "batches", participant.name),
+                )
             train_states[participant.name] = train_state
         return train_states
 

@@ -8,8 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums
 from securefair.profiling.estimate import HOUR, Estimate
-from securefair.profiling.forecast import Checked, CheckedAlgorithm, CheckedSums
+from securefair.profiling.forecast import Checked
 from securefair.profiling.planned import PlanReport
 from securefair.profiling.tables import rows_table
 from securefair.report.fitting import Column, FittingTable

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from securefair.config import RunConfig
+
 
 @dataclass(frozen=True, kw_only=True)
 class DisclosureLimits:
@@ -20,3 +22,13 @@ class DisclosureLimits:
     fraction: float | None = 1.0
     student_total: int | None = None
     teacher_total: int | None = None
+
+
+def limits_of(config: RunConfig) -> DisclosureLimits:
+    """What every teacher of a configuration keeps to."""
+    limits = config.disclosure
+    return DisclosureLimits(
+        fraction=limits.fraction,
+        student_total=limits.student_total,
+        teacher_total=limits.teacher_total,
+    )

@@ -17,15 +17,14 @@ from securefair.config.partition import Partition
 from securefair.config.privacy import PrivacySection
 from securefair.config.user_data import FilePath, ParticipantSection, TableSection
 
-AlgorithmName = Literal["standalone", "vpdl", "cycle", "cycle-gossip"]
+AlgorithmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+"""What `collaboration.kinds` knows; controls beside "standalone" come by themselves."""
 
-GOSSIP = "cycle-gossip"
 SHARES_UNSEEN = ("ckks", "crypten")  # averaging in which a sender sees no more than its own weight
 
 NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
 CODE_SOURCES = ("python", "flamby")  # data that a user's own code loads
 OWN_SOURCES = ("files", *CODE_SOURCES)
-TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
 
 class RunSection(Section):
@@ -473,13 +472,6 @@ class RunConfig(Section):
         privacy = self.privacy
         if privacy is None:
             return self
-        if GOSSIP in self.run.algorithms:
-            raise contradiction(
-                "privacy",
-                "averaging models shares steps of training, which no private fit stands behind",
-                found=GOSSIP,
-                expected="algorithms in which teachers answer: vpdl, cycle",
-            )
         if privacy.store is not None and len(self.run.seeds) > 1:
             raise contradiction(
                 "privacy.store",
@@ -510,31 +502,3 @@ class RunConfig(Section):
     def _tables(self) -> bool:
         """Whether any file has columns with names."""
         return any(one.file.suffix != ".npz" for one in self.participants)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        release = self.distillation.release
-        learners = [name for name in self.run.collaborative if name != GOSSIP]
-        if self.gossip.network is not None and (learners or GOSSIP not in self.run.algorithms):
-            raise contradiction(
-                "gossip.network",
-                "encrypted inference evaluates the head of [model] only",
-                found=self.gossip.network,
-                expected='no such key, or algorithms = ["standalone", "cycle-gossip"]',
-            )
-        if self.model.kind == "network" and GOSSIP in self.run.algorithms:
-            raise contradiction(
-                "model.kind",
-                "cycle-gossip averages heads, or the network of gossip.network",
-                found="network",
-                expected='"quadratic" or "linear"',
-            )
-        if release not in TRAINING_RELEASES and learners:
-            raise contradiction(
-                "distillation.release",
-                f"{release} only monitors: it holds too few numbers to train on, and "
-                f"{' and '.join(learners)} must train",
-                found=release,
-                expected='"projection" or "logits", or algorithms = ["standalone"] to monitor',
-            )
-        return self

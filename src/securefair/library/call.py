@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from torch import nn
 
-from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import Basis
 from securefair.ckks.threads import threads_set
-from securefair.collaboration.agreements import check_plans, collaboration_of
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import EncryptedRun, start_run
+from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.kinds import kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.fairness import ReputationRule
-from securefair.library.controls import GivenHeads, controls
 from securefair.library.hospitals import participants
 from securefair.library.models import Model, Models, hidden_units, suitable_q
 from securefair.library.result import Result
 from securefair.library.settings import settings
 from securefair.model.heads import Head
-from securefair.model.training import OptimizerConfig, TrainState
+from securefair.model.training import OptimizerConfig
+from securefair.records import RoundRecord
 from securefair.run.callbacks import Callback
-from securefair.run.execute import versions
-from securefair.run.kept import kept_models
-from securefair.run.results import Repetition, conclude, facts_of
+from securefair.run.execute import Task, run_task
 from securefair.user.tables import alike
 
 
@@ -37,7 +33,7 @@ def collaborate(
     hospitals: Mapping[str, object],
     model: Model | Mapping[str, Model] = "quadratic",
     *,
-    algorithm: Literal["cycle", "vpdl"] = "cycle",
+    algorithm: str = "cycle",
     rounds: int = 40,
     local_epochs: int = 40,
     local_steps: int = 5,
@@ -60,13 +56,15 @@ def collaborate(
     seed: int = 0,
     threads: int = 1,
     callbacks: Sequence[Callback] = (),
+    checkpoint: Path | str | None = None,
+    resume: bool = False,
 ) -> Result:
     """Let hospitals in this process learn from each other under encryption.
 
     Everyone trains alone, then in every round asks the others how their models judge its own
     samples; only encrypted samples and released numbers pass between them. Everyone also trains
-    alone, for as long and stopped early, to know the gain. Nothing is written; see
-    `Result.write`. Interrupted, it leaves nothing behind.
+    alone, for as long and stopped early, to know the gain. Results are not written; see
+    `Result.write`. Interrupted, it leaves a checkpoint if it was given a folder for one.
 
     Args:
         hospitals: name: (training data set, test data set), or name: one data set of which a part
@@ -100,7 +98,10 @@ def collaborate(
         seed: of initialisation, held-out samples and sharing.
         threads: that compute, of this whole process as long as this lasts. More than one pays off
             where samples are many and models wide; on small ones threads wait for each other.
-        callbacks: hear of every round.
+        callbacks: hear of every round, but for those that an earlier call has finished.
+        checkpoint: folder that keeps what is finished after every round, in its `unfinished`;
+            `Result.write` into that folder removes it. None keeps nothing.
+        resume: go on with that checkpoint, to what the interrupted call would have given.
 
     Returns:
         Models, gains and records.
@@ -134,26 +135,49 @@ def collaborate(
         disclosure=disclosure,
         seed=seed,
     )
+    kind = kinds_of(config)[algorithm]
     _check_callbacks(callbacks)
     data = participants(hospitals, extractor, config)
     models = Models.of(model, [own.name for own in data])
     data = alike(data, at_least=models.classes)
     heads = models.heads(data, hidden, seed)
     config = _completed(config, data, heads, q)
-    check_plans(config, data)
-    steps = optimizer or OptimizerConfig()
+    agreement = kind.agree(config, PublicFacts.of(data), seed=seed)
+    task = Task(
+        config=config,
+        data={seed: data},
+        models=heads if models.are_modules else None,
+        keeps_heads=True,
+    )
     with threads_set(threads):
-        run, repetition = _carried_out(config, data, heads, steps, disclosure, callbacks)
-    outcome = conclude(config, [repetition])
-    outcome.models = kept_models(config, repetition, versions())
+        outcome = run_task(
+            task,
+            _Unheard(),
+            out=None if checkpoint is None else Path(checkpoint),
+            resume=resume,
+            callbacks=callbacks,
+        )
     return Result(
         models=models.trained(
-            {name: own.train_state.model for name, own in run.engine.participants.items()}
+            outcome.heads or {kept.model.record.hospital: kept.model for kept in outcome.models}
         ),
-        plan=plan_exchange(run.collaboration.spec),
+        plan=kind.forecast(config, agreement, data).plan,
         config=config,
         outcome=outcome,
     )
+
+
+class _Unheard:
+    """Progress that nobody watches; callbacks hear of rounds."""
+
+    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+        """Nothing."""
+
+    def advance(self, record: RoundRecord) -> None:
+        """Nothing."""
+
+    def finish(self) -> None:
+        """Nothing."""
 
 
 def _check_callbacks(callbacks: Sequence[Callback]) -> None:
@@ -182,69 +206,3 @@ def _completed(
     if q is None:
         changes["distillation.q"] = suitable_q(data, heads)
     return override(config, changes, source="collaborate")
-
-
-def _carried_out(
-    config: RunConfig,
-    data: list[ParticipantData],
-    heads: Mapping[str, Head],
-    optimizer: OptimizerConfig,
-    disclosure: DisclosureLimits | None,
-    callbacks: Sequence[Callback],
-) -> tuple[EncryptedRun, Repetition]:
-    """The run after its last round, and the records of it and of training alone."""
-    algorithm, training = config.run.collaborative[-1], config.training
-    seed = config.run.seeds[0]
-    population = GivenHeads(
-        participants=tuple(data),
-        heads=heads,
-        head="quadratic" if config.model.kind == "quadratic" else "linear",
-        hidden=config.model.hidden,
-        optimizer=optimizer,
-        local_epochs=training.local_epochs,
-        local_steps=training.local_steps,
-    )
-    run = _start(config, data, population.trained_alone(seed), optimizer, disclosure)
-    repetition = Repetition(data)
-    repetition.rounds |= controls(population, training.rounds, seed)
-    records = repetition.rounds[algorithm] = []
-    started = time.perf_counter()
-    for record in run.rounds(training.rounds):
-        records.append(record)
-        for callback in callbacks:
-            callback.on_round(record)
-    repetition.seconds[algorithm] = time.perf_counter() - started
-    repetition.exchanges[algorithm] = run.exchanges
-    repetition.runs[algorithm] = facts_of(run)
-    repetition.models[algorithm] = run.models()
-    return run, repetition
-
-
-def _start(
-    config: RunConfig,
-    data: Sequence[ParticipantData],
-    train_states: Mapping[str, TrainState],
-    optimizer: OptimizerConfig,
-    disclosure: DisclosureLimits | None,
-) -> EncryptedRun:
-    """A run before its first round, of learners that have trained alone."""
-    seed, algorithm = config.run.seeds[0], config.run.collaborative[-1]
-    model = ModelConfig(
-        kind=config.model.kind,
-        hidden=config.model.hidden,
-        optimizer=optimizer,
-        local_epochs=config.training.local_epochs,
-    )
-    run = start_run(
-        algorithm,
-        data,
-        collaboration_of(config, data, algorithm=algorithm, seed=seed),
-        [model for _ in data],
-        seed=seed,
-        backend=config.encryption.backend,
-        disclosure=disclosure,
-        trained=False,
-    )
-    for name, participant in run.engine.participants.items():
-        participant.train_state = train_states[name]
-    return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
@@ -80,13 +81,21 @@ class Models:
             )
         return heads
 
-    def trained(self, heads: Mapping[str, Head]) -> dict[str, nn.Module]:
-        """Trained heads as modules of the types that were given."""
-        modules: dict[str, nn.Module] = {}
-        for name, head in heads.items():
+    @property
+    def are_modules(self) -> bool:
+        """Whether anyone has given a module, from whose parameters training starts."""
+        return any(isinstance(one, nn.Module) for one in self.given.values())
+
+    def trained(self, found: Mapping[str, object]) -> dict[str, Any]:
+        """Trained models as modules of the types that were given, or as the algorithm made them."""
+        models: dict[str, Any] = {}
+        for name, model in found.items():
             like = self.given[name]
-            modules[name] = module_of(head, like) if isinstance(like, nn.Module) else head
-        return modules
+            if isinstance(like, nn.Module) and isinstance(model, Head):
+                models[name] = module_of(model, like)
+            else:
+                models[name] = model
+        return models
 
 
 def hidden_units(head: Head) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
-from torch import nn
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import RunConfig, override
@@ -18,8 +18,7 @@ from securefair.records import (
     RoundRecord,
     TrafficRow,
 )
-from securefair.run.execute import versions
-from securefair.run.folder import write_run
+from securefair.run.execute import write_outcome
 from securefair.run.results import Outcome
 
 
@@ -28,14 +27,15 @@ class Result:
     """What a collaboration came to; accuracies in [0, 1] on each hospital's test samples.
 
     Attributes:
-        models: everyone's trained model: a module of the type that was given, or a head.
-        plan: of the exchange with the hospital that has the most samples.
+        models: everyone's trained model: a module of the type that was given, or what the algorithm
+            makes, which has `predict_proba`.
+        plan: of the exchange with the hospital that has the most samples; None without one.
         config: the settings, as a configuration file would have them.
         outcome: everything that was recorded.
     """
 
-    models: Mapping[str, nn.Module]
-    plan: ExchangePlan
+    models: Mapping[str, Any]
+    plan: ExchangePlan | None
     config: RunConfig
     outcome: Outcome
 
@@ -110,7 +110,8 @@ class Result:
         can the run be repeated from it alone: it does not know the caller's code and data.
 
         Args:
-            folder: made where there is none; files of an earlier run are replaced.
+            folder: made where there is none; files of an earlier run are replaced, and a checkpoint
+            there is removed.
             name: of the run, in the report.
 
         Returns:
@@ -124,7 +125,7 @@ class Result:
         config = override(self.config, {"run.name": name})
         named = replace(self.outcome, result=structs.replace(self.outcome.result, name=name))
         folder.mkdir(parents=True, exist_ok=True)
-        write_run(named, config, folder, versions=versions())
+        write_outcome(named, config, folder)
         return folder / "report.html"
 
     def __repr__(self) -> str:

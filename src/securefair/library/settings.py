@@ -20,8 +20,6 @@ SOURCE = "collaborate"
 ENTRY = "your_code:hospitals"
 """Stands in the configuration of a written run for data that only the caller has."""
 
-ALGORITHMS = ("cycle", "vpdl")
-
 UNLIMITED = sys.float_info.max
 """Stands for None where a file needs a number."""
 
@@ -54,13 +52,6 @@ def settings(
     Raises:
         ConfigError: an argument is out of range or of the wrong type; names its section and key.
     """
-    if algorithm not in ALGORITHMS:
-        raise ConfigError(
-            "no such algorithm",
-            where="algorithm",
-            found=algorithm,
-            expected=", ".join(ALGORITHMS),
-        )
     steps = _of(OptimizerConfig, "optimizer", optimizer)
     reputations = _of(ReputationRule, "rule", rule)
     limits = _of(DisclosureLimits, "disclosure", disclosure)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -164,6 +165,21 @@ def training_loss(
         return of_logits(logits) + penalty
 
     return loss
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Name the participant whose training diverged."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(
+            error.problem,
+            where=", ".join(filter(None, [name, error.where])),
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        ) from error
 
 
 def train_epochs(

@@ -135,13 +135,13 @@ def sharing(
     from rich.progress import Progress
 
     from securefair.ckks.threads import set_threads
-    from securefair.collaboration.agreements import load_participants
     from securefair.config import load_config, override
     from securefair.profiling.sharing import enough_rounds, profile_sharing
     from securefair.profiling.sharing_files import write_sharing
     from securefair.profiling.sharing_table import sharing_table
     from securefair.profiling.tasks import reshaped, task_config, with_possible_q
     from securefair.report import check_writable
+    from securefair.user.participants import load_participants
 
     if out is not None:
         check_writable(out)

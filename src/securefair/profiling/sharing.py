@@ -19,14 +19,15 @@ from typing import Any
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.ckks.backends import get_backend, kernels
-from securefair.collaboration.agreements import collaboration_of
+from securefair.collaboration.distillation.agreement import collaboration_of
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import EncryptedRun
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.training import optimizer_of
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.model.training import OptimizerConfig
 from securefair.profiling.dry_exchange import dry_exchange, synthetic
 from securefair.profiling.fit import linear_fit
 from securefair.profiling.measure import Stopwatch
@@ -74,7 +75,7 @@ def profile_sharing(
         PlanError: the exchange is impossible.
     """
     _check(probabilities)
-    agreed = collaboration_of(config, data, algorithm="cycle", seed=seed)
+    agreed = collaboration_of(config, PublicFacts.of(data), always_share=False, seed=seed)
     plan = plan_exchange(agreed.spec)
     reputations: dict[str, float | None] = {ALWAYS: None, CYCLE: None}
     reputations |= {_name(r): r for r in probabilities}
@@ -163,22 +164,15 @@ def _start(
     reputation: float | None,
     seed: int,
 ) -> _Run:
-    training = config.training
-    algorithm = "vpdl" if name == ALWAYS else "cycle"
     run, participants = start_watched(
         name,
         data,
-        collaboration_of(config, data, algorithm=algorithm, seed=seed),
+        collaboration_of(config, PublicFacts.of(data), always_share=name == ALWAYS, seed=seed),
         ModelConfig(
             kind=config.model.kind,
             hidden=config.model.hidden,
-            optimizer=OptimizerConfig(
-                learning_rate=training.learning_rate,
-                momentum=training.momentum,
-                weight_decay=training.weight_decay,
-                clip_norm=training.clip_norm,
-            ),
-            local_epochs=training.local_epochs,
+            optimizer=optimizer_of(config),
+            local_epochs=config.training.local_epochs,
         ),
         seed=seed,
         backend=config.encryption.backend,

@@ -89,7 +89,7 @@ def start_watched(
     reputation: float | None = None,
     clock: Clock = time.perf_counter,
 ) -> tuple[EncryptedRun, list[WatchedParticipant]]:
-    """An encrypted run before its first round, as `simulation.run.start_run` makes them.
+    """An encrypted run before its first round, as `start_run` makes them.
 
     Returns:
         The run, and its participants.
@@ -110,4 +110,5 @@ def start_watched(
         participant.train_alone()
     network = Network([p.name for p in participants], classify=kind_of)
     engine = Engine(participants, collaboration, network, seed=seed)
-    return EncryptedRun(name, collaboration, engine, network, audit=None), participants
+    run = EncryptedRun(name, collaboration, engine, network, audit=None, backend=backend)
+    return run, participants

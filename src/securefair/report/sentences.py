@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from securefair.collaboration.kinds import wording_of
 from securefair.config import RunConfig
 from securefair.records import (
+    BASELINE,
     EncryptionResult,
     LedgerRow,
     ParticipantResult,
@@ -35,7 +37,7 @@ _NAMED = 4  # students that a sentence names; the table has them all
 def verdict(result: RunResult, nouns: Nouns) -> str:
     """Who gained, in one or two sentences."""
     people = result.participants
-    if result.algorithm == "standalone":
+    if result.algorithm == BASELINE:
         return f"All {plural(len(people), *_pair(nouns))} trained alone; nothing was shared."
     winners = gained(people)
     gains = [one.gain for one in people]
@@ -116,7 +118,7 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         f"Each of {people} trained a model on its own {nouns.samples} for "
         f"{plural(training.local_epochs, 'epoch')}."
     )
-    if result.algorithm == "standalone":
+    if result.algorithm == BASELINE:
         return [f"{alone} Then each went on alone for {plural(training.rounds, 'round')}."]
     if result.encryption is not None and result.encryption.averaging is not None:
         return averages.steps(config, result.encryption.averaging, nouns)
@@ -142,7 +144,7 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         "Each student moved its model a little towards what its teachers said (knowledge "
         f"distillation), while it went on learning from its own {nouns.samples}."
     )
-    if result.algorithm == "cycle":
+    if wording_of(result.algorithm).reputations:
         texts.append(
             f"Every {_ordinal(config.fairness.forced_every)} round everyone answered, and each "
             f"{nouns.participant} checked whether a teacher's advice pulled in the same direction "

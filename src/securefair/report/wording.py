@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from securefair.collaboration.kinds import wording_of
+
 MINUS = "\u2212"
 THIN = "\u00a0"  # no line break between a number and its unit
 
-_ALGORITHMS = {
-    "standalone": "Alone",
-    "early_stopping": "Stopped early",
-    "vpdl": "VPDL",
-    "cycle": "CYCle",
-    "cycle-gossip": "CYCle gossip",
-}
-_RULES = {
-    "standalone": "no collaboration, trained as long as the others",
-    "early_stopping": "no collaboration, trained until validation says stop",
-    "vpdl": "everyone always answers everyone",
-    "cycle": "answers depend on reputation",
-    "cycle-gossip": "models are averaged, with weights by alignment",
-}
 _MESSAGES = {
     "hello": "Agreement on parameters",
     "keys": "Public keys",
@@ -64,12 +52,12 @@ def nouns(source: str) -> Nouns:
 
 def algorithm_name(algorithm: str) -> str:
     """`cycle` as "CYCle"; a name that is not known stays as it is."""
-    return _ALGORITHMS.get(algorithm, algorithm)
+    return wording_of(algorithm).title
 
 
 def algorithm_rule(algorithm: str) -> str:
     """Who answers whom, in a few words; empty for an algorithm that is not known."""
-    return _RULES.get(algorithm, "")
+    return wording_of(algorithm).rule
 
 
 def message_name(message: str) -> str:

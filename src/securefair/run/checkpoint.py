@@ -28,15 +28,17 @@ from typing import TypeVar
 
 import msgspec
 
+from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.state import encode_state
 from securefair.config import RunConfig, load_config, to_toml
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, DataError
+from securefair.model.heads import Head
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.report import read_json, write_bytes, write_json, write_text
-from securefair.run.results import RunFacts
 
 FOLDER = "unfinished"
-FORMAT = 2
+FORMAT = 3
 
 R = TypeVar("R", RoundRecord, ExchangeRecord)
 
@@ -47,12 +49,20 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         format: of the checkpoint.
         data: digest of every participant's samples, by seed.
+        models: digest of the models that everyone starts from; empty where they are drawn.
         versions: of the software.
     """
 
     format: int
     data: dict[str, str]
+    models: str
     versions: dict[str, str]
+
+
+class _Format(msgspec.Struct, frozen=True):
+    """What every version of a fingerprint says."""
+
+    format: int
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +71,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rounds, exchanges: lines that count.
         seconds: that it took, over all processes.
-        snapshot: what the next round depends on (`snapshot.encode_state`); None once finished.
+        snapshot: what the next round depends on, or what is left (`collaboration.state`); None
+            where that cannot be stored.
         finished: no round is left.
         facts: of a finished encrypted run.
         interrupted: how often another process went on with it.
@@ -152,6 +163,7 @@ class Checkpoint:
         out: Path,
         config: RunConfig,
         data: Mapping[int, Sequence[ParticipantData]],
+        models: Mapping[str, Head] | None,
         versions: Mapping[str, str],
     ) -> Checkpoint:
         """Start a checkpoint in a folder of results, dropping an older one.
@@ -161,32 +173,53 @@ class Checkpoint:
         """
         folder = out / FOLDER
         shutil.rmtree(folder, ignore_errors=True)
-        fingerprint = Fingerprint(format=FORMAT, data=_digests(data), versions=dict(versions))
+        fingerprint = Fingerprint(
+            format=FORMAT,
+            data=_digests(data),
+            models=_digest_of_models(models),
+            versions=dict(versions),
+        )
         write_json(folder / "checkpoint.json", fingerprint)
         write_text(folder / "config.toml", to_toml(config))  # last: whoever sees it sees all
         return cls(folder, resumed=False)
 
     @classmethod
-    def resume(cls, out: Path, data: Mapping[int, Sequence[ParticipantData]]) -> Checkpoint:
+    def resume(
+        cls,
+        out: Path,
+        config: RunConfig,
+        data: Mapping[int, Sequence[ParticipantData]],
+        models: Mapping[str, Head] | None,
+        versions: Mapping[str, str],
+    ) -> Checkpoint:
         """Take up the checkpoint of an interrupted run.
 
         Raises:
-            DataError: the checkpoint is damaged, or the participants' data are not what they were.
+            ConfigError: there is none, or it is of other settings.
+            DataError: it is damaged, or of another version of its format; or data or models are not
+                what they were.
         """
+        del versions  # they may change: states say themselves whether they fit
         folder = out / FOLDER
-        known = read_json(folder / "checkpoint.json", Fingerprint)
-        if known.format != FORMAT:
+        unfinished_config(out)  # which says so if there is none
+        known = _fingerprint(folder)
+        if known.models != _digest_of_models(models):
             raise DataError(
-                "the checkpoint is of another version",
+                "the models changed since the run was interrupted: going on would mix two runs",
                 where=str(folder),
-                found=known.format,
-                expected=FORMAT,
+                hint="Begin anew with the models of now",
             )
         if known.data != _digests(data):
             raise DataError(
                 "the data changed since the run was interrupted: going on would mix two runs",
                 where=str(folder),
                 hint="Run again from the start: securefair run with --restart",
+            )
+        if (folder / "config.toml").read_text("utf-8") != to_toml(config):
+            raise ConfigError(
+                "the run that was interrupted has other settings",
+                where=str(folder),
+                hint="Call it with the same settings, or begin anew in another folder",
             )
         return cls(folder, resumed=True)
 
@@ -231,6 +264,21 @@ def is_unfinished(out: Path) -> bool:
     return (out / FOLDER / "config.toml").exists()
 
 
+def _fingerprint(folder: Path) -> Fingerprint:
+    path = folder / "checkpoint.json"
+    found = read_json(path, _Format).format if path.exists() else "one without a checkpoint.json"
+    if found != FORMAT:
+        raise DataError(
+            "the checkpoint is of another version of securefair",
+            where=str(folder),
+            found=f"format {found}",
+            expected=f"format {FORMAT}",
+            hint="Finish it with the version that began it, or begin anew: securefair run with "
+            "--restart",
+        )
+    return read_json(path, Fingerprint)
+
+
 def _file(path: Path, name: str) -> Path:
     return path.with_name(f"{path.name}.{name}")
 
@@ -248,6 +296,14 @@ def _digest(everyone: Sequence[ParticipantData]) -> str:
                 digest.update(repr((array.shape, array.dtype.str)).encode())
                 digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def _digest_of_models(models: Mapping[str, Head] | None) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for name, model in sorted((models or {}).items()):
+        digest.update(repr((name, type(model).__name__)).encode())
+        digest.update(encode_state(dict(model.state_dict())))
+    return digest.hexdigest() if models else ""
 
 
 def _append(path: Path, rows: Sequence[RoundRecord] | Sequence[ExchangeRecord]) -> None:

@@ -1,46 +1,63 @@
-"""A configuration file in, records and a report out: the main job of the command line."""
+"""A configuration in, records and a report out: the main job of program and library."""
 
 from __future__ import annotations
 
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from securefair.algorithms import EarlyStopping, Population, Standalone
-from securefair.algorithms.network_population import NetworkPopulation
-from securefair.collaboration.agreements import (
-    agreement_of,
-    check_plans,
-    collaboration_of,
-    limits_of,
-    load_participants,
-    network_of,
-    privacy_of,
-)
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import start_run
-from securefair.collaboration.gossip.run import start_gossip
-from securefair.collaboration.private import private_teachers
+from securefair.collaboration.interface import Control, PublicFacts
+from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
 from securefair.config import RunConfig
-from securefair.config.sections import GOSSIP
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
+from securefair.model.heads import Head
 from securefair.model.stored import from_bytes, to_bytes
-from securefair.model.training import OptimizerConfig
-from securefair.records import CONTROLS
+from securefair.records import BASELINE
 from securefair.report import Progress
+from securefair.run.callbacks import Callback
 from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, Entry, State, is_unfinished
 from securefair.run.folder import write_run
 from securefair.run.kept import kept_models
-from securefair.run.results import Outcome, Repetition, conclude, facts_of, gossip_facts_of
+from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
+from securefair.user.participants import load_participants
 from securefair.user.tables import resolve
 
 PRINTED_PACKAGES = ("securefair", "torch", "numpy", "tenseal", "msgspec", "scikit-learn")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """What is to be run, with everything that a configuration only names.
+
+    Attributes:
+        config: with the rules of tables spelt out.
+        data: of everyone, by seed.
+        models: that everyone starts from, by name; None: as the configuration says.
+        keeps_heads: whether the outcome is to hold everyone's last model as it trains.
+    """
+
+    config: RunConfig
+    data: Mapping[int, list[ParticipantData]]
+    models: Mapping[str, Head] | None = None
+    keeps_heads: bool = False
+
+    @classmethod
+    def of(cls, config: RunConfig) -> Task:
+        """A configuration with its data, as it is now.
+
+        Raises:
+            SecureFairError: data cannot be read, used or divided so.
+        """
+        config = resolve(config).config
+        return cls(
+            config=config, data={seed: load_participants(config, seed) for seed in config.run.seeds}
+        )
 
 
 def run_experiment(
@@ -49,36 +66,54 @@ def run_experiment(
     *,
     out: Path | None = None,
     resume: bool = False,
+    callbacks: Sequence[Callback] = (),
+) -> Outcome:
+    """Run every algorithm of a configuration on every seed; see `run_task`.
+
+    Raises:
+        SecureFairError: as `run_task`, or data cannot be read.
+    """
+    kinds_of(config)  # a wrong name is found before any data
+    return run_task(Task.of(config), progress, out=out, resume=resume, callbacks=callbacks)
+
+
+def run_task(
+    task: Task,
+    progress: Progress,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    callbacks: Sequence[Callback] = (),
 ) -> Outcome:
     """Run every algorithm on every seed.
 
     Args:
-        config: what to run; rules of tables that it leaves open are inferred.
+        task: what to run.
         progress: hears of every round.
         out: folder of the results, where a checkpoint is kept meanwhile; None keeps none.
         resume: take up the checkpoint that is there, and give what the run would have given.
+        callbacks: hear of every round in which participants learn from each other, but for those
+            that an earlier process has finished.
 
     Raises:
-        SecureFairError: the data cannot be divided so, the plan is impossible, or training
+        SecureFairError: settings contradict each other, the plan is impossible, or training
             diverged. A checkpoint that was begun here is removed again.
         KeyboardInterrupt: the checkpoint stays.
     """
-    config = resolve(config).config
-    repetitions = {seed: Repetition(load_participants(config, seed)) for seed in config.run.seeds}
-    for repetition in repetitions.values():
-        check_plans(config, repetition.data)
-    data = {seed: repetition.data for seed, repetition in repetitions.items()}
+    config = task.config
+    kinds = kinds_of(config)
+    repetitions = {seed: Repetition(data) for seed, data in task.data.items()}
+    for seed, data in task.data.items():
+        for kind in kinds.values():
+            kind.check_plans(config, data, seed=seed)
     checkpoint = None
     if out is not None:
-        checkpoint = (
-            Checkpoint.resume(out, data)
-            if resume
-            else Checkpoint.begin(out, config, data, versions())
-        )
+        begun = Checkpoint.resume if resume else Checkpoint.begin
+        checkpoint = begun(out, config, task.data, task.models, versions())
     try:
         for seed, repetition in repetitions.items():
-            for algorithm in _with_controls(config):
-                _run_algorithm(config, repetition, algorithm, seed, progress, checkpoint)
+            for part in _parts(task, kinds, seed):
+                _run_part(part, repetition, progress, checkpoint, callbacks)
     except SecureFairError:
         if checkpoint is not None and not checkpoint.resumed:
             checkpoint.remove()
@@ -93,8 +128,8 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
 
     Args:
         outcome: of `run_experiment`.
-        config: that it was given, with the rules of tables spelt out (`user_data.resolve`): tables
-            may have changed since.
+        config: that it was given, with the rules of tables spelt out (`user.tables.resolve`):
+            tables may have changed since.
         out: folder of the results.
 
     Raises:
@@ -116,160 +151,123 @@ def versions() -> Mapping[str, str]:
     return found | {"Python": platform.python_version()}
 
 
-def _with_controls(config: RunConfig) -> list[str]:
-    """The algorithms of a run; where there are gains, with a second control beside the first."""
-    algorithms: list[str] = list(config.run.algorithms)
-    if config.run.collaborative:
-        algorithms.insert(algorithms.index("standalone") + 1, "early_stopping")
-    return algorithms
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Part:
+    """One algorithm on one seed.
+
+    Attributes:
+        what: a kind of collaboration, or the control of one.
+        repeated: whether the run has other seeds.
+    """
+
+    name: str
+    what: AnyKind | Control
+    task: Task
+    seed: int
+    repeated: bool
+
+    @property
+    def rounds(self) -> int:
+        if isinstance(self.what, Control):
+            return self.what.rounds
+        return self.what.rounds(self.task.config)
+
+    def begin(self, *, trained: bool) -> ResumableRun:
+        """Before its first round; `trained` False leaves out what a snapshot replaces."""
+        what, task, seed = self.what, self.task, self.seed
+        if isinstance(what, Control):
+            return ReferenceRun(what.algorithm, what.members, seed)
+        config, data = task.config, task.data[seed]
+        agreement = what.agree(config, PublicFacts.of(data), seed=seed)
+        return ParticipantsRun(
+            what.start(config, agreement, data, seed=seed, models=task.models, trained=trained)
+        )
 
 
-def _run_algorithm(
-    config: RunConfig,
+def _parts(task: Task, kinds: Mapping[str, AnyKind], seed: int) -> list[_Part]:
+    """The algorithms of a run in their order; where there are gains, with all controls."""
+    config, names = task.config, list(task.config.run.algorithms)
+    controls = kind_of_controls(config).controls(config, task.data[seed], models=task.models)
+    if kinds:
+        first = names.index(BASELINE)
+        names[first : first + 1] = list(controls)
+    return [
+        _Part(
+            name=name,
+            what=kinds[name] if name in kinds else controls[name],
+            task=task,
+            seed=seed,
+            repeated=len(config.run.seeds) > 1,
+        )
+        for name in names
+    ]
+
+
+def _run_part(
+    part: _Part,
     repetition: Repetition,
-    algorithm: str,
-    seed: int,
     progress: Progress,
     checkpoint: Checkpoint | None,
+    callbacks: Sequence[Callback],
 ) -> None:
     """Run one algorithm to its end, from where the checkpoint says it stands."""
-    total = config.training.rounds
-    entry = Entry(None) if checkpoint is None else checkpoint.entry(seed, algorithm)
+    name, total = part.name, part.rounds
+    entry = Entry(None) if checkpoint is None else checkpoint.entry(part.seed, name)
     if entry.state is not None and not entry.state.finished and entry.state.snapshot is None:
         entry.restart()
     earlier = entry.state
-    shown = seed if len(config.run.seeds) > 1 else None
-    if earlier is None:
-        progress.start(algorithm, total, shown)
-    else:
-        progress.start(algorithm, total, shown, done=earlier.rounds)
+    progress.start(
+        name,
+        total,
+        part.seed if part.repeated else None,
+        done=earlier.rounds if earlier else 0,
+    )
     started = time.perf_counter()
 
-    def state(course: ResumableRun, *, finished: bool) -> State:
+    def state(run: ResumableRun, *, finished: bool) -> State:
         return State(
             rounds=len(entry.rounds),
             exchanges=len(entry.exchanges),
             seconds=time.perf_counter() - started + (earlier.seconds if earlier else 0.0),
-            snapshot=None if finished else course.snapshot(),
+            snapshot=run.snapshot(),
             finished=finished,
-            facts=course.facts() if finished else None,
+            facts=run.facts() if finished else None,
             interrupted=earlier.interrupted + 1 if earlier else 0,
-            models={n: to_bytes(m) for n, m in course.models().items()} if finished else {},
+            models={n: to_bytes(m) for n, m in run.models().items()} if finished else {},
         )
 
+    run = None
     if earlier is None or not earlier.finished:
-        course = _course(config, repetition.data, algorithm, seed, trained=earlier is None)
-        if earlier is not None and earlier.snapshot is not None:
-            course.restore(earlier.snapshot, earlier.rounds, entry.exchanges)
-        for record in course.rounds(total):
-            entry.append([record], course.exchanges[len(entry.exchanges) :])
+        run = _begun(part, entry)
+        for record in run.rounds(total):
+            entry.append([record], run.exchanges[len(entry.exchanges) :])
             if checkpoint is not None:
-                entry.save(state(course, finished=False))
+                entry.save(state(run, finished=False))
             progress.advance(record)
-        entry.save(state(course, finished=True))
+            if not isinstance(part.what, Control):
+                for callback in callbacks:
+                    callback.on_round(record)
+        entry.save(state(run, finished=True))
     progress.finish()
     last = entry.state
     if last is None:
         raise LookupError("a finished algorithm has a state")
-    repetition.rounds[algorithm] = entry.rounds
-    repetition.exchanges[algorithm] = entry.exchanges
-    repetition.seconds[algorithm] = last.seconds
+    repetition.rounds[name], repetition.exchanges[name] = entry.rounds, entry.exchanges
+    repetition.seconds[name] = last.seconds
     repetition.interrupted += last.interrupted
-    repetition.models[algorithm] = {
-        name: from_bytes(data, where=f"{algorithm}, {name}") for name, data in last.models.items()
-    }
     if last.facts is not None:
-        repetition.runs[algorithm] = last.facts
+        repetition.runs[name] = last.facts
+    repetition.models[name] = {
+        owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
+    }
+    if part.task.keeps_heads and not isinstance(part.what, Control):
+        repetition.heads[name] = (run or _begun(part, entry)).heads()
 
 
-def _course(
-    config: RunConfig,
-    data: Sequence[ParticipantData],
-    algorithm: str,
-    seed: int,
-    *,
-    trained: bool,
-) -> ResumableRun:
-    """An algorithm before its first round; `trained` False leaves out what a snapshot replaces."""
-    training = config.training
-    optimizer = OptimizerConfig(
-        learning_rate=training.learning_rate,
-        momentum=training.momentum,
-        weight_decay=training.weight_decay,
-        clip_norm=training.clip_norm,
-    )
-    limits = limits_of(config)
-    if algorithm == GOSSIP:
-        averages = start_gossip(
-            algorithm,
-            data,
-            agreement_of(config, data, seed=seed),
-            optimizer,
-            pretraining_epochs=training.local_epochs,
-            seed=seed,
-            backend=config.encryption.backend,
-            disclosure=limits,
-        )
-        return ParticipantsRun(
-            averages, partial(gossip_facts_of, averages, backend=config.encryption.backend)
-        )
-    if algorithm in CONTROLS and config.run.collaborative == (GOSSIP,):
-        cohort = NetworkPopulation(
-            participants=tuple(data),
-            network=network_of(config),
-            optimizer=optimizer,
-            batch_size=None,
-            double=True,
-            pretraining_epochs=training.local_epochs,
-            local_epochs=training.local_steps,
-            common_start=True,  # gains are owed to the peers, not to another initialisation
-        )
-        if algorithm == "standalone":
-            return ReferenceRun(Standalone(), cohort, seed)
-        return ReferenceRun(EarlyStopping(rounds=training.rounds), cohort, seed)
-    if algorithm in CONTROLS:
-        population = Population(
-            participants=tuple(data),
-            head=config.model.kind,
-            hidden=config.model.hidden,
-            network=config.model.network,
-            range_penalty=config.model.range_penalty,
-            optimizer=optimizer,
-            local_epochs=training.local_epochs,
-            local_steps=training.local_steps,
-        )
-        if algorithm == "standalone":
-            return ReferenceRun(Standalone(), population, seed)
-        return ReferenceRun(EarlyStopping(rounds=training.rounds), population, seed)
-    model = ModelConfig(
-        kind=config.model.kind,
-        hidden=config.model.hidden,
-        network=config.model.network,
-        range_penalty=config.model.range_penalty,
-        optimizer=optimizer,
-        local_epochs=training.local_epochs,
-    )
-    terms = privacy_of(config)
-    teachers = None
-    if terms is not None:
-        teachers = private_teachers(
-            data,
-            [model.kind] * len(data),
-            terms,
-            seed=seed,
-            hidden=model.hidden,
-            network=model.network,
-        )
-    run = start_run(
-        algorithm,
-        data,
-        collaboration_of(config, data, algorithm=algorithm, seed=seed),
-        [model] * len(data),
-        seed=seed,
-        backend=config.encryption.backend,
-        disclosure=limits,
-        trained=trained,
-        teachers=teachers,
-        required=None if terms is None else terms.require,
-    )
-    return ParticipantsRun(run, partial(facts_of, run))
+def _begun(part: _Part, entry: Entry) -> ResumableRun:
+    """The run as the entry's state has it, or before its first round."""
+    state = entry.state
+    run = part.begin(trained=state is None)
+    if state is not None and state.snapshot is not None:
+        run.restore(state.snapshot, state.rounds, entry.exchanges)
+    return run

@@ -9,17 +9,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import ExchangeSpec
-from securefair.collaboration.distillation.run import EncryptedRun
-from securefair.collaboration.gossip.run import GossipRun
+from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
-from securefair.model.quantize import QuantizationReport
+from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.prediction import HospitalModel, ModelCard
-from securefair.protocol.ledger import Release
 from securefair.records import (
     AlgorithmResult,
     AveragingResult,
@@ -33,110 +30,10 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.run.privacy import joined, privacy_results
 
 RESULT_FORMAT = 1
-CLEAR = "clear"
 FROM_STUDENT = ("keys", "features", "query", "sharerequest", "sharereveal")
 FROM_TEACHER = ("answer", "decline", "offer", "share", "refusal", "sharekey")
-
-
-class SumFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was encrypted in a run that averages models.
-
-    Attributes:
-        backend: of the alignments; "clear" where gradients or models were in the open.
-        ring_degree, log_qp, security_bits, flooding_bits: of alignments.
-        result: of the sums.
-    """
-
-    backend: str
-    ring_degree: int
-    log_qp: float
-    security_bits: int
-    flooding_bits: int
-    result: AveragingResult
-
-
-class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a finished encrypted run leaves behind besides its rounds and exchanges.
-
-    Attributes:
-        spec: the agreed exchange; None where models are averaged.
-        quantization: of every participant's last model.
-        max_abs_error, error_over_range: of released values; None without an audit.
-        ledger, traffic, problems: see `EncryptedRun`.
-        repeated: bytes sent once more because the run was interrupted, not in `traffic`.
-        sums: of a run that averages models.
-        privacy: of a run whose teachers are private.
-    """
-
-    spec: ExchangeSpec | None
-    quantization: list[QuantizationReport]
-    max_abs_error: float | None
-    error_over_range: float | None
-    ledger: list[LedgerRow]
-    traffic: list[TrafficRow]
-    problems: list[str]
-    repeated: int = 0
-    sums: SumFacts | None = None
-    privacy: dict[str, PrivacyResult] | None = None
-
-
-def facts_of(run: EncryptedRun) -> RunFacts:
-    """What a run that has finished its rounds leaves behind."""
-    audit = run.audit
-    return RunFacts(
-        spec=run.collaboration.spec,
-        quantization=run.quantization(),
-        max_abs_error=None if audit is None else audit.max_abs_error,
-        error_over_range=None if audit is None else audit.error_over_range,
-        ledger=run.ledger,
-        traffic=run.traffic,
-        problems=run.problems,
-        repeated=run.repeated_bytes,
-        privacy=privacy_results(run.teachers(), decides=not run.collaboration.always_share),
-    )
-
-
-def gossip_facts_of(run: GossipRun, *, backend: str) -> RunFacts:
-    """What a run of averages that has finished its rounds leaves behind.
-
-    Args:
-        run: finished.
-        backend: of the alignments.
-    """
-    agreement = run.agreement
-    inner, sums = agreement.alignment.inner, agreement.sums
-    return RunFacts(
-        spec=None,
-        quantization=[],
-        max_abs_error=run.max_sum_error,
-        error_over_range=run.max_sum_error / agreement.bound,
-        ledger=run.ledger,
-        traffic=run.traffic,
-        problems=run.problems,
-        repeated=run.repeated_bytes,
-        sums=SumFacts(
-            backend=backend if sums.hides_parameters else CLEAR,
-            ring_degree=inner.params.ring_degree,
-            log_qp=inner.params.log_qp,
-            security_bits=inner.security_bits,
-            flooding_bits=inner.spec.flooding_bits,
-            result=AveragingResult(
-                averaging=agreement.averaging,
-                hides_weights=sums.hides_weights,
-                hides_parameters=sums.hides_parameters,
-                parameters=agreement.stacked.length,
-                sum_error_bound=agreement.sum_plan.error_bound,
-                cosine_error_bound=agreement.alignment.error_bound,
-                min_senders=agreement.min_senders,
-                kept_own=run.kept_own,
-                lost=run.lost,
-                max_share=agreement.max_share,
-            ),
-        ),
-    )
 
 
 @dataclass(eq=False)
@@ -148,8 +45,9 @@ class Repetition:
     exchanges: dict[str, list[ExchangeRecord]] = field(default_factory=dict)
     runs: dict[str, RunFacts] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    models: dict[str, Mapping[str, Function]] = field(default_factory=dict)  # after the last round
     interrupted: int = 0
+    models: dict[str, Mapping[str, Function]] = field(default_factory=dict)  # after the last round
+    heads: dict[str, Mapping[str, Head]] = field(default_factory=dict)  # the same, where asked for
 
     def accuracy(self, algorithm: str) -> list[float]:
         """Of every participant after the last round."""
@@ -177,6 +75,7 @@ class Outcome:
     interrupted: int = 0  # times that another process went on with the run
     repeated_bytes: int = 0  # sent once more because of that
     models: list[KeptModel] = field(default_factory=list)  # of the first seed, one a participant
+    heads: Mapping[str, Head] = field(default_factory=dict)  # of the first seed, where asked for
 
 
 def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
@@ -192,7 +91,7 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             algorithm=main,
             participants=_participant_results(main, repetitions),
             algorithms={name: _algorithm_result(name, repetitions) for name in first.rounds},
-            encryption=_encryption_result(config, main, repetitions),
+            encryption=_encryption_result(main, repetitions),
             privacy=_privacy_result(config, repetitions),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
@@ -202,6 +101,7 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
         problems=[p for rep in repetitions for run in rep.runs.values() for p in run.problems],
         interrupted=sum(rep.interrupted for rep in repetitions),
         repeated_bytes=sum(run.repeated for rep in repetitions for run in rep.runs.values()),
+        heads=first.heads.get(main, {}),
     )
 
 
@@ -281,30 +181,31 @@ def _quantization_results(
 
 
 def _encryption_result(
-    config: RunConfig, algorithm: str, repetitions: Sequence[Repetition]
+    algorithm: str, repetitions: Sequence[Repetition]
 ) -> EncryptionResult | None:
     runs = [rep.runs[algorithm] for rep in repetitions if algorithm in rep.runs]
     if not runs:
         return None
-    params = _parameters(config, runs[0])
+    found = [run.encryption for run in runs]
+    first = found[0]
     traffic = [row for run in runs for row in run.traffic]
     asked = [one for rep in repetitions for one in rep.exchanges.get(algorithm, ())]
     answers = sum(exchange.answered for exchange in asked)
     return EncryptionResult(
-        backend=params.backend,
-        ring_degree=params.ring_degree,
-        log_qp=params.log_qp,
-        security_bits=params.security_bits,
-        release=params.release,
-        flooding_bits=params.flooding_bits,
-        max_abs_error=max(run.max_abs_error or 0.0 for run in runs),
-        error_over_range=max(run.error_over_range or 0.0 for run in runs),
+        backend=first.backend,
+        ring_degree=first.ring_degree,
+        log_qp=first.log_qp,
+        security_bits=first.security_bits,
+        release=first.release,
+        flooding_bits=first.flooding_bits,
+        max_abs_error=max(one.max_abs_error or 0.0 for one in found),
+        error_over_range=max(one.error_over_range or 0.0 for one in found),
         bytes_up=sum(row.bytes for row in traffic if row.message in FROM_STUDENT),
         bytes_down=sum(row.bytes for row in traffic if row.message in FROM_TEACHER),
         answers=answers,
         declines=len(asked) - answers,
         seconds=sum(rep.seconds[algorithm] for rep in repetitions),
-        averaging=_averaging_result(runs),
+        averaging=_averaging_result([one.averaging for one in found]),
     )
 
 
@@ -318,52 +219,15 @@ def _privacy_result(
     return {name: joined([one[name] for one in found], config) for name in found[0]}
 
 
-def _averaging_result(runs: Sequence[RunFacts]) -> AveragingResult | None:
+def _averaging_result(each: Sequence[AveragingResult | None]) -> AveragingResult | None:
     """The first seed's, with what happened on all of them."""
-    found = [run.sums.result for run in runs if run.sums is not None]
+    found = [one for one in each if one is not None]
     if not found:
         return None
     return msgspec.structs.replace(
         found[0],
         kept_own=sum(one.kept_own for one in found),
         lost=sum(one.lost for one in found),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Parameters:
-    """What a run was encrypted with."""
-
-    backend: str
-    ring_degree: int
-    log_qp: float
-    security_bits: int
-    release: str
-    flooding_bits: int
-
-
-def _parameters(config: RunConfig, run: RunFacts) -> _Parameters:
-    """Of the exchange or of the alignments; "clear" where anything was in the open."""
-    sums = run.sums
-    if sums is not None:
-        return _Parameters(
-            backend=sums.backend,
-            ring_degree=sums.ring_degree,
-            log_qp=sums.log_qp,
-            security_bits=sums.security_bits,
-            release=Release.ALIGNMENT.value,
-            flooding_bits=sums.flooding_bits,
-        )
-    if run.spec is None:
-        raise LookupError("a run exchanges or averages")
-    plan = plan_exchange(run.spec)
-    return _Parameters(
-        backend=config.encryption.backend,
-        ring_degree=plan.params.ring_degree,
-        log_qp=plan.params.log_qp,
-        security_bits=plan.security_bits,
-        release=plan.spec.release,
-        flooding_bits=plan.spec.flooding_bits,
     )
 
 

@@ -1,16 +1,18 @@
-"""One algorithm on one seed as a course of rounds that can be left and taken up again."""
+"""One algorithm on one seed as rounds that can be left and taken up again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from securefair.algorithms.algorithm import Algorithm
+from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.interface import Run, SavedState
+from securefair.collaboration.state import NotStorableError, decode_state, encode_state
 from securefair.errors import DataError
+from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.records import ExchangeRecord, RoundRecord
-from securefair.run.results import RunFacts
-from securefair.run.state import NotStorableError, decode_state, encode_state
 
 
 class Learning(Protocol):
@@ -34,53 +36,16 @@ State = TypeVar("State", bound=Learning)
 Members = TypeVar("Members", bound=Keeping)
 
 
-class Finished(Protocol):
-    """What a run has come to."""
-
-    @property
-    def finished(self) -> int:
-        """Rounds."""
-        ...
-
-
-SavedState = TypeVar("SavedState", bound=Finished)
-
-
-class Run(Protocol[SavedState]):
-    """Participants in this process, with exchanges or with averages."""
-
-    @property
-    def exchanges(self) -> Sequence[ExchangeRecord]:
-        """Of all rounds so far."""
-        ...
-
-    def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """Run until so many rounds are finished."""
-        ...
-
-    def models(self) -> Mapping[str, Function]:
-        """Everyone's model as it is now."""
-        ...
-
-    def saved_state(self) -> SavedState:
-        """All that the next round depends on."""
-        ...
-
-    def restore(self, saved_state: SavedState, exchanges: Sequence[ExchangeRecord]) -> None:
-        """Go on from there."""
-        ...
-
-
 class ResumableRun(Protocol):
     """What the checkpoint needs of anything that runs in rounds.
 
-    Law: a course that recalls the snapshot of another goes on with the records that the other
+    Law: a run that restores the snapshot of another goes on with the records that the other
     would have gone on with.
     """
 
     @property
     def exchanges(self) -> Sequence[ExchangeRecord]:
-        """Of all rounds so far, those before `recall` included."""
+        """Of all rounds so far, those before `restore` included."""
         ...
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
@@ -95,7 +60,7 @@ class ResumableRun(Protocol):
         """Go on from a snapshot, taken after so many rounds with these exchanges.
 
         Raises:
-            DataError: it is no snapshot of this course.
+            DataError: it is no snapshot of this run.
         """
         ...
 
@@ -104,7 +69,11 @@ class ResumableRun(Protocol):
         ...
 
     def models(self) -> Mapping[str, Function]:
-        """Everyone's model as it is now, to be kept."""
+        """Everyone's model as it is now, by name, to be kept."""
+        ...
+
+    def heads(self) -> Mapping[str, Head]:
+        """The same as they train, where others go on with them; none otherwise."""
         ...
 
 
@@ -146,17 +115,20 @@ class ReferenceRun(Generic[State, Members]):
         """See `ResumableRun`."""
         return self._population.models(self._state.train_states)
 
+    def heads(self) -> Mapping[str, Head]:
+        """Nobody goes on with them."""
+        return {}
+
 
 class ParticipantsRun(Generic[SavedState]):
     """Participants that exchange bytes. Secret keys are not among what is stored.
 
     Args:
-        run: of exchanges, or of averages.
-        facts: what it leaves behind, asked for when it is over.
+        run: of any kind.
     """
 
-    def __init__(self, run: Run[SavedState], facts: Callable[[], RunFacts]) -> None:
-        self._run, self._facts = run, facts
+    def __init__(self, run: Run[SavedState]) -> None:
+        self._run = run
 
     @property
     def exchanges(self) -> Sequence[ExchangeRecord]:
@@ -182,8 +154,12 @@ class ParticipantsRun(Generic[SavedState]):
 
     def facts(self) -> RunFacts | None:
         """See `ResumableRun`."""
-        return self._facts()
+        return self._run.facts()
 
     def models(self) -> Mapping[str, Function]:
         """See `ResumableRun`."""
         return self._run.models()
+
+    def heads(self) -> Mapping[str, Head]:
+        """See `ResumableRun`."""
+        return self._run.heads()

@@ -204,7 +204,7 @@ class TestRefusals:
             samples = Samples(features, labels, 2)
             return [ParticipantData("ann", samples, samples)]
 
-        monkeypatch.setattr("securefair.collaboration.agreements.load_population", load)
+        monkeypatch.setattr("securefair.user.participants.load_population", load)
         assert_refused(invoke("demo", "--out", "out"), tmp_path / "out", *words)
 
     def test_a_file_in_the_way_of_the_folder(self, invoke, captured, tmp_path):

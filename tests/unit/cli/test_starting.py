@@ -34,8 +34,8 @@ class TestNew:
         assert (tmp_path / "runs" / "mine" / "report.html").exists()
 
     def test_the_example_is_the_heart_data(self, invoke, tmp_path):
-        from securefair.collaboration.agreements import load_participants
         from securefair.data import load_heart
+        from securefair.user.participants import load_participants
 
         invoke("new", "mine")
         config = load_config(tmp_path / "mine" / "config.toml")

@@ -146,16 +146,6 @@ def test_a_partition_becomes_its_own_type():
     )
 
 
-@pytest.mark.parametrize("release", ["loss", "class_sums"])
-def test_a_monitoring_release_is_refused_where_it_would_have_to_train(release):
-    text = HEART + f'[distillation]\nrelease = "{release}"\n'
-    error = mistake(text)
-    assert error.where == "trial.toml: distillation.release"
-    assert "only monitors" in error.problem
-    alone = text.replace('"trial"', '"trial"\nalgorithms = ["standalone"]')
-    assert parse_config(alone, source="t").distillation.release == release
-
-
 def test_all_mistakes_are_told_at_once():
     text = str(mistake(HEART + "[training]\nrounds = 0\nlocal_steps = 0\nlr = 1\n"))
     assert "training.rounds" in text

@@ -10,7 +10,6 @@ from torch import nn
 from torch.utils.data import Dataset
 
 import securefair as sf
-from securefair.collaboration.agreements import load_participants
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.errors import ConfigError, DataError, ModelError, PlanError
 from securefair.fairness import ReputationRule
@@ -18,6 +17,7 @@ from securefair.library.settings import ENTRY, settings
 from securefair.model.training import OptimizerConfig
 from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
+from securefair.user.participants import load_participants
 
 QUICK = {"rounds": 6, "local_epochs": 10, "backend": "clear"}
 
@@ -278,7 +278,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("settings", "words"),
         [
-            ({"algorithm": "fedavg"}, ("algorithm", "cycle, vpdl")),
+            ({"algorithm": "fedavg"}, ("algorithm", "vpdl, cycle")),
             ({"rounds": 0}, ("training.rounds", "at least 1")),
             ({"rounds": 2.5}, ("training.rounds", "whole number")),
             ({"local_epochs": -1}, ("training.local_epochs", "at least 0")),

@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
-from securefair.collaboration.agreements import collaboration_of, load_participants
+from securefair.collaboration.distillation.kind import CYCLE
+from securefair.collaboration.interface import PublicFacts
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -24,6 +25,7 @@ from securefair.profiling.sharing_files import table, write_sharing
 from securefair.profiling.sharing_records import SharingProfile
 from securefair.profiling.sharing_table import sharing_table
 from securefair.profiling.tasks import reshaped, task_config
+from securefair.user.participants import load_participants
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -134,7 +136,7 @@ def test_encrypted_rounds_follow_the_same_coins() -> None:
     for real, twin in zip(encrypted.points, clear.points, strict=True):
         assert (real.answers, real.declines) == (twin.answers, twin.declines)
         assert real.problems == 0
-    plan = plan_exchange(collaboration_of(config, data, algorithm="cycle", seed=0).spec)
+    plan = plan_exchange(CYCLE.agree(config, PublicFacts.of(data), seed=0).spec)
     point = encrypted.points[-1]
     assert 0 <= point.bytes_down - point.answers * plan.answer_bytes < 64 * point.answers
 

@@ -43,7 +43,7 @@ class Listener:
     def __init__(self):
         self.told = []
 
-    def start(self, algorithm, rounds, seed=None):
+    def start(self, algorithm, rounds, seed=None, **_):
         self.told.append((algorithm, rounds, seed))
 
     def advance(self, record):
@@ -207,4 +207,4 @@ def test_versions_name_what_computes():
 
 def test_monitoring_releases_cannot_train():
     with pytest.raises(ConfigError, match=r"distillation.release: loss only monitors"):
-        small(**{"distillation.release": "loss"})
+        run_experiment(small(**{"distillation.release": "loss"}), Listener())

@@ -3,13 +3,15 @@
 import pytest
 
 from securefair.averaging.contributions import KEY_BYTES
-from securefair.collaboration.agreements import agreement_of, load_participants
+from securefair.collaboration.gossip.kind import CYCLE_GOSSIP
+from securefair.collaboration.interface import PublicFacts
 from securefair.config import override, parse_config
 from securefair.errors import ConfigError, PlanError, SecureFairError
 from securefair.profiling.forecast import check_config
 from securefair.report.facts import sender_disclosures
 from securefair.run.execute import run_experiment, write_outcome
 from securefair.run.folder import read_run
+from securefair.user.participants import load_participants
 
 CONFIG = """
 [run]
@@ -61,7 +63,7 @@ def outcome():
 class TestAgreement:
     def agreed(self, **changes):
         config = configured(**changes)
-        return agreement_of(config, load_participants(config, 0), seed=3)
+        return CYCLE_GOSSIP.agree(config, PublicFacts.of(load_participants(config, 0)), seed=3)
 
     def test_every_setting_comes_from_the_configuration(self):
         agreed = self.agreed()

@@ -5,10 +5,11 @@ import json
 
 import pytest
 
+from securefair.collaboration.kinds import kinds_of
+from securefair.collaboration.privacy import DECISIONS, RANGES, SIMULATED
 from securefair.config import demo_config, override, parse_config
 from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.run.execute import run_experiment, write_outcome
-from securefair.run.privacy import DECISIONS, RANGES, SIMULATED
 
 SMALL = {
     "encryption.backend": "clear",
@@ -65,19 +66,20 @@ def test_without_the_section_nothing_is_said():
 
 def test_the_models_that_answer_are_private_ones():
     """Every answer comes from the fit: what a student opens is the same in every round."""
+    from securefair.collaboration.distillation.kind import VPDL
+    from securefair.collaboration.interface import PublicFacts
     from securefair.collaboration.private import private_teachers
-    from securefair.run.execute import _course
 
     config = small(**{"run.algorithms": ["standalone", "vpdl"], "distillation.release": "logits"})
-    from securefair.collaboration.agreements import load_participants, privacy_of
+    from securefair.collaboration.privacy import privacy_of
+    from securefair.user.participants import load_participants
 
     data = load_participants(config, 0)
-    course = _course(config, data, "vpdl", 0, trained=True)
-    run = course._run
+    run = VPDL.start(config, VPDL.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
     teachers = private_teachers(
         data, ["linear"] * 4, privacy_of(config), seed=0, hidden=config.model.hidden
     )
-    for record in course.rounds(2):
+    for record in run.rounds(2):
         for own in run.engine.participants.values():
             for peer, opened in own.rounds[record.round].opened.items():
                 expected = teachers[peer].model.logits(own.data.train.features)
@@ -118,7 +120,7 @@ def test_a_store_makes_the_budget_last(tmp_path):
 )
 def test_settings_that_make_no_sense(changes, key):
     with pytest.raises(ConfigError) as error:
-        small(**changes)
+        kinds_of(small(**changes))
     assert key in str(error.value)
 
 

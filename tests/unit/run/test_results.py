@@ -87,9 +87,11 @@ def test_the_largest_error_is_that_of_the_worst_seed(monkeypatch):
     outcome_of(**{"run.seeds": [0, 1], "training.rounds": 1})
     ((config, repetitions),) = kept
     for repetition, error in zip(repetitions, (3e-5, 1e-5), strict=True):
-        repetition.runs["cycle"] = msgspec.structs.replace(
-            repetition.runs["cycle"], max_abs_error=error, error_over_range=error / 2
+        run = repetition.runs["cycle"]
+        encryption = msgspec.structs.replace(
+            run.encryption, max_abs_error=error, error_over_range=error / 2
         )
+        repetition.runs["cycle"] = msgspec.structs.replace(run, encryption=encryption)
     facts = conclude(config, repetitions).result.encryption
     assert (facts.max_abs_error, facts.error_over_range) == (3e-5, 1.5e-5)
 

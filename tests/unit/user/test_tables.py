@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from securefair.collaboration.agreements import load_participants
 from securefair.config import load_config, parse_config, to_toml
 from securefair.errors import ConfigError, DataError
+from securefair.user.participants import load_participants
 from securefair.user.tables import load_own, participant_of, resolve
 
 HEAD = '[run]\nname = "own"\nalgorithms = ["standalone"]\n[data]\nsource = "{}"\n'

@@ -6,6 +6,7 @@ only bytes come in from peers and only bytes go out to them.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
 from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed
-from securefair.model.training import OptimizerConfig, TrainState, train_epochs
+from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
 from securefair.protocol.jobs import (
     Answered,
     AnswerQuery,
@@ -106,6 +107,7 @@ class Participant:
         teacher: the private model that answers in every round instead of its own; None: its own
             model answers, and nothing is promised to the patients behind it.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
+        given: the model to start from, which stays as it is; None: a new one from the seed.
 
     Its keys are new with every object, and leave it in no form but encrypted or public.
 
@@ -124,18 +126,21 @@ class Participant:
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
+        given: Head | None = None,
     ) -> None:
         self.name = data.name
         self.data = data
         self.collaboration = collaboration
-        head = build_model(
-            model.kind,
-            data.train,
-            hidden=model.hidden,
-            network=model.network,
-            range_penalty=model.range_penalty,
-            seed=derived_seed(seed, "head", data.name),
-        )
+        head = copy.deepcopy(given)
+        if head is None:
+            head = build_model(
+                model.kind,
+                data.train,
+                hidden=model.hidden,
+                network=model.network,
+                range_penalty=model.range_penalty,
+                seed=derived_seed(seed, "head", data.name),
+            )
         self.train_state = TrainState.start(head, model.optimizer)
         self.teacher = teacher
         self._settings = collaboration.machine_settings(
@@ -163,14 +168,19 @@ class Participant:
         self.machine = self._machine(saved_state)
 
     def train_alone(self) -> None:
-        """CYCle, Alg. 2, line 1."""
-        train_epochs(
-            self.train_state,
-            self.data.train,
-            self._model.local_epochs,
-            batch_size=self._model.batch_size,
-            seed=derived_seed(self._seed, "batches", self.name),
-        )
+        """CYCle, Alg. 2, line 1.
+
+        Raises:
+            ModelError: training diverged; names the participant.
+        """
+        with about(self.name):
+            train_epochs(
+                self.train_state,
+                self.data.train,
+                self._model.local_epochs,
+                batch_size=self._model.batch_size,
+                seed=derived_seed(self._seed, "batches", self.name),
+            )
 
     def _machine(self, saved_state: SavedState | None) -> ParticipantMachine:
         peers = [name for name in self.collaboration.participants if name != self.name]

@@ -13,6 +13,8 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.facts import EncryptionFacts, RunFacts
+from securefair.collaboration.privacy import privacy_results
 from securefair.collaboration.private import PrivateTeacher
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
@@ -55,6 +57,7 @@ class EncryptedRun:
     engine: Engine[Participant]
     network: Network
     audit: ReleaseAudit | None
+    backend: str
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     finished: int = 0  # rounds
@@ -99,7 +102,7 @@ class EncryptedRun:
         """Go on where an earlier process stood, with new keys, before the first round of this one.
 
         Args:
-            standing: of the earlier process.
+            saved_state: of the earlier process.
             exchanges: that it had recorded.
         """
         for name, own in self.engine.participants.items():
@@ -113,14 +116,6 @@ class EncryptedRun:
         if self.audit is not None and saved_state.audit is not None:
             self.audit.extremes = saved_state.audit
 
-    def quantization(self) -> list[QuantizationReport]:
-        """What rounding the weights, as they are now, does to each participant's test logits."""
-        plan = plan_exchange(self.collaboration.spec)
-        return [
-            _rounded(plan, own.train_state.model, own.data.test)
-            for own in self.engine.participants.values()
-        ]
-
     def teachers(self) -> dict[str, PrivateTeacher]:
         """The private models that answer, by hospital; none where nothing is private."""
         return {
@@ -129,12 +124,43 @@ class EncryptedRun:
             if own.teacher is not None
         }
 
+    def heads(self) -> dict[str, Head]:
+        """Everyone's model as it trains."""
+        return {name: own.train_state.model for name, own in self.engine.participants.items()}
+
     def models(self) -> dict[str, Function]:
         """Everyone's model as it is now."""
-        return {
-            name: function_of(own.train_state.model)
-            for name, own in self.engine.participants.items()
-        }
+        return {name: function_of(head) for name, head in self.heads().items()}
+
+    def facts(self) -> RunFacts:
+        """What it leaves behind after its last round."""
+        plan, audit = plan_exchange(self.collaboration.spec), self.audit
+        return RunFacts(
+            encryption=EncryptionFacts(
+                backend=self.backend,
+                ring_degree=plan.params.ring_degree,
+                log_qp=plan.params.log_qp,
+                security_bits=plan.security_bits,
+                release=plan.spec.release,
+                flooding_bits=plan.spec.flooding_bits,
+                max_abs_error=None if audit is None else audit.max_abs_error,
+                error_over_range=None if audit is None else audit.error_over_range,
+            ),
+            quantization=self.quantization(),
+            ledger=self.ledger,
+            traffic=self.traffic,
+            problems=self.problems,
+            repeated=self.repeated_bytes,
+            privacy=privacy_results(self.teachers(), decides=not self.collaboration.always_share),
+        )
+
+    def quantization(self) -> list[QuantizationReport]:
+        """What rounding the weights, as they are now, does to each participant's test logits."""
+        plan = plan_exchange(self.collaboration.spec)
+        return [
+            _rounded(plan, own.train_state.model, own.data.test)
+            for own in self.engine.participants.values()
+        ]
 
     @property
     def ledger(self) -> list[LedgerRow]:
@@ -239,6 +265,7 @@ def start_run(
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
     audit: bool = True,
+    given: Mapping[str, Head] | None = None,
     trained: bool = True,
     teachers: Mapping[str, PrivateTeacher] | None = None,
     required: tuple[float, float] | None = None,
@@ -258,7 +285,8 @@ def start_run(
         audit: compare every released value with the clear backend.
         teachers: private models that answer, by name; None: everyone answers from its own model.
         required: (epsilon, delta) that everyone requires of its peers; None: nothing.
-        trained: False leaves local training out, for a run that is to `recall` an earlier one.
+        given: models to start from, by name, instead of new ones.
+        trained: False leaves local training out, for a run that is to `restore` an earlier one.
     """
     participants = [
         Participant(
@@ -270,6 +298,7 @@ def start_run(
             disclosure=disclosure,
             teacher=None if teachers is None else teachers[own.name],
             required=required,
+            given=None if given is None else given[own.name],
         )
         for own, model in zip(data, models, strict=True)
     ]
@@ -289,4 +318,5 @@ def start_run(
         engine=Engine(participants, collaboration, network, seed=seed),
         network=network,
         audit=ReleaseAudit(collaboration) if audit else None,
+        backend=backend,
     )

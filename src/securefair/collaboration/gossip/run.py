@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.participant import GossipParticipant, vector_of
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
+from securefair.model.heads import Head
 from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import TrainStates
 from securefair.model.stored import Function, NamedNetwork
@@ -23,11 +25,21 @@ from securefair.model.training import Evaluation, OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import RoundSummary
 from securefair.protocol.jobs import PrepareKeysAndFeatures
+from securefair.protocol.ledger import Release
 from securefair.protocol.saved_state import SavedState
-from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
+from securefair.records import (
+    AveragingResult,
+    ExchangeRecord,
+    LedgerRow,
+    Matrix,
+    RoundRecord,
+    TrafficRow,
+)
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
 from securefair.simulation.traffic import joined, repeated_bytes
+
+CLEAR = "clear"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,6 +76,7 @@ class GossipRun:
     agreement: GossipAgreement
     engine: Engine[GossipParticipant]
     network: Network
+    backend: str
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     finished: int = 0
@@ -117,7 +130,7 @@ class GossipRun:
         """Go on where an earlier process stood, with new keys, before the first round of this one.
 
         Args:
-            standing: of the earlier process.
+            saved_state: of the earlier process.
             exchanges: that it had recorded.
         """
         for name, own in self.engine.participants.items():
@@ -136,6 +149,10 @@ class GossipRun:
         self.lost, self.max_sum_error = saved_state.lost, saved_state.max_sum_error
         self.repeated_before = saved_state.repeated_bytes
 
+    def heads(self) -> dict[str, Head]:
+        """None: networks train side by side, as one vector each."""
+        return {}
+
     def models(self) -> dict[str, Function]:
         """Everyone's model as it is now."""
         agreement = self.agreement
@@ -145,6 +162,40 @@ class GossipRun:
             )
             for name, own in self.engine.participants.items()
         }
+
+    def facts(self) -> RunFacts:
+        """What it leaves behind after its last round; the backend is that of the alignments."""
+        agreement = self.agreement
+        inner, sums = agreement.alignment.inner, agreement.sums
+        return RunFacts(
+            encryption=EncryptionFacts(
+                backend=self.backend if sums.hides_parameters else CLEAR,
+                ring_degree=inner.params.ring_degree,
+                log_qp=inner.params.log_qp,
+                security_bits=inner.security_bits,
+                release=Release.ALIGNMENT.value,
+                flooding_bits=inner.spec.flooding_bits,
+                max_abs_error=self.max_sum_error,
+                error_over_range=self.max_sum_error / agreement.bound,
+                averaging=AveragingResult(
+                    averaging=agreement.averaging,
+                    hides_weights=sums.hides_weights,
+                    hides_parameters=sums.hides_parameters,
+                    parameters=agreement.stacked.length,
+                    sum_error_bound=agreement.sum_plan.error_bound,
+                    cosine_error_bound=agreement.alignment.error_bound,
+                    min_senders=agreement.min_senders,
+                    kept_own=self.kept_own,
+                    lost=self.lost,
+                    max_share=agreement.max_share,
+                ),
+            ),
+            quantization=[],
+            ledger=self.ledger,
+            traffic=self.traffic,
+            problems=self.problems,
+            repeated=self.repeated_bytes,
+        )
 
     @property
     def ledger(self) -> list[LedgerRow]:
@@ -283,7 +334,9 @@ def start_gossip(
         rng=np.random.default_rng(seed),
     )
     engine = Engine(participants, agreement, network, seed=seed)
-    return GossipRun(algorithm=algorithm, agreement=agreement, engine=engine, network=network)
+    return GossipRun(
+        algorithm=algorithm, agreement=agreement, engine=engine, network=network, backend=backend
+    )
 
 
 def _check_own_work(number: int, log: RoundLog) -> None:

@@ -109,7 +109,7 @@ def test_a_limit_keeps_a_teacher_from_answering(make_hospitals, agree):
 
 
 def test_restored_is_uninterrupted(make_hospitals, agree):
-    from securefair.run.state import decode_state, encode_state
+    from securefair.collaboration.state import decode_state, encode_state
 
     hospitals = make_hospitals()
     agreed = agree(hospitals)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 from securefair.config import RunConfig
 from securefair.records import PrivacyResult
 
@@ -19,6 +19,26 @@ DECISIONS = (
 RANGES = (
     "Value ranges were inferred from the participants' tables: write them from general knowledge"
 )
+
+
+def privacy_of(config: RunConfig) -> PrivacyTerms | None:
+    """What the private models of a configuration may cost; None where nothing is private."""
+    given = config.privacy
+    if given is None:
+        return None
+    required = None
+    if given.require_epsilon is not None and given.require_delta is not None:
+        required = (given.require_epsilon, given.require_delta)
+    return PrivacyTerms(
+        epsilon=given.epsilon,
+        delta=given.delta,
+        rows_per_patient=given.rows_per_patient,
+        by_column=given.patient_column is not None,
+        require=required,
+        store=given.store,
+        total_epsilon=given.total_epsilon,
+        total_delta=given.total_delta,
+    )
 
 
 def privacy_results(

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.algorithms import Cycle, EarlyStopping, Population, Standalone, Vpdl
+from securefair.collaboration.state import NotStorableError, decode_state, encode_state
 from securefair.errors import DataError
 from securefair.model.heads import build_head
 from securefair.model.training import OptimizerConfig, TrainState, train_epochs
-from securefair.run.state import NotStorableError, decode_state, encode_state
 
 
 @dataclass(frozen=True, eq=False)

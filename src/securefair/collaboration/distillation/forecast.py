@@ -1,0 +1,125 @@
+"""What a run that distils will send and let out, before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from securefair.circuit.planner import ExchangePlan, plan_exchange
+from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.model.building import build_model
+
+
+def forecast_of(
+    name: str, config: RunConfig, agreed: Collaboration, data: Sequence[ParticipantData]
+) -> Forecast:
+    """See `Kind.forecast`."""
+    disclosure = _disclosure(config, agreed, data)
+    return Forecast(
+        traffic=_algorithm(config, name, agreed, data, disclosure),
+        numbers=max(row.numbers_in_run for row in disclosure),
+        plan=plan_exchange(agreed.spec),
+        disclosure=disclosure,
+        warnings=_warnings(disclosure),
+    )
+
+
+def _algorithm(
+    config: RunConfig,
+    name: str,
+    agreed: Collaboration,
+    data: Sequence[ParticipantData],
+    disclosure: Sequence[CheckedDisclosure],
+) -> CheckedAlgorithm:
+    rounds, peers = config.training.rounds, len(data) - 1
+    forced = rounds if agreed.always_share else -(-rounds // agreed.forced_every)
+    plans = [plan_exchange(agreed.spec_for(len(own.train))) for own in data]
+    total = config.disclosure.teacher_total
+
+    def traffic(asked: int, extreme: Callable[[Iterable[int]], int]) -> tuple[int, int]:
+        """Answers and bytes; `extreme` is max for what is certain, min for what is possible."""
+        given = [min(asked, row.numbers_in_run // row.numbers_per_answer) for row in disclosure]
+        answers = peers * sum(given)
+        size = sum(
+            peers * _exchange_bytes(plan, answered, asked)
+            for plan, answered in zip(plans, given, strict=True)
+        )
+        if answers and total is not None:
+            permitted = [row.numbers_per_answer for row in disclosure if row.permitted]
+            withheld = max(0, answers - len(data) * (total // extreme(permitted)))
+            answers -= withheld
+            size -= withheld * extreme(plan.answer_bytes for plan in plans)
+        return answers, size
+
+    least_answers, least_bytes = traffic(forced, max)
+    most_answers, most_bytes = traffic(rounds, min)
+    return CheckedAlgorithm(
+        name=name,
+        least_answers=least_answers,
+        most_answers=most_answers,
+        least_bytes=least_bytes,
+        most_bytes=most_bytes,
+    )
+
+
+def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int) -> int:
+    """Between one student and one teacher over a run."""
+    once = plan.key_bytes + plan.feature_bytes + plan.basis_bytes
+    return once + asked * plan.query_bytes + answered * plan.answer_bytes
+
+
+def _disclosure(
+    config: RunConfig, agreed: Collaboration, data: Sequence[ParticipantData]
+) -> list[CheckedDisclosure]:
+    spec, limits = agreed.spec, config.disclosure
+    section = config.model
+    model = build_model(
+        section.kind, data[0].train, hidden=section.hidden, network=section.network, seed=0
+    )
+    parameters = model.parameter_count
+    policy = agreed.machine_settings(parameters, limits_of(config)).disclosure
+    rows = []
+    for own in data:
+        samples = len(own.train)
+        numbers, limit = policy.numbers_per_answer(samples), policy.limit_per_version(samples)
+        totals = (limits.student_total, limits.teacher_total)
+        least = min([limit, *(total for total in totals if total is not None)])
+        permitted = numbers <= least
+        answers = config.training.rounds if permitted else 0  # every round has another version
+        if limits.student_total is not None:
+            answers = min(answers, limits.student_total // numbers)
+        rows.append(
+            CheckedDisclosure(
+                student=own.name,
+                numbers_per_answer=numbers,
+                limit=None if np.isinf(limit) else int(limit),
+                numbers_in_run=answers * numbers,
+                teacher_parameters=parameters,
+                student_logits=samples * spec.classes,
+                permitted=permitted,
+            )
+        )
+    return rows
+
+
+def _warnings(disclosure: Sequence[CheckedDisclosure]) -> list[str]:
+    found = []
+    refused = [row.student for row in disclosure if not row.permitted]
+    if refused:
+        found.append(
+            f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
+            "[disclosure] permits. Lower distillation.q, or raise disclosure.fraction."
+        )
+    most = max(disclosure, key=lambda row: row.numbers_in_run, default=None)
+    if most is not None and most.numbers_in_run >= most.teacher_parameters:
+        found.append(
+            f"Over the run a student may get {most.numbers_in_run:,} numbers of a teacher's model, "
+            f"which has {most.teacher_parameters:,} parameters: treat the model as known to it. "
+            "Fewer rounds, a lower distillation.q or disclosure.student_total limit that."
+        )
+    return found

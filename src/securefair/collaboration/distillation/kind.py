@@ -1,0 +1,139 @@
+"""VPDL and CYCle as kinds of collaboration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from securefair.algorithms import EarlyStopping, Standalone
+from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
+from securefair.collaboration.distillation.controls import population_of
+from securefair.collaboration.distillation.forecast import forecast_of
+from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.run import EncryptedRun, start_run
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.forecast import Forecast
+from securefair.collaboration.interface import (
+    Control,
+    Kind,
+    PublicFacts,
+    Wording,
+)
+from securefair.collaboration.privacy import privacy_of
+from securefair.collaboration.private import private_teachers
+from securefair.collaboration.training import optimizer_of
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.errors import ConfigError
+from securefair.model.heads import Head
+
+TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillationKind(Kind[Collaboration]):
+    """Students learn from what teachers' models say of their samples.
+
+    Attributes:
+        always_share: everyone answers always, and nobody forms a reputation.
+    """
+
+    always_share: bool
+
+    def check(self, config: RunConfig) -> None:
+        """See `Kind`."""
+        release = config.distillation.release
+        if self.name in config.run.algorithms and release not in TRAINING_RELEASES:
+            raise ConfigError(
+                f"{release} only monitors: it holds too few numbers to train on, and {self.name} "
+                "must train",
+                where="distillation.release",
+                found=release,
+                expected='"projection" or "logits", or algorithms = ["standalone"] to monitor',
+            )
+
+    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> Collaboration:
+        """See `Kind`."""
+        return collaboration_of(config, facts, always_share=self.always_share, seed=seed)
+
+    def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
+        """See `Kind`; the seed is in no plan."""
+        del seed
+        check_plans(config, data)
+
+    def controls(
+        self,
+        config: RunConfig,
+        data: Sequence[ParticipantData],
+        *,
+        models: Mapping[str, Head] | None = None,
+    ) -> Mapping[str, Control]:
+        """See `Kind`."""
+        population, rounds = population_of(config, data, models), config.training.rounds
+        return {
+            "standalone": Control(Standalone(), population, rounds),
+            "early_stopping": Control(EarlyStopping(rounds=rounds), population, rounds),
+        }
+
+    def start(
+        self,
+        config: RunConfig,
+        agreement: Collaboration,
+        data: Sequence[ParticipantData],
+        *,
+        seed: int,
+        models: Mapping[str, Head] | None = None,
+        trained: bool = True,
+    ) -> EncryptedRun:
+        """See `Kind`."""
+        section, terms = config.model, privacy_of(config)
+        teachers = None
+        if terms is not None:
+            teachers = private_teachers(
+                data,
+                [section.kind] * len(data),
+                terms,
+                seed=seed,
+                hidden=section.hidden,
+                network=section.network,
+            )
+        model = ModelConfig(
+            kind=section.kind,
+            hidden=section.hidden,
+            network=section.network,
+            range_penalty=section.range_penalty,
+            optimizer=optimizer_of(config),
+            local_epochs=config.training.local_epochs,
+        )
+        return start_run(
+            self.name,
+            data,
+            agreement,
+            [model] * len(data),
+            seed=seed,
+            backend=config.encryption.backend,
+            disclosure=limits_of(config),
+            given=models,
+            trained=trained,
+            teachers=teachers,
+            required=None if terms is None else terms.require,
+        )
+
+    def forecast(
+        self, config: RunConfig, agreement: Collaboration, data: Sequence[ParticipantData]
+    ) -> Forecast:
+        """See `Kind`."""
+        return forecast_of(self.name, config, agreement, data)
+
+
+VPDL = DistillationKind(
+    name="vpdl",
+    wording=Wording("VPDL", "everyone always answers everyone"),
+    always_share=True,
+)
+CYCLE = DistillationKind(
+    name="cycle",
+    wording=Wording("CYCle", "answers depend on reputation", reputations=True),
+    always_share=False,
+)

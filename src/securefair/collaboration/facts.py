@@ -1,0 +1,54 @@
+"""What a finished run leaves behind besides its rounds and exchanges, whatever its kind."""
+
+from __future__ import annotations
+
+import msgspec
+
+from securefair.model.quantize import QuantizationReport
+from securefair.records import AveragingResult, LedgerRow, PrivacyResult, TrafficRow
+
+
+class EncryptionFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was encrypted, and how far it was off.
+
+    Attributes:
+        backend: "clear" where anything that should be private was in the open.
+        ring_degree, log_qp, security_bits: of the parameters.
+        release: what was opened.
+        flooding_bits: log2 of an answer's noise over what depends on its sender.
+        max_abs_error: of opened values against the same in the clear; None without an audit.
+        error_over_range: the same over the range of these values.
+        averaging: where models are averaged.
+    """
+
+    backend: str
+    ring_degree: int
+    log_qp: float
+    security_bits: int
+    release: str
+    flooding_bits: int
+    max_abs_error: float | None
+    error_over_range: float | None
+    averaging: AveragingResult | None = None
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a finished run leaves behind.
+
+    Attributes:
+        encryption: with what; the same for every seed but for errors and counts.
+        quantization: of every participant's last model; empty where no model meets ciphertexts.
+        ledger: what every participant has let out.
+        traffic: bytes by sender, receiver and type of message.
+        problems: what participants blamed each other for, or what failed.
+        repeated: bytes sent once more because the run was interrupted, not in `traffic`.
+        privacy: of every participant that answers from a private model; None without any.
+    """
+
+    encryption: EncryptionFacts
+    quantization: list[QuantizationReport]
+    ledger: list[LedgerRow]
+    traffic: list[TrafficRow]
+    problems: list[str]
+    repeated: int = 0
+    privacy: dict[str, PrivacyResult] | None = None

@@ -1,0 +1,83 @@
+"""What a run that averages models will send and let out, before it runs."""
+
+from __future__ import annotations
+
+from securefair.averaging.contributions import KEY_BYTES
+from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums, Forecast
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.config import RunConfig
+
+
+def forecast_of(name: str, config: RunConfig, agreed: GossipAgreement) -> Forecast:
+    """See `Kind.forecast`."""
+    rounds = config.training.rounds
+    cosines = -(-rounds // agreed.forced_every)
+    return Forecast(
+        traffic=_traffic(name, rounds, agreed),
+        numbers=cosines + rounds * agreed.stacked.length,
+        sums=_sums(agreed),
+        warnings=_warnings(agreed),
+    )
+
+
+def _traffic(name: str, rounds: int, agreed: GossipAgreement) -> CheckedAlgorithm:
+    """An answer is a cosine or a part of a sum; which parts there are is left to chance."""
+    people = len(agreed.participants)
+    edges = int(agreed.graph.sum()) - people  # in both directions
+    inner, sums = agreed.alignment.inner, agreed.sum_plan
+    cosines = edges * -(-rounds // agreed.forced_every)
+    once = people * (people - 1) * (inner.public_key_bytes + sums.public_key_bytes)
+    least = once + cosines * (inner.query_bytes + inner.answer_bytes)
+    part = sums.request_bytes + sums.contribution_bytes + KEY_BYTES
+    return CheckedAlgorithm(
+        name=name,
+        least_answers=cosines,
+        most_answers=cosines + rounds * edges,
+        least_bytes=least,
+        most_bytes=least + rounds * edges * part,
+    )
+
+
+def _sums(agreed: GossipAgreement) -> CheckedSums:
+    inner, plan = agreed.alignment.inner, agreed.sum_plan
+    return CheckedSums(
+        averaging=agreed.averaging,
+        hides_weights=agreed.sums.hides_weights,
+        hides_parameters=agreed.sums.hides_parameters,
+        network=agreed.network,
+        parameters=agreed.stacked.length,
+        edges=(int(agreed.graph.sum()) - len(agreed.participants)) // 2,
+        min_senders=agreed.min_senders,
+        max_share=agreed.max_share,
+        query_bytes=inner.query_bytes,
+        answer_bytes=inner.answer_bytes,
+        request_bytes=plan.request_bytes,
+        contribution_bytes=plan.contribution_bytes,
+        sum_error=plan.error_bound,
+        cosine_error=agreed.alignment.error_bound,
+    )
+
+
+def _warnings(agreed: GossipAgreement) -> list[str]:
+    found = []
+    if not agreed.sums.hides_parameters:
+        found.append(
+            f"Averaging {agreed.averaging} hides no model from whoever averages it: to compare "
+            "with only (gossip.averaging)."
+        )
+    if agreed.averaging == "ckks":
+        found.append(
+            "Averaging ckks hides weights from senders, so that nobody sees how uneven they are: a "
+            "participant that breaks the protocol can read models out of one sum. Take masked "
+            "where you do not trust all to follow it (gossip.averaging)."
+        )
+    few = [
+        name
+        for name, beside in zip(agreed.participants, agreed.graph, strict=True)
+        if beside.sum() - 1 < agreed.min_senders
+    ]
+    if few:
+        found.append(
+            f"{', '.join(few)} will never average: fewer than {agreed.min_senders} neighbours."
+        )
+    return found

@@ -1,0 +1,166 @@
+"""Averaging models with aligned neighbours (CYCle on Gossip-SGD) as a kind of collaboration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from securefair.algorithms import EarlyStopping, Standalone
+from securefair.algorithms.network_population import NetworkPopulation
+from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.forecast import Forecast
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.gossip.forecast import forecast_of
+from securefair.collaboration.gossip.run import GossipRun, start_gossip
+from securefair.collaboration.interface import (
+    Control,
+    Kind,
+    PublicFacts,
+    Wording,
+)
+from securefair.collaboration.training import optimizer_of
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.errors import ConfigError
+from securefair.model.heads import Head
+
+
+@dataclass(frozen=True, kw_only=True)
+class GossipKind(Kind[GossipAgreement]):
+    """Participants get weighted sums of their neighbours' models; see `Kind`."""
+
+    def check(self, config: RunConfig) -> None:
+        """See `Kind`."""
+        network = config.gossip.network
+        if network is not None and config.run.collaborative != (self.name,):
+            raise ConfigError(
+                "encrypted inference evaluates the head of [model] only",
+                where="gossip.network",
+                found=network,
+                expected=f'no such key, or algorithms = ["standalone", "{self.name}"]',
+            )
+        if config.privacy is not None and self.name in config.run.algorithms:
+            raise ConfigError(
+                "averaging models shares steps of training, which no private fit stands behind",
+                where="privacy",
+                found=self.name,
+                expected="algorithms in which teachers answer",
+            )
+        if config.model.kind == "network" and self.name in config.run.algorithms:
+            raise ConfigError(
+                f"{self.name} averages heads, or the network of gossip.network",
+                where="model.kind",
+                found="network",
+                expected='"quadratic" or "linear"',
+            )
+
+    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> GossipAgreement:
+        """See `Kind`."""
+        gossip, training = config.gossip, config.training
+        agreement = GossipAgreement(
+            participants=facts.participants,
+            shape=facts.shape,
+            classes=facts.classes,
+            network=network_of(config),
+            averaging=gossip.averaging,
+            topology=gossip.edges or gossip.topology,
+            weighting=gossip.weighting,
+            beta=gossip.beta,
+            alpha=config.fairness.alpha,
+            forced_every=config.fairness.forced_every,
+            levels=gossip.levels,
+            key_bits=gossip.key_bits,
+            relative=gossip.relative,
+            local_epochs=training.local_steps,
+            bound=gossip.bound,
+            precision=gossip.precision,
+            min_senders=gossip.min_senders,
+            max_share=gossip.max_share,
+            sketch=gossip.sketch or None,
+            flooding_bits=config.encryption.flooding_bits,
+            round_seconds=facts.round_seconds,
+            setup_seconds=facts.setup_seconds,
+            seed=seed,
+        )
+        _ = agreement.alignment, agreement.sum_plan  # raise if impossible
+        return agreement
+
+    def controls(
+        self,
+        config: RunConfig,
+        data: Sequence[ParticipantData],
+        *,
+        models: Mapping[str, Head] | None = None,
+    ) -> Mapping[str, Control]:
+        """See `Kind`."""
+        self._refuse(models)
+        training = config.training
+        cohort = NetworkPopulation(
+            participants=tuple(data),
+            network=network_of(config),
+            optimizer=optimizer_of(config),
+            batch_size=None,
+            double=True,
+            pretraining_epochs=training.local_epochs,
+            local_epochs=training.local_steps,
+            common_start=True,  # gains are owed to the peers, not to another initialisation
+        )
+        early = EarlyStopping(rounds=training.rounds)
+        return {
+            "standalone": Control(Standalone(), cohort, training.rounds),
+            "early_stopping": Control(early, cohort, training.rounds),
+        }
+
+    def start(
+        self,
+        config: RunConfig,
+        agreement: GossipAgreement,
+        data: Sequence[ParticipantData],
+        *,
+        seed: int,
+        models: Mapping[str, Head] | None = None,
+        trained: bool = True,
+    ) -> GossipRun:
+        """See `Kind`."""
+        self._refuse(models)
+        return start_gossip(
+            self.name,
+            data,
+            agreement,
+            optimizer_of(config),
+            pretraining_epochs=config.training.local_epochs if trained else 0,
+            seed=seed,
+            backend=config.encryption.backend,
+            disclosure=limits_of(config),
+        )
+
+    def forecast(
+        self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]
+    ) -> Forecast:
+        """See `Kind`; the agreement says all that counts of the data."""
+        del data
+        return forecast_of(self.name, config, agreement)
+
+    def _refuse(self, models: Mapping[str, Head] | None) -> None:
+        if models is not None:
+            raise ConfigError(
+                "models that are averaged start from one initialisation, not from given models",
+                where="algorithm",
+                found=self.name,
+            )
+
+
+def network_of(config: RunConfig) -> str:
+    """The name of the network that everyone averages."""
+    if config.gossip.network is not None:
+        return config.gossip.network
+    hidden = config.model.hidden
+    return f"quadratic-head-{hidden}" if config.model.kind == "quadratic" else "linear-head"
+
+
+CYCLE_GOSSIP = GossipKind(
+    name="cycle-gossip",
+    wording=Wording(
+        "CYCle gossip", "models are averaged, with weights by alignment", reputations=True
+    ),
+)

@@ -1,0 +1,334 @@
+"""What a kind of collaboration is: all that the rest of the package asks of one.
+
+    configuration -> check -> agree -> forecast        what `securefair check` needs
+                                    -> start -> Run    all participants in this process
+                                    -> host  -> Host   one participant in a process of its own
+
+A kind is a folder of `collaboration` and a line of `kinds`. Laws, which
+`tests/contract/test_kinds.py` asks of every kind that is registered:
+
+- An agreement follows from the configuration and from what everyone may know of everyone
+  (`PublicFacts`), so that every participant finds the same one by itself.
+- Encryption changes records by its error only: a run with backend "clear" is the same run.
+- A run that is restored goes on with the records that it would have gone on with.
+- A forecast holds: no run sends or lets out more than it says.
+- What a run lets out is in its ledger, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from securefair.algorithms.algorithm import Algorithm
+from securefair.collaboration.facts import RunFacts
+from securefair.collaboration.forecast import Forecast
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.errors import ConfigError
+from securefair.model.heads import Head
+from securefair.model.stored import Function
+from securefair.protocol.codec import Limits
+from securefair.protocol.turn import Memory
+from securefair.records import ExchangeRecord, RoundRecord
+from securefair.simulation.engine import Hosted
+from securefair.storage import Secret
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicFacts:
+    """What everyone may know of everyone before a collaboration.
+
+    Attributes:
+        participants: names, in the order of every record.
+        shape: of a sample's features, without the axis of samples.
+        classes: of its label.
+        samples: most training samples that anyone brings.
+        round_seconds: deadline of a round.
+        setup_seconds: for keys and features, on top of the first round's.
+    """
+
+    participants: tuple[str, ...]
+    shape: tuple[int, ...]
+    classes: int
+    samples: int
+    round_seconds: float = 600.0
+    setup_seconds: float = 3600.0
+
+    @classmethod
+    def of(cls, data: Sequence[ParticipantData]) -> Self:
+        """As a simulation finds them, which has everyone's data; at least one participant's."""
+        first = data[0].train
+        return cls(
+            participants=tuple(own.name for own in data),
+            shape=tuple(int(width) for width in first.features.shape[1:]),
+            classes=first.classes,
+            samples=max(len(own.train) for own in data),
+        )
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How people read of an algorithm.
+
+    Attributes:
+        title: such as "CYCle".
+        rule: who learns from whom, in a few words.
+        reputations: whether participants form reputations of each other.
+    """
+
+    title: str
+    rule: str
+    reputations: bool = False
+
+
+ALONE = Wording("Alone", "no collaboration, trained as long as the others")
+STOPPED_EARLY = Wording("Stopped early", "no collaboration, trained until validation says stop")
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """What everyone reaches without the others.
+
+    Attributes:
+        algorithm: computes it; `members` is what it takes.
+        rounds: that it takes.
+    """
+
+    algorithm: Algorithm[Any, Any]
+    members: Any
+    rounds: int
+
+
+class Agreement(Protocol):
+    """Public constants of a collaboration; everyone finds the same ones."""
+
+    @property
+    def participants(self) -> tuple[str, ...]:
+        """Names, in the order of every record."""
+        ...
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes over every constant, compared in the first message."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """Most bytes of every field of every message."""
+        ...
+
+
+class Finished(Protocol):
+    """What a run has come to."""
+
+    @property
+    def finished(self) -> int:
+        """Rounds."""
+        ...
+
+
+SavedState = TypeVar("SavedState", bound=Finished)
+
+
+class Run(Protocol[SavedState]):
+    """All participants of one collaboration and seed, in this process."""
+
+    @property
+    def exchanges(self) -> Sequence[ExchangeRecord]:
+        """Of all rounds so far."""
+        ...
+
+    def models(self) -> Mapping[str, Function]:
+        """Everyone's model as it is now, by name, to be kept."""
+        ...
+
+    def heads(self) -> Mapping[str, Head]:
+        """The same as they train, where they are heads; none otherwise."""
+        ...
+
+    def rounds(self, count: int) -> Iterator[RoundRecord]:
+        """Run until so many rounds are finished, counted from the first; one record each."""
+        ...
+
+    def saved_state(self) -> SavedState:
+        """All that the next round depends on: numbers, and no secret key."""
+        ...
+
+    def restore(self, saved_state: SavedState, exchanges: Sequence[ExchangeRecord]) -> None:
+        """Go on from there, before the first round of this process; keys are new."""
+        ...
+
+    def facts(self) -> RunFacts:
+        """What it leaves behind besides rounds and exchanges, once it is over."""
+        ...
+
+
+class Host(Hosted, Protocol):
+    """One participant: its data, model, keys and machine. A deployment runs one of them.
+
+    The simulation's engine runs many, and asks only for what `Hosted` says; the rest is for a
+    process that may end at any moment.
+    """
+
+    def changed(self) -> Mapping[str, bytes]:
+        """What it must remember and has not given out since, by name; no secret key."""
+        ...
+
+    def measured(self, round: int) -> Mapping[str, float]:
+        """What it finds about its own model after a round, for its own eyes."""
+        ...
+
+    def export_keys(self) -> Secret:
+        """Its secret keys, for its keystore and nobody else."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What an earlier process of one participant has left.
+
+    Attributes:
+        pieces: that `Host.changed` gave out.
+        keys: of its keystore; None makes new ones.
+        memory: of its machine.
+    """
+
+    pieces: Mapping[str, bytes] = field(default_factory=dict)
+    keys: Secret | None = None
+    memory: Memory | None = None
+
+
+A = TypeVar("A", bound=Agreement)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind(ABC, Generic[A]):
+    """A kind of collaboration under one name of `run.algorithms`.
+
+    It holds no state: everything is in what it returns.
+
+    Attributes:
+        name: of the algorithm, as configurations and records have it.
+        wording: how people read of it.
+    """
+
+    name: str
+    wording: Wording
+
+    @property
+    def control_wordings(self) -> Mapping[str, Wording]:
+        """How people read of its controls, by name, in the order of `controls`."""
+        return {"standalone": ALONE, "early_stopping": STOPPED_EARLY}
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse settings that contradict each other; asked whether it is in the run or not.
+
+        Raises:
+            ConfigError: names the key.
+        """
+
+    @abstractmethod
+    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> A:
+        """What participants agree on.
+
+        Args:
+            config: of the run or of the project.
+            facts: what everyone may know of everyone.
+            seed: public.
+
+        Raises:
+            ConfigError: these participants cannot collaborate so.
+            PlanError: no parameters do what was asked.
+        """
+
+    def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
+        """Find out before a long run, not in it, for whom it is impossible.
+
+        Raises:
+            ConfigError, PlanError: as `agree`; names the participant where there is one.
+        """
+        self.agree(config, PublicFacts.of(data), seed=seed)
+
+    def rounds(self, config: RunConfig) -> int:
+        """That it takes: as many as the configuration says, or fewer."""
+        return config.training.rounds
+
+    @abstractmethod
+    def controls(
+        self,
+        config: RunConfig,
+        data: Sequence[ParticipantData],
+        *,
+        models: Mapping[str, Head] | None = None,
+    ) -> Mapping[str, Control]:
+        """What its gains are measured against, by name; the first is called "standalone".
+
+        Args:
+            config: of the run.
+            data: of everyone.
+            models: that everyone starts from; None: as the configuration says.
+        """
+
+    @abstractmethod
+    def start(
+        self,
+        config: RunConfig,
+        agreement: A,
+        data: Sequence[ParticipantData],
+        *,
+        seed: int,
+        models: Mapping[str, Head] | None = None,
+        trained: bool = True,
+    ) -> Run[Any]:
+        """All participants, ready for the first round.
+
+        Args:
+            config: of the run.
+            agreement: what was agreed.
+            data: one entry a participant, in the agreement's order.
+            seed: of initialisation, batches, sharing and the network's faults.
+            models: that everyone starts from, by name; None: as the configuration says.
+            trained: False leaves out what a restored run replaces, such as local training.
+
+        Raises:
+            ConfigError: this kind cannot start from given models.
+            SecureFairError: data do not fit the agreement, or training diverged.
+        """
+
+    def host(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        stored: Stored | None = None,
+    ) -> Host:
+        """One participant for a process of its own.
+
+        Args:
+            config: of the project.
+            agreement: what was agreed.
+            own: its data.
+            seed: of initialisation and batches; secret.
+            stored: of an earlier process; None for the first.
+
+        Raises:
+            ConfigError: this kind runs in a simulation only.
+            SecureFairError: data or what is stored do not fit the agreement.
+        """
+        del config, agreement, own, seed, stored
+        raise ConfigError(
+            "this kind of collaboration runs in one process only so far",
+            where="run.algorithms",
+            found=self.name,
+        )
+
+    @abstractmethod
+    def forecast(
+        self, config: RunConfig, agreement: A, data: Sequence[ParticipantData]
+    ) -> Forecast:
+        """What a run will send and let out at most, without running it."""

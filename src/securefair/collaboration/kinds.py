@@ -1,0 +1,73 @@
+"""The register of kinds of collaboration: a new kind is a folder and one line here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from securefair.collaboration.interface import Kind, Wording
+from securefair.config import RunConfig
+from securefair.errors import ConfigError
+
+AnyKind = Kind[Any]
+
+REGISTERED: dict[str, str] = {
+    "vpdl": "securefair.collaboration.distillation.kind:VPDL",
+    "cycle": "securefair.collaboration.distillation.kind:CYCLE",
+    "cycle-gossip": "securefair.collaboration.gossip.kind:CYCLE_GOSSIP",
+}
+"""Where each kind stands, by the name of its algorithm."""
+
+
+def kind_of(algorithm: str) -> AnyKind:
+    """The kind of one algorithm.
+
+    Raises:
+        ConfigError: there is none of this name.
+    """
+    if algorithm not in REGISTERED:
+        close = difflib.get_close_matches(algorithm, REGISTERED, n=1)
+        raise ConfigError(
+            "there is no such algorithm",
+            where="run.algorithms",
+            found=algorithm,
+            expected=", ".join(["standalone", *REGISTERED]),
+            hint=f"Did you mean {close[0]}" if close else None,
+        )
+    module, _, name = REGISTERED[algorithm].partition(":")
+    found: AnyKind = getattr(import_module(module), name)
+    return found
+
+
+def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:
+    """The kinds of a configuration's algorithms, in its order; its settings fit all of them.
+
+    Raises:
+        ConfigError: there is no such algorithm, or settings contradict each other.
+    """
+    kinds = {name: kind_of(name) for name in config.run.collaborative}
+    for name in REGISTERED:
+        kind_of(name).check(config)
+    return kinds
+
+
+def kind_of_controls(config: RunConfig) -> AnyKind:
+    """Whose controls a run is measured against: those of its first algorithm.
+
+    Raises:
+        ConfigError: there is no such algorithm.
+    """
+    return kind_of(next(iter(config.run.collaborative), next(iter(REGISTERED))))
+
+
+def wording_of(algorithm: str) -> Wording:
+    """How people read of an algorithm or a control; an unknown name stays as it is."""
+    if algorithm in REGISTERED:
+        return kind_of(algorithm).wording
+    for name in REGISTERED:
+        known = kind_of(name).control_wordings
+        if algorithm in known:
+            return known[algorithm]
+    return Wording(algorithm, "")

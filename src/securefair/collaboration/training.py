@@ -1,0 +1,17 @@
+"""How everyone trains, as a configuration says it."""
+
+from __future__ import annotations
+
+from securefair.config import RunConfig
+from securefair.model.training import OptimizerConfig
+
+
+def optimizer_of(config: RunConfig) -> OptimizerConfig:
+    """Of every step."""
+    training = config.training
+    return OptimizerConfig(
+        learning_rate=training.learning_rate,
+        momentum=training.momentum,
+        weight_decay=training.weight_decay,
+        clip_norm=training.clip_norm,
+    )

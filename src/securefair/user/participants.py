@@ -1,0 +1,25 @@
+"""A configuration and a seed -> everyone's samples, training and test apart."""
+
+from __future__ import annotations
+
+from securefair.config import RunConfig
+from securefair.data import PARTITIONERS, ParticipantData, load_population
+from securefair.user.tables import load_own
+
+
+def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
+    """The participants that a configuration asks for.
+
+    Raises:
+        SecureFairError: the data cannot be read, used or divided so.
+    """
+    if config.data.own:
+        return load_own(config, seed)
+    partition = config.data.partition
+    partitioner = None
+    if partition is not None:
+        settings = partition.model_dump(exclude={"kind"})
+        partitioner = PARTITIONERS[partition.kind](**settings)
+    return load_population(
+        config.data.source, partitioner, test_fraction=config.data.test_fraction, seed=seed
+    )
