@@ -6,6 +6,8 @@ Anything else that is raised is a bug.
 
 from __future__ import annotations
 
+import unicodedata
+
 
 class SecureFairError(Exception):
     """Base of every error this package raises on purpose.
@@ -44,7 +46,21 @@ class SecureFairError(Exception):
         ]
         if facts:
             text += f" ({', '.join(facts)})"
-        return f"{text}. {self.hint}" if self.hint else text
+        return printable(f"{text}. {self.hint}" if self.hint else text)
+
+
+def printable(text: str) -> str:
+    """Text for a terminal or a log: what would steer it becomes a question mark.
+
+    Names come from peers and from files: escape codes, and marks that turn the direction of
+    writing, could make a terminal show what is not there.
+    """
+    return "".join("?" if _steers(c) and c not in "\n\t" else c for c in text)
+
+
+def _steers(character: str) -> bool:
+    """Control and format characters, halves of characters, and other line breaks."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 class ConfigError(SecureFairError):

@@ -23,4 +23,8 @@ RoundsOption = Annotated[
 RestartOption = Annotated[
     bool, typer.Option("--restart", help="Drop an interrupted run in the folder.")
 ]
+TrustOption = Annotated[
+    bool,
+    typer.Option("--trust", help="Run the Python code that the configuration names."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

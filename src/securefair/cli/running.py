@@ -15,7 +15,9 @@ from securefair.cli.options import (
     RestartOption,
     RoundsOption,
     SeedsOption,
+    TrustOption,
 )
+from securefair.cli.trust import check_trusted
 
 if TYPE_CHECKING:
     from securefair.config import RunConfig
@@ -58,9 +60,12 @@ def run(
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of results that a run was writing to.")],
+    trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
     """Go on with an interrupted run from its last finished round.
+
+    The folder may name Python code that loads the data. Such code runs with --trust only.
 
     Secret keys are never stored, so participants make new ones and send their encrypted samples
     again; measured.json counts these bytes. The results are those of a run without interruption:
@@ -73,6 +78,7 @@ def resume(
     from securefair.run.checkpoint import unfinished_config
 
     config = unfinished_config(folder)
+    check_trusted(config, trust=trust)
     check_writable(folder)
     _run(config, folder, json, resume=True)
 

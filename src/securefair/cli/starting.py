@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import shown
-from securefair.cli.options import JsonOption
+from securefair.cli.options import JsonOption, TrustOption
+from securefair.cli.trust import check_trusted
 
 
 def new(
@@ -53,9 +54,12 @@ def check(
         Path | None,
         typer.Option(help="Cost model of `profile scale --out`; adds hours and memory."),
     ] = None,
+    trust: TrustOption = False,
     json: JsonOption = False,
 ) -> None:
     """Read a configuration and its data, plan the exchanges, say what will happen; run nothing.
+
+    A configuration may name Python code that loads its data. Such code runs with --trust only.
 
     Example: securefair check my-hospitals/config.toml
     """
@@ -66,7 +70,9 @@ def check(
     from securefair.config import load_config
     from securefair.profiling.forecast import check_config
 
-    checked = check_config(load_config(config), cost_model=model)
+    settings = load_config(config)
+    check_trusted(settings, trust=trust)
+    checked = check_config(settings, cost_model=model)
     if json:
         typer.echo(msgspec.json.encode(checked).decode())
         return

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.errors import DataError
+from securefair.errors import DataError, printable
 
 Features: TypeAlias = NDArray[Any]
 """What a model sees: float64 vectors (B, d) for heads, or float32 for networks: images
@@ -74,6 +74,11 @@ class Samples:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __repr__(self) -> str:
+        """How many there are, never what is in them: a log is no place for patients."""
+        shape = " x ".join(str(size) for size in self.features.shape[1:])
+        return f"Samples({len(self)} of {shape} features, {self.classes} classes)"
+
     def take(self, rows: NDArray[np.int64]) -> Samples:
         """The given rows, in that order."""
         patients = None if self.patients is None else self.patients[rows]
@@ -90,9 +95,20 @@ class ParticipantData:
         test: only ever scored.
         validation: held out too, but algorithms may decide by it: CFFL scores the peers' models
             on it, DPFL chooses collaborators and checkpoints.
+
+    Raises:
+        DataError: the name cannot be printed as it is.
     """
 
     name: str
     train: Samples
     test: Samples
     validation: Samples | None = None
+
+    def __post_init__(self) -> None:
+        if printable(self.name) != self.name or "\n" in self.name:
+            raise DataError(
+                "a participant's name holds characters that steer a terminal",
+                found=self.name,
+                expected="letters, digits and signs that can be printed",
+            )

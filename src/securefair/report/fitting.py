@@ -11,6 +11,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from securefair.errors import printable
+
 _UNLIMITED = 10_000
 
 
@@ -62,7 +64,7 @@ class FittingTable:
         )
         for column in columns:
             table.add_column(
-                Text(column.heading),
+                Text(printable(column.heading)),
                 footer=Text(column.footer),
                 justify="right" if column.numbers else "left",
                 vertical="bottom",
@@ -77,4 +79,4 @@ class FittingTable:
 
 def _text(cell: str | Text) -> Text:
     """Names come from outside and are no markup."""
-    return cell if isinstance(cell, Text) else Text(cell)
+    return cell if isinstance(cell, Text) else Text(printable(cell))

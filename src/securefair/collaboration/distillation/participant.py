@@ -28,7 +28,7 @@ from securefair.exchange.teacher import Teacher, Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
 from securefair.model.networks.quadratic import RANGE_PENALTY
-from securefair.model.seeds import derived_seed
+from securefair.model.seeds import derived_seed, private_seed
 from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
 from securefair.protocol.jobs import (
     Answered,
@@ -101,7 +101,8 @@ class Participant:
         data: its samples; `test` is never used here but by whoever evaluates.
         collaboration: what was agreed.
         model: its own model.
-        seed: of initialisation and mini-batches.
+        seed: of initialisation and mini-batches; None draws a private one. A public seed, which
+            simulations need, lets everybody compute the first weights.
         backend: encryption engine.
         disclosure: how much it lets out as teacher; one answer a version by default.
         teacher: the private model that answers in every round instead of its own; None: its own
@@ -121,7 +122,7 @@ class Participant:
         collaboration: Collaboration,
         model: ModelConfig,
         *,
-        seed: int,
+        seed: int | None = None,
         backend: str,
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
@@ -131,6 +132,7 @@ class Participant:
         self.name = data.name
         self.data = data
         self.collaboration = collaboration
+        seed = private_seed() if seed is None else seed
         head = copy.deepcopy(given)
         if head is None:
             head = build_model(

@@ -1,0 +1,30 @@
+"""Code that a folder brings along runs only if its user says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from securefair.errors import ConfigError
+
+if TYPE_CHECKING:
+    from securefair.config import RunConfig
+
+
+def check_trusted(config: RunConfig, *, trust: bool) -> None:
+    """Refuse a configuration that names code, unless its user trusts it.
+
+    `run` is not asked: whoever runs a configuration wants what it says. To look at one, or to take
+    up a folder of somebody else's, is no such wish.
+
+    Raises:
+        ConfigError: it names code; nothing of it was imported.
+    """
+    entry = config.data.entry
+    if entry is not None and not trust:
+        raise ConfigError(
+            "this configuration brings Python code, which would run now",
+            where="data.entry",
+            found=entry,
+            hint=f"Read {entry.partition(':')[0]}.py in {config.data.module_folder}; "
+            "then say --trust",
+        )
