@@ -130,7 +130,7 @@ def test_a_round_that_is_taken_up_again_gives_a_second_sum_of_the_same_models():
             carried = run.network.send
             run.network.send = lambda sender, to, message, carried=carried, late=late: (
                 None
-                if (sender, kind_of(message)) == (late.name, "contribution")
+                if (sender, kind_of(message)) == (late.name, "share")
                 else carried(sender, to, message)
             )
         (_,) = run.rounds(1)

@@ -105,6 +105,15 @@ def test_no_code_hides_in_an_indented_block(page):
     assert hidden == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_that_a_page_names_are_there(page):
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    named = re.findall(
+        r"\b(?:tests|bench|examples|native|scripts|src/securefair)/[\w./-]*\.\w+", text
+    )
+    assert [file for file in named if not (ROOT / file).exists()] == []
+
+
 @having("python", but=["README.md"])  # test_readme runs it and looks at what it prints
 def test_python_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -248,7 +248,7 @@ class TestFaults:
 
         def send(sender, to, message):
             kinds.append((sender, to, kind_of(message)))
-            if (sender, to, kind_of(message)) != (silent, receiver, "contribution"):
+            if (sender, to, kind_of(message)) != (silent, receiver, "share"):
                 carried(sender, to, message)
 
         network.send = send
@@ -259,7 +259,7 @@ class TestFaults:
         assert run.max_sum_error <= agreed.sum_plan.error_bound
         # Both others contributed to two attempts, and gave one key away.
         for other in (names[1], names[3]):
-            assert kinds.count((other, receiver, "contribution")) == 2
+            assert kinds.count((other, receiver, "share")) == 2
             assert kinds.count((other, receiver, "sharekey")) == 1
         assert kinds.count((silent, receiver, "sharekey")) == 0
 
@@ -269,7 +269,7 @@ class TestFaults:
         carried = run.network.send
 
         def send(sender, to, message):
-            if (sender, to, kind_of(message)) != (names[2], names[0], "contribution"):
+            if (sender, to, kind_of(message)) != (names[2], names[0], "share"):
                 carried(sender, to, message)
 
         run.network.send = send
@@ -284,7 +284,7 @@ class TestBadInput:
         with pytest.raises(SecureFairError, match="exceeds the planned range"):
             list(run.rounds(1))
         kinds = {row.message for row in run.traffic}
-        assert "contribution" not in kinds
+        assert "share" not in kinds
         assert "offer" not in kinds
 
     def test_a_model_that_diverges_stops_the_run(self, data):

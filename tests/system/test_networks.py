@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from securefair import compilation
+from securefair.exchange import compile as compilation
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.interface import PublicFacts
