@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from securefair.exchange import compile as compilation
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.interface import PublicFacts
 from securefair.config import load_config, override
 from securefair.errors import ConfigError
+from securefair.exchange import compile as compilation
 from securefair.model.networks import TrainingRecipe
 from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
