@@ -20,6 +20,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write (default: the terminal).")
     ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Predict for new patients with the model that a run left, by the rules of its training.
 
@@ -28,6 +29,8 @@ def predict(
 
     Example: securefair predict runs/mine/models/north new.csv --out predictions.csv
     """
+    import msgspec
+
     from securefair.prediction import load_model
     from securefair.prediction.writing import predictions_csv
     from securefair.report import check_writable, write_text
@@ -37,10 +40,20 @@ def predict(
         check_writable(out.parent)
     prediction = kept.predict_details(table)
     text = predictions_csv(prediction)
+    if out is not None:
+        write_text(out, text)
+    if json:
+        said = {
+            "classes": prediction.classes,
+            "probabilities": prediction.probabilities.tolist(),
+            "class": prediction.chosen,
+            "outside_training_range": prediction.outside,
+        }
+        typer.echo(msgspec.json.encode(said).decode())
+        return
     if out is None:
         typer.echo(text, nl=False)
         return
-    write_text(out, text)
     count, outside = len(prediction.outside), sum(map(bool, prediction.outside))
     typer.echo(f"{count} patients: {out}")
     if outside:

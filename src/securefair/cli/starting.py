@@ -16,11 +16,17 @@ def new(
     name: Annotated[Path, typer.Argument(help="Folder to make; its name becomes the run's.")],
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", help="Your table, once for each hospital: .csv or .parquet."),
+        typer.Option(
+            "--data", help="Your table, once for each hospital: .csv, .csv.gz, .parquet or .xlsx."
+        ),
     ] = None,
     label: Annotated[
         str | None, typer.Option("--label", help="Column of your tables to predict.")
     ] = None,
+    join_spellings: Annotated[
+        bool,
+        typer.Option("--join-spellings", help="Take codes that differ in case only for one."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Make a folder with a commented configuration that runs as it is.
@@ -34,15 +40,18 @@ def new(
     """
     import msgspec
 
+    from securefair.cli.check_tables import line_of
     from securefair.user.template import new_project
 
-    project = new_project(name, tables=data or (), label=label)
+    project = new_project(name, tables=data or (), label=label, joined=join_spellings)
     if json:
         typer.echo(msgspec.json.encode(project).decode())
         return
     typer.echo(f"Made {project.folder} with {', '.join(project.files)}")
     for column, why in project.unused.items():
         typer.echo(f"Column {column} is not used: {why}.")
+    for finding in project.findings:
+        typer.echo(line_of(finding))
     typer.echo("\nNext:")
     for command in ("check", "run"):
         typer.echo(f"  securefair {command} {shown(name / 'config.toml')}")
@@ -59,6 +68,9 @@ def check(
 ) -> None:
     """Read a configuration and its data, plan the exchanges, say what will happen; run nothing.
 
+    What to look at in the tables comes first, a line each: codes of missing values, spellings,
+    units, a column that gives the outcome away. Such warnings stop nothing.
+
     A configuration may name Python code that loads its data. Such code runs with --trust only.
 
     Example: securefair check my-hospitals/config.toml
@@ -66,17 +78,31 @@ def check(
     import msgspec
     from rich.console import Console
 
-    from securefair.cli.check_tables import check_report
+    from securefair.cli.check_tables import check_report, findings_report
     from securefair.config import load_config
+    from securefair.data.quality import Finding, refusal
+    from securefair.errors import SecureFairError
     from securefair.profiling.forecast import check_config
+    from securefair.user.inspection import inspect_tables
 
-    settings = load_config(config)
-    check_trusted(settings, trust=trust)
-    checked = check_config(settings, cost_model=model)
+    loaded = load_config(config)
+    check_trusted(loaded, trust=trust)
+    findings: list[Finding] = []
+    try:
+        findings += inspect_tables(loaded)
+        checked = check_config(loaded, cost_model=model)
+    except SecureFairError as error:
+        if json:
+            said = {"findings": [*findings, refusal(error)]}
+            typer.echo(msgspec.json.encode(said).decode())
+        else:
+            Console().print(findings_report(findings))
+        raise
     if json:
-        typer.echo(msgspec.json.encode(checked).decode())
+        plain = msgspec.to_builtins(checked) | {"findings": msgspec.to_builtins(findings)}
+        typer.echo(msgspec.json.encode(plain).decode())
         return
-    Console().print(check_report(checked))
+    Console().print(findings_report(findings), check_report(checked))
     typer.echo(f"\nNext: securefair run {shown(config)}")
 
 

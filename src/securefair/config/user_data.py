@@ -53,6 +53,11 @@ class _FeatureSection(_ColumnSection):
         description="Values may be missing; adds a feature that says so. Otherwise it is an error",
     )
 
+    missing: Annotated[tuple[Code, ...], BeforeValidator(_codes), Field(strict=False)] = Field(
+        default=(),
+        description="Codes of a missing value in this column only, such as -999",
+    )
+
 
 class NumericColumn(_FeatureSection):
     """A measurement."""
@@ -110,6 +115,11 @@ class TableSection(Section):
     )
     missing: Codes = Field(
         default=("", "?", "NA", "NaN", "nan"), description="Codes of a missing value"
+    )
+    spellings: Literal["exact", "joined"] = Field(
+        default="exact",
+        description="Whether codes that differ in case or white space only, such as Yes and YES, "
+        "are one code",
     )
     origin: Literal["public", "participants"] = Field(
         default="public",

@@ -27,7 +27,7 @@ from securefair.data.partition import (
     RatioPartitioner,
 )
 from securefair.data.population import load_population
-from securefair.data.rows import Row, read_rows
+from securefair.data.rows import Row, Table, read_rows
 from securefair.data.split import hold_out, stratified_split
 from securefair.data.table import (
     Binary,
@@ -63,6 +63,7 @@ __all__ = [
     "RatioPartitioner",
     "Row",
     "Samples",
+    "Table",
     "TableSpec",
     "Target",
     "arrays_of",

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 LEAST_TEXTS = 6
 """In fewer rows nothing can be told from texts that do not repeat."""
 
@@ -56,22 +59,28 @@ def are_persons(texts: Sequence[str]) -> bool:
     return all(map(_PERSON.fullmatch, texts))
 
 
-def tell_rows_apart(present: Sequence[str], numbers: Sequence[float] | None) -> bool | None:
-    """Whether values of one participant repeat as little as identifiers do; None: too few to say.
+def tell_texts_apart(different: int, present: int) -> bool | None:
+    """Whether texts of one participant repeat as little as identifiers do; None: too few to say.
 
     Args:
-        present: its values, but for missing ones.
-        numbers: the same as numbers, None where a text is among them.
-
-    Returns:
-        Of texts: whether more than half of them are different. Of numbers: whether they are whole,
-        all different, and either as dense as a count of rows or too many for a measurement.
+        different: how many different ones there are.
+        present: in how many rows.
     """
-    if numbers is None:
-        return None if len(present) < LEAST_TEXTS else len(set(present)) > len(present) / 2
-    if len(numbers) < LEAST_NUMBERS:
+    return None if present < LEAST_TEXTS else different > present / 2
+
+
+def tell_numbers_apart(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool | None:
+    """The same of numbers: whether they are whole, all different, and either as dense as a count
+    of rows or too many for a measurement.
+
+    Args:
+        different: texts of numbers, of which some may be the same number.
+        counts: how often each occurs.
+    """
+    total = int(counts.sum())
+    if total < LEAST_NUMBERS:
         return None
-    if len(set(numbers)) < len(numbers) or not all(number.is_integer() for number in numbers):
+    if len(np.unique(different)) < total or not (different == np.rint(different)).all():
         return False
-    dense = max(numbers) - min(numbers) < 2 * len(numbers)
-    return dense or len(numbers) >= MANY_NUMBERS
+    dense = float(different.max() - different.min()) < 2 * total
+    return dense or total >= MANY_NUMBERS

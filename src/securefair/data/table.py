@@ -8,14 +8,16 @@ enter, so nobody's data leak through the preprocessing and all participants get 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from securefair.data.cells import Row, Table, table_of
 from securefair.data.dataset import Features, Samples
-from securefair.data.rows import Row
 from securefair.errors import ConfigError, DataError
 
 
@@ -26,14 +28,18 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         name: of the column in the table.
         optional: missing values are allowed; adds a feature `name?` that is 1 where the value is
             missing and 0 elsewhere. Without it a missing value is an error.
+        missing: codes of a missing value in this column only, such as "-999".
     """
 
     name: str
     optional: bool = False
+    missing: tuple[str, ...] = ()
 
 
 class Numeric(Column, frozen=True, kw_only=True, tag_field="kind", tag="numeric"):
     """A measurement: [low, high] becomes [-1, 1], values beyond are clipped; missing is 0.
+
+    A value below or above a limit, such as "<5", counts as the limit.
 
     Args:
         low, high: fixed range in the column's unit, from general knowledge of the quantity.
@@ -97,6 +103,7 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         columns: those that become features; other columns of the table are ignored.
         target: the column to predict.
         missing: the codes of a missing value.
+        spellings: "joined" takes codes that differ in case or white space only for one.
 
     Raises:
         ConfigError: no columns, two of one name, or the target among them.
@@ -105,6 +112,7 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     columns: tuple[Numeric | Binary | Categorical, ...]
     target: Target
     missing: tuple[str, ...] = ("", "?", "NA", "NaN", "nan")
+    spellings: Literal["exact", "joined"] = "exact"
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -146,10 +154,10 @@ def encode(rows: Sequence[Row], spec: TableSpec) -> Samples:
         DataError: no rows, a column is not there, or a value is not what the specification says;
             names file, line and column.
     """
-    _check_columns(rows, [*(column.name for column in spec.columns), spec.target.name])
-    class_of = {code(c): i for i, group in enumerate(spec.target.groups) for c in group}
-    labels = np.array([_class(row, spec.target.name, class_of) for row in rows], dtype=np.int64)
-    return Samples(encode_features(rows, spec), labels, classes=len(spec.target.groups))
+    table = table_of(rows)
+    _check_columns(table, [*(column.name for column in spec.columns), spec.target.name])
+    features = encode_features(table, spec)
+    return Samples(features, _labels(table, spec), classes=len(spec.target.groups))
 
 
 def encode_features(rows: Sequence[Row], spec: TableSpec, *, clipped: bool = True) -> Features:
@@ -163,28 +171,30 @@ def encode_features(rows: Sequence[Row], spec: TableSpec, *, clipped: bool = Tru
     Raises:
         DataError: as `encode`.
     """
-    _check_columns(rows, [column.name for column in spec.columns])
-    features = np.array(
-        [
-            [x for column in spec.columns for x in _encode_value(row, column, spec.missing)]
-            for row in rows
-        ],
-        dtype=np.float64,
-    )
-    return np.clip(features, -1.0, 1.0) if clipped else features
+    table = table_of(rows)
+    _check_columns(table, [column.name for column in spec.columns])
+    features = np.empty((len(table), len(spec.features)))
+    at = 0
+    for column in spec.columns:
+        width = len(feature_names(column))
+        features[:, at : at + width] = _encoded(table, column, spec)
+        at += width
+    if clipped:
+        np.clip(features, -1.0, 1.0, out=features)
+    return features
 
 
-def _check_columns(rows: Sequence[Row], names: Sequence[str]) -> None:
-    if not rows:
+def _check_columns(table: Table, names: Sequence[str]) -> None:
+    if not len(table):
         raise DataError("the table has no rows")
-    absent = [name for name in names if name not in rows[0].fields]
+    absent = [name for name in names if name not in table.columns]
     if absent:
         raise DataError(
             f"columns are not in the table: {', '.join(absent)}"
             if len(absent) > 1
             else f"column {absent[0]!r} is not in the table",
-            where=rows[0].source,
-            found=", ".join(rows[0].fields),
+            where=table.source,
+            found=", ".join(table.columns),
         )
 
 
@@ -198,73 +208,106 @@ def feature_names(column: Numeric | Binary | Categorical) -> list[str]:
     return [*names, f"{column.name}?"] if column.optional else names
 
 
-def _encode_value(
-    row: Row, column: Numeric | Binary | Categorical, missing: Sequence[str]
-) -> list[float]:
-    text = row.fields[column.name]
-    absent = text in missing
-    if absent and not column.optional:
+def _encoded(table: Table, rule: Numeric | Binary | Categorical, spec: TableSpec) -> Features:
+    """One column as its features, (B, width): each different text is looked at once."""
+    column = table.columns[rule.name]
+    missing = {*spec.missing, *rule.missing}
+    absent = np.array([text in missing for text in column.texts], dtype=bool)
+    if absent.any() and not rule.optional:
         raise DataError(
             "a value is missing",
-            where=row.place(column.name),
+            where=table.place(column.first(absent), rule.name),
             hint="Fill it in, leave the patient out, or make the column optional for everyone",
         )
-    width = len(column.levels) if isinstance(column, Categorical) else 1
-    values = [0.0] * width if absent else _present_value(row, column, text)
-    return [*values, float(absent)] if column.optional else values
+    values = (
+        _measured(table, rule, absent)
+        if isinstance(rule, Numeric)
+        else _chosen(table, rule, absent, joined=spec.spellings == "joined")
+    )
+    if rule.optional:
+        values = np.column_stack([values, absent.astype(np.float64)])
+    result: Features = values[column.codes]
+    return result
 
 
-def _present_value(row: Row, column: Numeric | Binary | Categorical, text: str) -> list[float]:
-    if isinstance(column, Numeric):
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise DataError(
-                "not a number",
-                where=row.place(column.name),
-                found=text,
-                expected=f"a finite number, usually {column.low:g} to {column.high:g}",
-            )
-        return [2.0 * (value - column.low) / (column.high - column.low) - 1.0]
-    levels = (column.no, column.yes) if isinstance(column, Binary) else column.levels
-    codes = [code(level) for level in levels]
-    if code(text) not in codes:
+def _measured(table: Table, rule: Numeric, absent: NDArray[np.bool_]) -> Features:
+    """(K, 1) scaled to the range of the rule; 0 where missing."""
+    column = table.columns[rule.name]
+    numbers = column.measured
+    wrong = np.isnan(numbers) & ~absent
+    if wrong.any():
+        row = column.first(wrong)
+        raise DataError(
+            "not a number",
+            where=table.place(row, rule.name),
+            found=column.texts[int(column.codes[row])],
+            expected=f"a finite number, usually {rule.low:g} to {rule.high:g}",
+        )
+    scaled = 2.0 * (numbers - rule.low) / (rule.high - rule.low) - 1.0
+    return np.where(absent, 0.0, scaled)[:, None]
+
+
+def _chosen(
+    table: Table, rule: Binary | Categorical, absent: NDArray[np.bool_], *, joined: bool
+) -> Features:
+    """(K, width) of levels; 0 where missing."""
+    column = table.columns[rule.name]
+    levels = (rule.no, rule.yes) if isinstance(rule, Binary) else rule.levels
+    place = {code(level, joined=joined): at for at, level in enumerate(levels)}
+    found = np.array([place.get(code(text, joined=joined), -1) for text in column.texts])
+    wrong = (found < 0) & ~absent
+    if wrong.any():
+        row = column.first(wrong)
         raise DataError(
             "unknown code",
-            where=row.place(column.name),
-            found=text,
+            where=table.place(row, rule.name),
+            found=column.texts[int(column.codes[row])],
             expected=", ".join(levels),
         )
-    chosen = codes.index(code(text))
-    if isinstance(column, Binary):
-        return [-1.0, 1.0][chosen : chosen + 1]
-    return [float(i == chosen) for i in range(len(codes))]
+    values: Features = (
+        np.array([-1.0, 1.0])[found][:, None]
+        if isinstance(rule, Binary)
+        else np.eye(len(levels))[found]
+    )
+    values[absent] = 0.0
+    return values
 
 
-def _class(row: Row, name: str, class_of: Mapping[str, int]) -> int:
-    found = class_of.get(code(row.fields[name]))
-    if found is None:
+def _labels(table: Table, spec: TableSpec) -> NDArray[np.int64]:
+    joined = spec.spellings == "joined"
+    class_of = {
+        code(c, joined=joined): i for i, group in enumerate(spec.target.groups) for c in group
+    }
+    name = spec.target.name
+    column = table.columns[name]
+    found = np.array([class_of.get(code(text, joined=joined), -1) for text in column.texts])
+    if (found < 0).any():
+        row = column.first(found < 0)
         raise DataError(
             "not a known class",
-            where=row.place(name),
-            found=row.fields[name],
+            where=table.place(row, name),
+            found=column.texts[int(column.codes[row])],
             expected=", ".join(class_of),
             hint="Leave the row out, or add the code to a class",
         )
-    return found
+    result: NDArray[np.int64] = found[column.codes].astype(np.int64)
+    return result
 
 
-def code(text: str) -> str:
+def code(text: str, *, joined: bool = False) -> str:
     """One spelling for a code: "3", "3.0" and "03" are the same, "0.5" and ".50" as well; what is
-    no finite number is left alone."""
+    no finite number is left alone.
+
+    Args:
+        text: as it stands in a table.
+        joined: take "Yes", "YES" and " yes " for one as well.
+    """
     try:
         value = float(text)
     except ValueError:
-        return text
+        return " ".join(text.casefold().split()) if joined else text
     if not math.isfinite(value):
-        return text
+        return " ".join(text.casefold().split()) if joined else text
     return str(int(value)) if value.is_integer() else repr(value)
 
 

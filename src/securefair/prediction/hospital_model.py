@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data import Row, encode_features, feature_names, read_rows, samples_of
+from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.errors import DataError
 from securefair.model.stored import Function, inputs_of, logits_of, probabilities_of
 from securefair.prediction.record import ModelRecord
@@ -45,9 +46,10 @@ class Prediction:
 class HospitalModel:
     """One hospital's trained model, with `predict` and `predict_proba` as scikit-learn has them.
 
-    Data come as the path of a table, as its rows (`read_rows`), or as numbers (B, d): features that
-    lie in [-1, 1] already where the model was trained on a table, samples as they were given to the
-    training otherwise. A table needs no label, and columns that are no features are not looked at.
+    Data come as the path of a table, as its rows (`read_rows`), as a DataFrame of pandas or polars,
+    or as numbers (B, d): features that lie in [-1, 1] already where the model was trained on a
+    table, samples as they were given to the training otherwise. A table needs no label, and columns
+    that are no features are not looked at.
 
     Attributes:
         record: everything but the weights.
@@ -135,6 +137,8 @@ class HospitalModel:
                 where=self.record.hospital,
                 expected=f"an array (B, {inputs_of(self.function)})",
             )
+        if is_frame(data):
+            data = read_frame(data, source="data frame")
         rows = read_rows(Path(data)) if isinstance(data, str | Path) else data
         encoded: Array = encode_features(rows, table, clipped=False)
         return encoded

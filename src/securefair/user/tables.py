@@ -9,7 +9,7 @@ missing rules takes from each is told in `data.inference` and stands in the reso
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,8 +31,8 @@ from securefair.data import (
     Categorical,
     Numeric,
     ParticipantData,
-    Row,
     Samples,
+    Table,
     TableSpec,
     Target,
     encode,
@@ -44,6 +44,7 @@ from securefair.data import (
     samples_of,
     summarise,
 )
+from securefair.data.cells import table_of
 from securefair.errors import ConfigError, DataError
 from securefair.user.code import accepted, imported, user_code
 
@@ -75,16 +76,22 @@ def resolve(config: RunConfig) -> Resolved:
         return Resolved(config)
     summaries = {}
     for one in files:
-        with _about(one.name):
-            rows = _rows(one.file) + (_rows(one.test_file) if one.test_file else [])
+        with about(one.name):
+            rows = table_rows(one)
             if config.privacy is not None and config.privacy.patient_column is not None:
-                rows = [_without(row, config.privacy.patient_column) for row in rows]
+                # A name of a patient is no feature, whatever it looks like.
+                rows = rows.without(config.privacy.patient_column)
             summaries[one.name] = summarise(rows, table.missing)
     if table.columns:
-        classes = [list(codes) for codes in infer_classes(summaries, table.label)]
+        joined = table.spellings == "joined"
+        classes = [list(codes) for codes in infer_classes(summaries, table.label, joined=joined)]
         return Resolved(override(config, {"table.classes": classes}))
     inferred = infer_table(
-        summaries, label=table.label, classes=table.classes, missing=table.missing
+        summaries,
+        label=table.label,
+        classes=table.classes,
+        missing=table.missing,
+        joined=table.spellings == "joined",
     )
     settings = table_settings(inferred.spec) | {"origin": "participants"}
     return Resolved(override(config, {"table": settings}), True, inferred.unused)
@@ -129,16 +136,35 @@ def table_spec(table: TableSection) -> TableSpec:
         match one:
             case NumericColumn():
                 columns.append(
-                    Numeric(name=name, low=one.low, high=one.high, optional=one.optional)
+                    Numeric(
+                        name=name,
+                        low=one.low,
+                        high=one.high,
+                        optional=one.optional,
+                        missing=one.missing,
+                    )
                 )
             case BinaryColumn():
-                columns.append(Binary(name=name, no=one.no, yes=one.yes, optional=one.optional))
+                columns.append(
+                    Binary(
+                        name=name,
+                        no=one.no,
+                        yes=one.yes,
+                        optional=one.optional,
+                        missing=one.missing,
+                    )
+                )
             case CategoricalColumn():
-                columns.append(Categorical(name=name, levels=one.levels, optional=one.optional))
+                columns.append(
+                    Categorical(
+                        name=name, levels=one.levels, optional=one.optional, missing=one.missing
+                    )
+                )
     return TableSpec(
         columns=tuple(columns),
         target=Target(name=table.label, groups=table.classes),
         missing=table.missing,
+        spellings=table.spellings,
     )
 
 
@@ -146,7 +172,9 @@ def table_settings(spec: TableSpec) -> dict[str, object]:
     """Rules as the keys and values of a [table] section; `table_spec` gives them back."""
     columns: list[dict[str, object]] = []
     for column in spec.columns:
-        common = {"name": column.name, "optional": column.optional}
+        common: dict[str, object] = {"name": column.name, "optional": column.optional}
+        if column.missing:
+            common["missing"] = list(column.missing)
         match column:
             case Numeric():
                 columns.append(common | {"kind": "numeric", "low": column.low, "high": column.high})
@@ -158,6 +186,7 @@ def table_settings(spec: TableSpec) -> dict[str, object]:
         "label": spec.target.name,
         "classes": [list(codes) for codes in spec.target.groups],
         "missing": list(spec.missing),
+        "spellings": spec.spellings,
         "columns": columns,
     }
 
@@ -166,7 +195,7 @@ def _from_files(config: RunConfig, seed: int) -> list[ParticipantData]:
     load = _FileLoader(config)
     everyone = []
     for one in config.participants:
-        with _about(one.name):
+        with about(one.name):
             samples = load(one.file)
             if one.test_file is not None:
                 everyone.append(ParticipantData(one.name, samples, load(one.test_file)))
@@ -206,38 +235,39 @@ class _FileLoader:
         return samples if self._patients is None else _of_patients(samples, rows, self._patients)
 
 
-def _of_patients(samples: Samples, rows: Sequence[Row], column: str) -> Samples:
+def _of_patients(samples: Samples, table: Table, name: str) -> Samples:
     """The samples with the patient of each row, by the column that names them."""
-    if column not in rows[0].fields:
+    if name not in table.columns:
         raise DataError(
             "the column that names the patients is not in the table",
-            where=rows[0].source,
-            found=", ".join(rows[0].fields),
-            expected=f"a column {column!r} (privacy.patient_column)",
+            where=table.source,
+            found=", ".join(table.columns),
+            expected=f"a column {name!r} (privacy.patient_column)",
         )
-    names = [row.fields[column].strip() for row in rows]
-    for row, name in zip(rows, names, strict=True):
-        if not name:
-            raise DataError("a row without a patient", where=row.place(column))
-    _, patients = np.unique(np.array(names), return_inverse=True)
-    return replace(samples, patients=patients.astype(np.int64))
-
-
-def _without(row: Row, column: str) -> Row:
-    """A name of a patient is no feature, whatever it looks like."""
-    fields = {name: value for name, value in row.fields.items() if name != column}
-    return replace(row, fields=fields)
+    column = table.columns[name]
+    nobody = np.array([not text for text in column.texts])
+    if nobody.any():
+        raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
+    return replace(samples, patients=column.codes)
 
 
 def _largest_label(one: ParticipantSection, feature_range: tuple[float, float] | None) -> int:
-    with _about(one.name):
+    with about(one.name):
         samples = samples_of(read_npz(one.file), where=one.file.name, feature_range=feature_range)
     return samples.classes - 1
 
 
-def _rows(path: Path) -> list[Row]:
-    if path.suffix not in (".csv", ".parquet"):
-        raise DataError("unknown kind of file", where=str(path), expected=".csv, .parquet or .npz")
+def table_rows(one: ParticipantSection) -> Table:
+    """All rows of a participant's table, those of a test file behind.
+
+    Raises:
+        DataError: a file cannot be read, or has no rows.
+    """
+    rows = _rows(one.file)
+    return rows if one.test_file is None else table_of([*rows, *_rows(one.test_file)])
+
+
+def _rows(path: Path) -> Table:
     rows = read_rows(path)
     if not rows:
         raise DataError("the table has no rows", where=path.name)
@@ -376,7 +406,7 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
 
 
 @contextmanager
-def _about(name: str) -> Iterator[None]:
+def about(name: str) -> Iterator[None]:
     """Name the participant whose file an error is about."""
     try:
         yield

@@ -22,7 +22,9 @@ from securefair.config import (
 )
 from securefair.data import HEART_SPEC, HOSPITALS
 from securefair.data.heart import heart_rows
+from securefair.data.quality import Finding
 from securefair.errors import ConfigError
+from securefair.user.inspection import inspect_tables
 from securefair.user.tables import load_own, resolve, table_settings
 
 ROUNDS = 20
@@ -63,20 +65,25 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         folder: where.
         files: paths in it.
         unused: columns of somebody's own tables that are no features, with the reason.
+        findings: what to look at in these tables.
     """
 
     folder: str
     files: list[str]
     unused: dict[str, str]
+    findings: list[Finding] = []
 
 
-def new_project(folder: Path, *, tables: Sequence[Path] = (), label: str | None = None) -> Project:
+def new_project(
+    folder: Path, *, tables: Sequence[Path] = (), label: str | None = None, joined: bool = False
+) -> Project:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
     Args:
         folder: must not exist, or be empty.
         tables: one for each participant, named after its file; none for the packaged example.
         label: column of the tables to predict.
+        joined: take codes of the tables that differ in case or white space only for one.
 
     Raises:
         ConfigError: the folder is taken, its name cannot be a run's, or tables come without a
@@ -93,13 +100,13 @@ def new_project(folder: Path, *, tables: Sequence[Path] = (), label: str | None 
             "a run cannot be named so", where=str(folder), hint="Use letters and digits"
         )
     if tables:
-        files, unused = _own_files(name, folder, tables, label)
+        files, unused, findings = _own_files(name, folder, tables, label, joined=joined)
     elif label is not None:
         raise ConfigError("a label needs tables", where="--label", hint="Name them with --data")
     else:
-        files, unused = _example_files(name), {}
+        files, unused, findings = _example_files(name), {}, []
     _write(folder, files)
-    return Project(folder=str(folder), files=sorted(files), unused=unused)
+    return Project(folder=str(folder), files=sorted(files), unused=unused, findings=findings)
 
 
 def demo_text() -> str:
@@ -134,14 +141,14 @@ def _example_files(name: str) -> dict[str, str]:
 
 
 def _own_files(
-    name: str, folder: Path, tables: Sequence[Path], label: str | None
-) -> tuple[dict[str, str], dict[str, str]]:
+    name: str, folder: Path, tables: Sequence[Path], label: str | None, *, joined: bool
+) -> tuple[dict[str, str], dict[str, str], list[Finding]]:
     """A configuration for tables that stay where they are."""
     if label is None:
         raise ConfigError(
             "tables need a column to predict", where="--label", hint="Name it: --label diagnosis"
         )
-    names = [path.stem for path in tables]
+    names = [_stem(path) for path in tables]
     if len(tables) < 2:
         raise ConfigError(
             "a collaboration needs two tables or more",
@@ -157,8 +164,9 @@ def _own_files(
             found=", ".join(twice),
             hint="Rename a file",
         )
-    people = [{"name": path.stem, "file": str(path.absolute())} for path in tables]
-    smallest = _config(name, people, {"label": label}, q=1)
+    people = [{"name": _stem(path), "file": str(path.absolute())} for path in tables]
+    rules: dict[str, object] = {"label": label, "spellings": "joined" if joined else "exact"}
+    smallest = _config(name, people, rules, q=1)
     resolved = resolve(smallest)
     q = _affordable_q(resolved.config)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
@@ -169,7 +177,13 @@ def _own_files(
     config = _config(name, relative, settings["table"], q=q)
     title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
     title += '# write ranges from general knowledge, then say origin = "public".'
-    return {"config.toml": _config_text(config, title)}, dict(resolved.unused)
+    text = _config_text(config, title)
+    return {"config.toml": text}, dict(resolved.unused), inspect_tables(smallest)
+
+
+def _stem(path: Path) -> str:
+    """The name of a table without its endings: north of north.csv.gz."""
+    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
 
 
 def _affordable_q(config: RunConfig) -> int:

@@ -37,6 +37,14 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
     assert invoke("predict", kept / "north", "new.csv").stdout == (tmp_path / "p.csv").read_text()
 
 
+def test_programs_get_json(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n1,200\n")
+    said = json.loads(invoke("predict", kept / "north", "new.csv", "--json").stdout)
+    assert said["classes"] == ["no", "yes"]
+    assert [len(row) for row in said["probabilities"]] == [2, 2]
+    assert said["outside_training_range"] == [[], ["age"]]
+
+
 def test_a_refusal_is_one_line_and_writes_nothing(invoke, kept, tmp_path):
     (tmp_path / "new.csv").write_text("age\n30\n")
     done = invoke("predict", kept / "north", "new.csv", "--out", "p.csv")

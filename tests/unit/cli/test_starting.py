@@ -213,3 +213,52 @@ def test_the_rules_that_were_inferred_are_kept_though_a_table_changes(
     assert invoke("run", "c.toml", "--out", "out").exit_code == 0
     (age, *_) = load_config(tmp_path / "out" / "config.toml").table.columns
     assert (age.name, age.high) == ("age", 90.0)
+
+
+def site(text, rows=60, shift=0):
+    """A table of two measurements and an outcome that none of them gives away."""
+    lines = ["age,chol,ill"]
+    for n in range(rows):
+        ill = text[(n * 7 + n // 3) % 2]
+        lines.append(f"{20 + (n * 13 + shift) % 50},{150 + (n * 29 + shift) % 90},{ill}")
+    return "\n".join(lines) + "\n"
+
+
+class TestFindings:
+    def test_programs_get_them_as_a_list(self, invoke, tmp_path):
+        (tmp_path / "north.csv").write_text(site(["no", "yes"]).replace("20,150,", "-999,150,", 1))
+        (tmp_path / "south.csv").write_text(site(["no", "yes"], shift=1).replace(",", ";"))
+        made = invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        assert made.exit_code == 0, made.output
+        assert 'north, column age, line 2: "-999" stands 1 times' in made.stdout
+        done = invoke("check", "p/config.toml", "--json")
+        assert done.exit_code == 0, done.output
+        (one,) = json.loads(done.stdout)["findings"]
+        assert (one["site"], one["column"], one["line"], one["kind"]) == (
+            "south",
+            None,
+            1,
+            "separator",
+        )
+        assert {"message", "remedy"} <= one.keys()  # and -999 is a missing value by now
+
+    def test_a_refusal_is_in_the_list_and_ends_with_2(self, invoke, tmp_path):
+        (tmp_path / "north.csv").write_text(site(["no", "yes"]))
+        (tmp_path / "south.csv").write_text(site(["NO", "YES"], shift=1))
+        tables = ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        refused = invoke("new", "p", *tables)
+        assert refused.exit_code == 2
+        assert "differ in their spelling only" in refused.stderr
+        assert invoke("new", "p", *tables, "--join-spellings").exit_code == 0
+        config = tmp_path / "p" / "config.toml"
+        lines = config.read_text().splitlines()
+        config.write_text(
+            "\n".join(line for line in lines if not line.startswith(("classes =", "spellings =")))
+        )
+        done = invoke("check", config, "--json")
+        assert done.exit_code == 2
+        said = json.loads(done.stdout)["findings"]
+        assert {one["kind"] for one in said if one["severity"] == "refusal"} == {
+            "spelling",
+            "refused",
+        }

@@ -105,7 +105,7 @@ class TestFiles:
         [
             ("gone.csv", ("participant south", "cannot read", "gone.csv")),
             ("empty.csv", ("participant south", "no rows", "empty.csv")),
-            ("north.xlsx", ("participant south", "unknown kind of file", ".parquet")),
+            ("north.doc", ("participant south", "unknown kind of file", ".parquet")),
         ],
     )
     def test_a_bad_file_is_named_with_its_participant(self, folder, name, words):
@@ -172,11 +172,13 @@ class TestInference:
         config = config_in(folder, HEAD.format("files") + TABLE + PEOPLE)
         assert resolve(config).config is config
 
-    def test_different_columns_are_refused(self, folder):
-        (folder / "south.csv").write_text("age,gender,ill\n30,f,0\n40,m,1\n")
-        message = refusal(folder, self.TEXT)
-        assert message.startswith("participant south: the table has other columns than north's")
-        assert "lacks sex; has also gender" in message
+    def test_columns_of_some_are_not_used(self, folder):
+        (folder / "south.csv").write_text("age,gender,ill\n30,f,0\n40,m,1\n30,f,0\n40,m,1\n")
+        found = resolve(config_in(folder, self.TEXT))
+        assert found.unused == {
+            "sex": "only in the table of north",
+            "gender": "only in the table of south",
+        }
 
 
 MODULE = """

@@ -11,8 +11,8 @@ from securefair.data.cache import cached_array, content_key
 from securefair.data.dataset import Samples
 from securefair.data.folder import DataFile
 from securefair.data.pool import DataSet, pool_of
+from securefair.data.rows import read_rows
 from securefair.data.table import Binary, Categorical, Numeric, TableSpec, Target, encode
-from securefair.data.tables.reading import read_compressed_rows
 from securefair.errors import DataError
 
 ADULT_FILE = DataFile(
@@ -111,7 +111,7 @@ def load_adult(folder: Path, *, cache: Path | None = None, merged: bool = False)
 
 def _read(path: Path) -> NDArray[np.float64]:
     """Features, label, and 1 for the test part, in the columns of one array."""
-    rows = read_compressed_rows(path)
+    rows = read_rows(path)
     samples = encode(rows, ADULT_SPEC)
     split = [row.fields.get("split", "") for row in rows]
     unknown = sorted(set(split) - {"train", "test"})

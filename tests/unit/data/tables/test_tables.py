@@ -95,7 +95,7 @@ def test_adult_is_read_once(adult, tmp_path, monkeypatch):
     def refuse(*_):
         raise AssertionError("read again")
 
-    monkeypatch.setattr(module, "read_compressed_rows", refuse)
+    monkeypatch.setattr(module, "read_rows", refuse)
     again = load_adult(adult, cache=cache).train.samples()
     assert (again.features == first.features).all()
     assert (again.labels == first.labels).all()
@@ -130,9 +130,11 @@ def test_missing_and_damaged_tables_are_named(load, spec, name, tmp_path):
     with pytest.raises(DataError, match=f"Put {name}.csv.gz there"):
         load(tmp_path)
     path = tmp_path / f"{name}.csv.gz"
-    for content in (b"no gzip", gzip.compress(b"a,b\n" * 99)[:-9], gzip.compress(b"\xff\xfe")):
+    for content in (b"no gzip", gzip.compress(b"a,b\n" * 99)[:-9], gzip.compress(b"\x81")):
         path.write_bytes(content)
-        with pytest.raises(DataError, match=f"{name}.csv.gz: cannot read the table"):
+        with pytest.raises(
+            DataError, match=f"{name}.csv.gz: (cannot read the table|the table is in no encoding)"
+        ):
             load(tmp_path)
 
 

@@ -1,7 +1,6 @@
 """Parquet cells are what the same table has as CSV."""
 
 import datetime
-import sys
 from decimal import Decimal
 
 import pytest
@@ -37,7 +36,7 @@ def test_cells_are_text_and_nothing_is_missing(tmp_path):
 
 def test_other_cells_are_refused_by_column(tmp_path):
     write(tmp_path / "t.parquet", {"signal": [[1, 2]]})
-    with pytest.raises(DataError, match=r"t.parquet, column signal: .*found 'list'"):
+    with pytest.raises(DataError, match=r"t.parquet, column signal: .*found 'list<"):
         read_rows(tmp_path / "t.parquet")
 
 
@@ -49,9 +48,3 @@ def test_a_file_that_is_none(tmp_path, content, problem):
     with pytest.raises(DataError, match=problem) as caught:
         read_rows(path)
     assert str(path) in str(caught.value)
-
-
-def test_without_pyarrow_it_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DataError, match=r"need pyarrow.*securefair\[parquet\]"):
-        read_rows(tmp_path / "t.parquet")

@@ -1,0 +1,199 @@
+"""What the tables of several hospitals show beside each other: levels, spellings, units, columns.
+
+Only what each says of its columns meets here, never a row. So patients that two hospitals share
+cannot be found: nobody may compare patients in the clear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from securefair.data.cells import Table
+from securefair.data.inference import MAX_LEVELS, shape_of
+from securefair.data.quality import Finding
+from securefair.data.table import code
+
+UNIT_RATIO = 2.0
+"""Medians of a measurement at two hospitals differ less, unless their units do."""
+
+PREVALENCE = 0.3
+"""Difference between the shares of a class at two hospitals that is worth a line."""
+
+
+class SiteColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """What one hospital says of a column for the comparison.
+
+    Attributes:
+        levels: different texts with how often they occur; of more than `MAX_LEVELS` none.
+        lines: of the first row of each level.
+        quartiles: of a measurement, or None.
+    """
+
+    levels: dict[str, int]
+    lines: dict[str, int]
+    quartiles: tuple[float, float, float] | None
+
+
+def site_columns(table: Table, missing: Sequence[str]) -> dict[str, SiteColumn]:
+    """What one table says of each of its columns."""
+    result = {}
+    for name, column in table.columns.items():
+        shape = shape_of(column, missing)
+        quartiles = None
+        if shape.numeric:
+            rows = shape.values[column.codes]
+            if np.isfinite(rows).any():
+                low, middle, high = np.nanquantile(rows, (0.25, 0.5, 0.75)).tolist()
+                quartiles = (low, middle, high)
+        kept = np.flatnonzero(shape.counted)
+        few = kept if len(kept) <= MAX_LEVELS else kept[:0]
+        counts = column.counts()
+        result[name] = SiteColumn(
+            levels={column.texts[at]: int(counts[at]) for at in few},
+            lines={
+                column.texts[at]: table.line_of(column.first(np.arange(column.different) == at))
+                for at in few
+            },
+            quartiles=quartiles,
+        )
+    return result
+
+
+def findings_between(
+    sites: Mapping[str, Mapping[str, SiteColumn]], *, label: str, joined: bool = False
+) -> Iterator[Finding]:
+    """What differs between hospitals.
+
+    Args:
+        sites: what each says, by name.
+        label: the column to predict.
+        joined: whether spellings that differ in case only are one level.
+    """
+    everywhere = set.intersection(*(set(columns) for columns in sites.values()))
+    for site, columns in sites.items():
+        for name in columns:
+            if name not in everywhere:
+                yield Finding(
+                    site=site,
+                    column=name,
+                    line=None,
+                    kind="column_of_some_sites",
+                    message="not every hospital has this column; it is no feature",
+                    remedy="Name it alike everywhere, or leave it out",
+                )
+    order = [name for name in next(iter(sites.values())) if name in everywhere]
+    for name in order:
+        columns = {site: columns[name] for site, columns in sites.items()}
+        yield from _levels(name, columns, joined=joined, is_label=name == label)
+        if name != label:
+            yield from _units(name, columns)
+    yield from _prevalence(label, {site: columns[label] for site, columns in sites.items()}, joined)
+
+
+def _levels(
+    name: str, sites: Mapping[str, SiteColumn], *, joined: bool, is_label: bool
+) -> Iterator[Finding]:
+    """Levels that only one hospital has, and spellings that differ."""
+    if any(not column.levels for column in sites.values()):
+        return
+    if not is_label and all(column.quartiles for column in sites.values()):
+        return  # numbers: a range says all
+    spelt: dict[str, dict[str, str]] = {}
+    for site, column in sites.items():
+        for level in column.levels:
+            spelt.setdefault(code(level, joined=True), {}).setdefault(code(level), site)
+    for spellings in spelt.values():
+        if len(spellings) > 1 and not joined:
+            site = list(spellings.values())[-1]
+            shown = ", ".join(f'"{one}" ({where})' for one, where in spellings.items())
+            yield Finding(
+                site=site,
+                column=name,
+                line=sites[site].lines.get(list(spellings)[-1]),
+                kind="spelling",
+                message=f"one {'class' if is_label else 'level'} is spelt in several ways: {shown}",
+                remedy='Spell it alike, or say spellings = "joined" in [table] '
+                "(securefair new --join-spellings)",
+                severity="refusal" if is_label else "warning",
+            )
+    if len(sites) < 2:
+        return
+    for spelling, spellings in spelt.items():
+        if len(spellings) > 1:
+            continue
+        having = [
+            site
+            for site, column in sites.items()
+            if any(code(level, joined=True) == spelling for level in column.levels)
+        ]
+        if len(having) == 1:
+            (site,) = having
+            level = next(x for x in sites[site].levels if code(x, joined=True) == spelling)
+            count = sites[site].levels[level]
+            yield Finding(
+                site=site,
+                column=name,
+                line=sites[site].lines[level],
+                kind="class_of_one_site" if is_label else "level_of_one_site",
+                message=f'only this hospital has "{level}" ({count} times): it tells whose patient '
+                "it is",
+                remedy="Code it as the others do, join levels, or leave the column out",
+            )
+
+
+def _units(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
+    """Measurements whose middle halves do not meet and whose medians are far apart."""
+    known = {site: c.quartiles for site, c in sites.items() if c.quartiles and c.quartiles[1] > 0}
+    if len(known) < 2:
+        return
+    usual = float(np.median([middle for _, middle, _ in known.values()]))
+    for site, (low, middle, high) in known.items():
+        others = [one for where, one in known.items() if where != site]
+        apart = all(high < first or low > third for first, _, third in others)
+        against = usual if len(known) > 2 else others[0][1]
+        ratio = max(middle / against, against / middle)
+        if apart and ratio >= UNIT_RATIO:
+            yield Finding(
+                site=site,
+                column=name,
+                line=None,
+                kind="units",
+                message=f"half of the values lie between {low:g} and {high:g}, {ratio:.3g} times "
+                "away from the other hospitals: the unit may differ",
+                remedy="Convert to the unit that was agreed on",
+            )
+            if len(known) == 2:
+                return
+
+
+def _prevalence(label: str, sites: Mapping[str, SiteColumn], joined: bool) -> Iterator[Finding]:
+    shares: dict[str, dict[str, float]] = {}
+    for site, column in sites.items():
+        total = sum(column.levels.values())
+        for level, count in column.levels.items():
+            name = code(level, joined=joined)
+            of_site = shares.setdefault(name, {})
+            of_site[site] = of_site.get(site, 0.0) + count / total
+    for name, by_site in shares.items():
+        if len(by_site) < 2 or len(by_site) < len(sites):
+            continue
+        lowest, highest = (
+            min(by_site, key=by_site.__getitem__),
+            max(by_site, key=by_site.__getitem__),
+        )
+        if by_site[highest] - by_site[lowest] >= PREVALENCE:
+            yield Finding(
+                site=highest,
+                column=label,
+                line=None,
+                kind="prevalence",
+                message=f'class "{name}" has {by_site[highest]:.0%} of the patients here and '
+                f"{by_site[lowest]:.0%} at {lowest}",
+                remedy="Nothing to do where hospitals differ; look at the codes where they should "
+                "not",
+            )
+            if len(shares) == 2:
+                return

@@ -1,0 +1,205 @@
+"""A table in memory: every cell as text, a column at a time, with the place of each for errors.
+
+Tables of hospitals are long and repeat themselves, so a column is a dictionary of its different
+texts and one number a row. Whatever looks at values looks at each different one once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from securefair.errors import DataError
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+LIMIT = r"^[<>]=?\s*[+-]?(\d+\.?\d*|\.\d+)$"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record: its fields by column name, and where it stands, for error messages."""
+
+    source: str
+    line: int  # 1-based; in a text file the header is line 1
+    fields: Mapping[str, str]
+    unit: str = "line"  # what `line` counts
+
+    def place(self, column: str) -> str:
+        """File, line and column, for error messages."""
+        return f"{self.source}, {self.unit} {self.line}, column {column}"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a reader had to decide about a file: nothing is read in a special way unsaid.
+
+    Attributes:
+        column: that it is about; None for the whole file.
+        line: of the first such value; None where it has none.
+        kind: "encoding", "decimal comma", "ambiguous number", ...
+        message: what was found and how it was read.
+        remedy: what to do if that is wrong.
+    """
+
+    column: str | None
+    line: int | None
+    kind: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column.
+
+    Attributes:
+        cells: (B,) texts without white space around them, as an Arrow dictionary array.
+    """
+
+    cells: Any
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """For each row the number of its text in `texts`, (B,)."""
+        result: NDArray[np.int64] = self.cells.indices.to_numpy().astype(np.int64)
+        return result
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The different texts, in the order of their first row."""
+        result: list[str] = self.cells.dictionary.to_pylist()
+        return result
+
+    @cached_property
+    def different(self) -> int:
+        """How many different texts."""
+        return len(self.cells.dictionary)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """Each different text as a number, NaN where it is none, (K,)."""
+        return numbers_in(self.cells.dictionary)
+
+    @cached_property
+    def measured(self) -> NDArray[np.float64]:
+        """As `numbers`, and a limit such as "<5" is its number, (K,)."""
+        if not self.limits.any():
+            return self.numbers
+        plain = pc.replace_substring_regex(self.cells.dictionary, r"^[<>]=?\s*", "")
+        return numbers_in(plain)
+
+    @cached_property
+    def limits(self) -> NDArray[np.bool_]:
+        """Which different texts are limits, (K,)."""
+        result: NDArray[np.bool_] = pc.match_substring_regex(self.cells.dictionary, LIMIT).to_numpy(
+            zero_copy_only=False
+        )
+        return result.astype(bool)
+
+    def counts(self) -> NDArray[np.int64]:
+        """How often each different text occurs, (K,)."""
+        return np.bincount(self.codes, minlength=self.different)
+
+    def first(self, wanted: NDArray[np.bool_]) -> int:
+        """The first row whose text is among those marked, of which there must be one."""
+        return int(np.flatnonzero(wanted[self.codes])[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Sequence[Row]):
+    """Records of one file or query; a sequence of its rows, which are made when they are looked at.
+
+    Attributes:
+        source: the name that errors give.
+        columns: by name, in order.
+        line_of: where a row stands, 1-based; a text file's header is line 1.
+        unit: what it counts.
+        notes: what the reader had to decide.
+    """
+
+    source: str
+    columns: Mapping[str, Column]
+    line_of: Callable[[int], int]
+    unit: str = "line"
+    notes: tuple[Note, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return next((len(column.cells) for column in self.columns.values()), 0)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Row]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | list[Row]:
+        """A row, or a list of rows."""
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        fields = {name: column.cells[at].as_py() for name, column in self.columns.items()}
+        return Row(self.source, self.line_of(at), fields, self.unit)
+
+    def __iter__(self) -> Iterator[Row]:
+        names = list(self.columns)
+        columns = [column.cells.to_pylist() for column in self.columns.values()]
+        for at, cells in enumerate(zip(*columns, strict=True)):
+            fields = dict(zip(names, cells, strict=True))
+            yield Row(self.source, self.line_of(at), fields, self.unit)
+
+    def without(self, column: str) -> Table:
+        """The same rows without a column, where there is one."""
+        kept = {name: one for name, one in self.columns.items() if name != column}
+        return replace(self, columns=kept)
+
+    def place(self, at: int, column: str) -> str:
+        """Of one cell: file, line and column."""
+        return f"{self.source}, {self.unit} {self.line_of(at)}, column {column}"
+
+
+def table_of(rows: Sequence[Row]) -> Table:
+    """Rows as a table; a table as it is.
+
+    Raises:
+        DataError: rows have different columns.
+    """
+    if isinstance(rows, Table):
+        return rows
+    names = list(rows[0].fields) if rows else []
+    strange = next((row for row in rows if list(row.fields) != names), None)
+    if strange is not None:
+        raise DataError(
+            "rows have different columns",
+            where=strange.source,
+            found=", ".join(strange.fields),
+            expected=", ".join(names),
+        )
+    return Table(
+        source=rows[0].source if rows else "table",
+        columns={name: column_of([row.fields[name] for row in rows]) for name in names},
+        line_of=lambda at: rows[at].line,
+        unit=rows[0].unit if rows else "line",
+    )
+
+
+def column_of(cells: Any) -> Column:
+    """Texts, or an Arrow array of texts without nulls, as a column."""
+    array = cells if isinstance(cells, pa.Array) else pa.array(cells, pa.string())
+    return Column(pc.utf8_trim_whitespace(array).dictionary_encode())
+
+
+def numbers_in(texts: Any) -> NDArray[np.float64]:
+    """An Arrow array of texts as numbers, NaN where a text is none; infinite ones are none."""
+    fits = pc.match_substring_regex(texts, NUMBER)
+    plain = pc.replace_substring_regex(texts, r"^\+", "")
+    numbers = pc.cast(pc.if_else(fits, plain, None), pa.float64())
+    result: NDArray[np.float64] = pc.fill_null(numbers, np.nan).to_numpy(zero_copy_only=False)
+    return np.where(np.isfinite(result), result, np.nan)

@@ -1,0 +1,285 @@
+"""Text tables as hospitals export them: separators, encodings, decimal commas, compressed or not.
+
+Whatever is not plain comma-separated UTF-8 is read and noted (`cells.Note`), or refused where it
+can be read in two ways.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from securefair.data.cells import Column, Note, Table, column_of
+from securefair.errors import DataError
+
+SEPARATORS = (",", ";", "\t", "|")
+LOOKED_AT = 50
+"""Records from which the separator is told."""
+
+SAMPLE = 200_000
+"""Bytes that are enough for that."""
+
+_UNUSUAL = re.compile(rb'"|\n[ \t\r]*\n|\r(?!\n)')
+"""Quotes, blank lines and lone carriage returns: lines are then counted one by one."""
+
+COMMA_NUMBER = r"^[+-]?\d+,\d+$"
+_DOT_NUMBER = r"^[+-]?\d*\.\d+$"
+_THREE_DIGITS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+_BESIDE = r"^([<>]=?\s*)?[+-]?\d*([.,]\d+)?$|^(\?|-|NA|N/A|NaN|nan|NULL|null|None)$"
+"""What may stand in a column of decimal commas besides: whole numbers, limits, missing values."""
+
+
+def read_delimited(path: Path) -> Table:
+    """A .csv, .tsv or .txt file, perhaps with .gz behind.
+
+    Raises:
+        DataError: it cannot be read, is no table, or can be read in two ways; names file and line.
+    """
+    try:
+        data = path.read_bytes()
+        if path.suffix == ".gz":
+            data = gzip.decompress(data)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError("cannot read the table", where=str(path), found=str(error)) from error
+    except OSError as error:
+        raise DataError("cannot read the table", where=str(path), found=error.strerror) from error
+    utf8, note = _as_utf8(data, path.name)
+    del data
+    return parse_delimited(utf8, source=path.name, notes=[note] if note else [])
+
+
+def parse_delimited(data: bytes, *, source: str, notes: Sequence[Note] = ()) -> Table:
+    """As `read_delimited`, from UTF-8; `source` is the name that errors give."""
+    separator = _separator(data)
+    header = [name.strip() for name in next(_records(data, separator, source), (0, []))[1]]
+    check_header(header, where=f"{source}, line 1")
+    lines: Callable[[int], int] = _after_header
+    if _UNUSUAL.search(data):
+        lines = _checked_lines(data, separator, source, len(header))
+    arrays = _arrays(data, separator, source, header)
+    found = list(notes)
+    if separator != ",":
+        found.append(
+            Note(
+                None,
+                1,
+                "separator",
+                f"columns are separated by {_NAMES[separator]}, not by commas",
+                "Nothing to do if the columns are right",
+            )
+        )
+    columns = {name: column_of(array) for name, array in zip(header, arrays, strict=True)}
+    columns = _with_points(columns, lines, found)
+    return Table(source=source, columns=columns, line_of=lines, notes=tuple(found))
+
+
+_NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def check_header(header: Sequence[str], where: str) -> None:
+    """Refuse names of columns that cannot be told apart.
+
+    Raises:
+        DataError: there is none, or two are alike.
+    """
+    if not any(header):
+        raise DataError("the table is empty", where=where, expected="a line of column names")
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise DataError("columns share a name", where=where, found=", ".join(repeated))
+
+
+def _as_utf8(data: bytes, source: str) -> tuple[bytes, Note | None]:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif b"\0" in data[:4096]:
+        raise DataError(
+            "the file is no text", where=source, hint="Export the table as CSV UTF-8 or Parquet"
+        )
+    else:
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            encoding = "cp1252"
+        else:
+            return data.removeprefix(codecs.BOM_UTF8), None
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            "the table is in no encoding that is known",
+            where=source,
+            found=str(error),
+            expected="UTF-8, UTF-16 or Windows-1252",
+            hint="Export it as CSV UTF-8",
+        ) from error
+    name = {"cp1252": "Windows-1252", "utf-16": "UTF-16"}[encoding]
+    return text.encode(), Note(
+        None,
+        None,
+        "encoding",
+        f"the file is not UTF-8; it was read as {name}",
+        "Look at names with accents; if they are wrong, export the table as CSV UTF-8",
+    )
+
+
+def _separator(data: bytes) -> str:
+    """What parts the first records into most columns, all alike; a comma where nothing does."""
+    sample = data[:SAMPLE].decode(errors="ignore")
+    best, most = ",", 1
+    for separator in SEPARATORS:
+        try:
+            reader = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
+            widths = [len(one) for one, _ in zip(reader, range(LOOKED_AT), strict=False) if one]
+        except csv.Error:
+            continue
+        whole = widths if len(widths) < 2 or len(data) <= SAMPLE else widths[:-1]
+        if whole and len(set(whole)) == 1 and whole[0] > most:
+            best, most = separator, whole[0]
+    if most > 1:
+        return best
+    first = sample.partition("\n")[0]
+    return max(SEPARATORS, key=first.count)
+
+
+def _records(data: bytes, separator: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Records with the line on which each ends; blank lines are none.
+
+    Raises:
+        DataError: quotes do not fit; names the line.
+    """
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    reader = csv.reader(text, delimiter=separator, strict=True)
+    try:
+        for fields in reader:
+            if fields or reader.line_num == 1:
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise DataError(
+            "not comma-separated text", where=f"{source}, line {reader.line_num}", found=str(error)
+        ) from error
+
+
+def _after_header(at: int) -> int:
+    return at + 2
+
+
+def _checked_lines(data: bytes, separator: str, source: str, width: int) -> Callable[[int], int]:
+    """Where every record ends, as `csv` reads them: strictly, and slowly."""
+    lines = []
+    for line, fields in _records(data, separator, source):
+        if len(fields) != width:
+            raise _wrong_width(source, line, len(fields), width)
+        lines.append(line)
+    del lines[0]
+    return lines.__getitem__
+
+
+def _wrong_width(source: str, line: int, found: int, expected: int) -> DataError:
+    return DataError(
+        "wrong number of fields", where=f"{source}, line {line}", found=found, expected=expected
+    )
+
+
+def _arrays(data: bytes, separator: str, source: str, header: Sequence[str]) -> list[Any]:
+    """The columns as Arrow arrays of text."""
+    names = [str(at) for at in range(len(header))]
+    body = pa.py_buffer(data).slice(_end_of_first_record(data))
+    if not memoryview(body)[:SAMPLE].tobytes().strip(b"\r\n \t"):
+        return [pa.array([], pa.string()) for _ in header]
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(body),
+            read_options=pyarrow.csv.ReadOptions(column_names=names, use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        _checked_lines(data, separator, source, len(header))  # says which line, and why
+        raise DataError("not comma-separated text", where=source, found=str(error)) from error
+    return [table.column(name).combine_chunks() for name in names]
+
+
+def _end_of_first_record(data: bytes) -> int:
+    """Where the line of column names ends; names in quotes may hold line ends."""
+    quoted = False
+    for match in re.finditer(rb'["\n]', data):
+        if match[0] == b'"':
+            quoted = not quoted
+        elif not quoted:
+            return match.end()
+    return len(data)
+
+
+def _with_points(
+    columns: dict[str, Column], lines: Callable[[int], int], notes: list[Note]
+) -> dict[str, Column]:
+    """Decimal commas become points, column by column, and every such column is noted.
+
+    "1,234" alone is 1.234 or 1234. It counts as decimal where another column of the file surely
+    has decimal commas; otherwise it stays a text, and is noted.
+    """
+    kinds = {name: _commas(column) for name, column in columns.items()}
+    sure = any(kind == "decimal" for kind in kinds.values())
+    result = {}
+    for name, column in columns.items():
+        kind = kinds[name]
+        if kind == "none":
+            result[name] = column
+            continue
+        marked = pc.match_substring_regex(column.cells.dictionary, r"\d,\d").to_numpy(
+            zero_copy_only=False
+        )
+        row = column.first(marked)
+        example = column.texts[int(column.codes[row])]
+        if kind == "decimal" or (kind == "either" and sure):
+            result[name] = _pointed(column)
+            message = f'decimal commas were read as points: "{example}" and others'
+            remedy = "Nothing to do if they are decimal; otherwise export without separators"
+            notes.append(Note(name, lines(row), "decimal comma", message, remedy))
+        else:
+            result[name] = column
+            message = (
+                f'"{example}" is a number with a decimal comma or with thousands apart; '
+                "it was left as text"
+            )
+            remedy = "Export numbers with a decimal point and no separator of thousands"
+            notes.append(Note(name, lines(row), "ambiguous number", message, remedy))
+    return result
+
+
+def _commas(column: Column) -> str:
+    """What the commas within a column's numbers are: "none", "decimal", "either" or "mixed"."""
+    texts = column.cells.dictionary
+    commas = pc.match_substring_regex(texts, COMMA_NUMBER)
+    if not pc.any(commas).as_py():
+        return "none"
+    others = pc.filter(texts, pc.invert(commas))
+    if not pc.all(pc.match_substring_regex(others, _BESIDE), min_count=0).as_py():
+        return "none"  # texts such as lists of codes
+    if pc.any(pc.match_substring_regex(others, _DOT_NUMBER), min_count=0).as_py():
+        return "mixed"
+    three = pc.match_substring_regex(pc.filter(texts, commas), _THREE_DIGITS)
+    return "either" if pc.all(three).as_py() else "decimal"
+
+
+def _pointed(column: Column) -> Column:
+    dictionary = pc.replace_substring(column.cells.dictionary, ",", ".")
+    return Column(
+        pa.DictionaryArray.from_arrays(column.cells.indices, dictionary)
+        .cast(pa.string())
+        .dictionary_encode()
+    )

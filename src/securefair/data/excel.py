@@ -1,0 +1,83 @@
+"""Excel workbooks as text cells; needs openpyxl."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+
+from securefair.data.arrow_tables import table_of_columns
+from securefair.data.cells import Note, Table
+from securefair.data.delimited import check_header
+from securefair.errors import DataError
+
+
+def read_excel(path: Path) -> Table:
+    """The first sheet of a workbook: names of columns in its first row.
+
+    A formula counts as the value that was stored with it. Empty rows at the end are none.
+
+    Raises:
+        DataError: openpyxl is not installed, it is no workbook, or a cell is an error of Excel's;
+            names the cell.
+    """
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError as error:
+        raise DataError(
+            "Excel files need openpyxl",
+            where=path.name,
+            hint="pip install 'securefair[excel]', or export the table as CSV",
+        ) from error
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except OSError as error:
+        raise DataError("cannot read the table", where=str(path), found=error.strerror) from error
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise DataError("not an Excel workbook", where=str(path), found=str(error)) from error
+    sheet, others = book.worksheets[0], book.sheetnames[1:]
+    rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+    book.close()
+    while rows and not any(cell is not None for cell in rows[-1]):
+        rows.pop()
+    header = [_text(cell, path, 1, at) for at, cell in enumerate(rows[0])] if rows else []
+    while header and not header[-1]:
+        header.pop()
+    check_header(header, where=f"{path.name}, row 1")
+    cells = [
+        [_text(row[at] if at < len(row) else None, path, line, at) for at in range(len(header))]
+        for line, row in enumerate(rows[1:], start=2)
+    ]
+    columns = [pa.array([row[at] for row in cells], pa.string()) for at in range(len(header))]
+    table = table_of_columns(header, columns, source=path.name)
+    note = Note(
+        None,
+        None,
+        "sheets",
+        f"only the first sheet was read; there are also {', '.join(others)}",
+        "Move the table to the first sheet, or export it as CSV",
+    )
+    notes = (note,) if others else ()
+    return Table(table.source, table.columns, line_of=lambda at: at + 2, unit="row", notes=notes)
+
+
+def _text(value: object, path: Path, row: int, column: int) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(int(value))
+        case datetime.datetime() if value.time() == datetime.time():
+            return value.date().isoformat()
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case str() if value.startswith("#") and value.endswith(("!", "?", "/A")):
+            raise DataError(
+                "a cell holds an error of Excel's",
+                where=f"{path.name}, row {row}, column {column + 1}",
+                found=value,
+            )
+    return str(value).strip()

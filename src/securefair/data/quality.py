@@ -1,0 +1,268 @@
+"""What one hospital should look at in its own table before it runs: one finding, one line.
+
+Everything here is computed from one table alone. `between` compares what several say of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.cells import Column, Note, Table
+from securefair.data.identifying import are_dates, are_persons, heading_identifies
+from securefair.data.inference import Shape, shape_of
+from securefair.data.table import code
+from securefair.errors import SecureFairError
+
+Array = NDArray[np.float64]
+
+FEW = 10
+"""Patients of a class from which nothing can be learnt."""
+
+LEAKS = 0.9
+"""Share of the errors of the most common answer that a single column takes away."""
+
+LEAST_FOR_LEAKS = 30
+LEAST_COLUMNS = 5
+"""In narrower tables different patients often have equal rows."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to look at.
+
+    Attributes:
+        site: whose table.
+        column: of the table; None for the whole table.
+        line: of the file, of the first such value; None where there is no one place.
+        kind: one word or a few with underscores, the same for all findings of a kind.
+        message: what was found, and what was made of it.
+        remedy: what to do.
+        severity: "warning", or "refusal" where a run would not start.
+    """
+
+    site: str
+    column: str | None
+    line: int | None
+    kind: str
+    message: str
+    remedy: str
+    severity: Literal["warning", "refusal"] = "warning"
+
+
+def site_findings(
+    site: str, table: Table, *, label: str, missing: Sequence[str], joined: bool = False
+) -> Iterator[Finding]:
+    """What one table shows by itself.
+
+    Args:
+        site: its name.
+        table: at least one row.
+        label: the column to predict, which is among its columns.
+        missing: codes of a missing value.
+        joined: whether spellings that differ in case only are one level.
+    """
+    for note in table.notes:
+        yield _noted(site, note)
+    classes = _classes(table.columns[label], missing, joined)
+    for name, column in table.columns.items():
+        shape = shape_of(column, missing)
+        yield from _of_column(site, name, column, shape, table, is_label=name == label)
+        if name != label and shape.present and not heading_identifies(name):
+            yield from _leak(site, name, column, shape, classes)
+    yield from _few(site, label, classes)
+    yield from _duplicates(site, table)
+
+
+def refusal(error: SecureFairError) -> Finding:
+    """An error as a finding, for programs that read lists of findings."""
+    return Finding(
+        site="",
+        column=None,
+        line=None,
+        kind="refused",
+        message=str(error),
+        remedy=error.hint or "",
+        severity="refusal",
+    )
+
+
+def _noted(site: str, note: Note) -> Finding:
+    return Finding(
+        site=site,
+        column=note.column,
+        line=note.line,
+        kind=note.kind.replace(" ", "_"),
+        message=note.message,
+        remedy=note.remedy,
+    )
+
+
+def _of_column(
+    site: str, name: str, column: Column, shape: Shape, table: Table, *, is_label: bool
+) -> Iterator[Finding]:
+    """Sentinels, outliers, limits, stray texts, dates, identifiers, constants."""
+
+    def finding(kind: str, message: str, remedy: str, row: int | None = None) -> Finding:
+        line = None if row is None else table.line_of(row)
+        return Finding(site=site, column=name, line=line, kind=kind, message=message, remedy=remedy)
+
+    if not shape.present:
+        yield finding("empty_column", "there is no value", "Leave the column out")
+        return
+    if heading_identifies(name) and not is_label:
+        yield finding(
+            "identifier",
+            "the heading names an identifier; the column is no feature",
+            "Leave it out of the table: nobody else needs it",
+        )
+        return
+    texts = [column.texts[at] for at in np.flatnonzero(shape.counted)[:50]]
+    if are_dates(texts):
+        yield finding(
+            "date",
+            f'the values are dates, such as "{texts[0]}"; the column is no feature',
+            "Give a time span instead, such as an age or days since admission",
+        )
+        return
+    if are_persons(texts):
+        yield finding(
+            "identifier",
+            "the values look like names of persons; the column is no feature",
+            "Leave it out of the table",
+        )
+        return
+    if not is_label and int(shape.counted.sum()) == 1 and shape.rows >= 2:
+        yield finding(
+            "constant_column",
+            f'every patient has the same value, "{texts[0]}"',
+            "It tells nothing here; keep it only if it differs elsewhere",
+        )
+    for value, count in shape.sentinels.items():
+        at = column.texts.index(value)
+        yield finding(
+            "sentinel",
+            f'"{value}" stands {count} times and looks like a code for a missing value',
+            f'Say missing = ["{value}"] for this column, or correct the table',
+            column.first(np.arange(column.different) == at),
+        )
+    for at in shape.outliers[:3]:
+        yield finding(
+            "outlier",
+            f'"{column.texts[at]}" is far from all other values, {shape.low:g} to {shape.high:g}; '
+            "a range that is inferred does not follow it, and the value is clipped",
+            "Correct it if it is a slip, or write the range yourself",
+            column.first(np.arange(column.different) == at),
+        )
+    if shape.limits.any():
+        row = column.first(shape.limits)
+        yield finding(
+            "censored",
+            f'"{column.texts[int(column.codes[row])]}" is a limit; it counts as the limit itself',
+            "Nothing to do, or write what your laboratory recommends instead",
+            row,
+        )
+    if shape.stray.any():
+        row = column.first(shape.stray)
+        yield finding(
+            "not_a_number",
+            f'"{column.texts[int(column.codes[row])]}" stands among numbers',
+            "Correct it, or add it to the codes of missing values",
+            row,
+        )
+
+
+def _classes(label: Column, missing: Sequence[str], joined: bool) -> list[str]:
+    """For each row the code of its class; empty where it is missing."""
+    codes = ["" if text in missing else code(text, joined=joined) for text in label.texts]
+    return [codes[at] for at in label.codes]
+
+
+def _few(site: str, label: str, classes: Sequence[str]) -> Iterator[Finding]:
+    names, counts = np.unique([one for one in classes if one], return_counts=True)
+    if len(names) > 20:
+        return  # no label of classes: refused elsewhere
+    for name, count in zip(names.tolist(), counts.tolist(), strict=True):
+        if count < FEW:
+            yield Finding(
+                site=site,
+                column=label,
+                line=None,
+                kind="few_of_a_class",
+                message=f'only {count} patients are of class "{name}"',
+                remedy="Join it with another class, or expect nothing for it",
+            )
+
+
+def _leak(
+    site: str, name: str, column: Column, shape: Shape, classes: Sequence[str]
+) -> Iterator[Finding]:
+    """Whether one column alone says what is to be predicted."""
+    known = np.array([bool(one) for one in classes])
+    if known.sum() < LEAST_FOR_LEAKS:
+        return
+    names, labels = np.unique(np.array(classes)[known], return_inverse=True)
+    counts = np.bincount(labels)
+    wrong = len(labels) - counts.max()
+    if not 2 <= len(names) <= 20 or wrong < 5:
+        return
+    groups = _groups(column, shape)[known]
+    table_counts = np.zeros((int(groups.max()) + 1, len(names)))
+    np.add.at(table_counts, (groups, labels), 1)
+    if (table_counts.sum(axis=1) > 0).sum() > len(labels) / 10:
+        return  # so many groups say nothing
+    left = len(labels) - table_counts.max(axis=1).sum()
+    if 1 - left / wrong >= LEAKS:
+        yield Finding(
+            site=site,
+            column=name,
+            line=None,
+            kind="leakage",
+            message=f"this column alone tells {1 - left / len(labels):.0%} of the classes: it is "
+            "probably written when the outcome is known",
+            remedy="Leave it out, unless it is known before the prediction is needed",
+        )
+
+
+def _groups(column: Column, shape: Shape) -> NDArray[np.int64]:
+    """For each row a group of like values: the level, or the quantile of a number."""
+    if shape.numeric and column.different > 20:
+        values = shape.values
+        known = np.isfinite(values)
+        rows = values[column.codes]
+        parts = min(20, max(2, len(rows) // 20))
+        cuts = np.unique(np.nanquantile(rows, np.linspace(0, 1, parts + 1)[1:-1]))
+        groups = np.where(known, np.searchsorted(cuts, np.where(known, values, 0.0)), len(cuts) + 1)
+        return groups[column.codes].astype(np.int64)
+    return column.codes
+
+
+def _duplicates(site: str, table: Table) -> Iterator[Finding]:
+    names = [name for name in table.columns if not heading_identifies(name)]
+    if len(names) < LEAST_COLUMNS:
+        return
+    mixed = np.zeros(len(table), dtype=np.uint64)
+    for name in names:
+        mixed = (mixed ^ table.columns[name].codes.astype(np.uint64)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+        mixed ^= mixed >> np.uint64(29)
+    _, first = np.unique(mixed, return_index=True)
+    repeated = len(table) - len(first)
+    if not repeated:
+        return
+    original = np.zeros(len(table), dtype=bool)
+    original[first] = True
+    row = int(np.flatnonzero(~original)[0])
+    yield Finding(
+        site=site,
+        column=None,
+        line=table.line_of(row),
+        kind="duplicate_rows",
+        message=f"{repeated} rows repeat an earlier row but for identifiers; in a test part they "
+        "make a model look better than it is",
+        remedy="Keep one row a patient",
+    )

@@ -1,0 +1,115 @@
+"""Findings in tables: each is made by a table that has it, and by none that has not."""
+
+import numpy as np
+import pytest
+
+from securefair.data.between import findings_between, site_columns
+from securefair.data.quality import site_findings
+from securefair.data.rows import parse_rows
+
+MISSING = ("", "NA")
+
+
+def table(columns):
+    names = list(columns)
+    lines = [
+        ",".join(names),
+        *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True)),
+    ]
+    return parse_rows([f"{line}\n" for line in lines], "t.csv")
+
+
+def clean(seed=0, n=80, **others):
+    rng = np.random.default_rng(seed)
+    return {
+        "age": rng.integers(20, 80, n),
+        "chol": np.round(rng.normal(200, 30, n), 1),
+        "sex": rng.choice(["f", "m"], n),
+        "ward": rng.choice(["A", "B", "C"], n),
+        "ill": rng.choice(["no", "yes"], n),
+    } | others
+
+
+def found(columns, label="ill"):
+    return list(site_findings("north", table(columns), label=label, missing=MISSING))
+
+
+def changed(name, values):
+    columns = clean()
+    cells = list(map(str, columns[name]))
+    for at, value in values.items():
+        cells[at] = value
+    return clean(**{name: cells})
+
+
+def test_an_ordinary_table_has_nothing_to_look_at():
+    assert found(clean()) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind", "column", "line"),
+    [
+        (changed("age", {5: "-999", 9: "-999"}), "sentinel", "age", 7),
+        (changed("chol", {3: "9999"}), "sentinel", "chol", 5),
+        (changed("chol", {3: "21000.5"}), "outlier", "chol", 5),
+        (changed("chol", {4: "<5"}), "censored", "chol", 6),
+        (changed("chol", {6: "haemolytic"}), "not_a_number", "chol", 8),
+        (clean(sex=["f"] * 80), "constant_column", "sex", None),
+        (clean(patient_id=range(80)), "identifier", "patient_id", None),
+        (clean(seen=[f"2024-01-{1 + n % 28:02}" for n in range(80)]), "date", "seen", None),
+        (clean(ill=["no"] * 75 + ["yes"] * 5), "few_of_a_class", "ill", None),
+    ],
+)
+def test_one_finding_of_its_kind(columns, kind, column, line):
+    (one,) = found(columns)
+    assert (one.site, one.column, one.line, one.kind) == ("north", column, line, kind)
+    assert one.message
+    assert one.remedy
+
+
+def test_a_column_that_gives_the_outcome_away():
+    ill = clean()["ill"]
+    (one,) = found(clean(therapy=[f"{'drug' if x == 'yes' else 'none'}" for x in ill]))
+    assert (one.column, one.kind) == ("therapy", "leakage")
+    score = [(30.0 if x == "yes" else 10.0) + n / 100 for n, x in enumerate(ill)]
+    (one,) = found(clean(score=score))
+    assert (one.column, one.kind) == ("score", "leakage")
+
+
+def test_rows_that_repeat_but_for_identifiers():
+    columns = {name: [*map(str, cells), str(cells[7])] for name, cells in clean().items()}
+    (one,) = [one for one in found(columns | {"id": range(81)}) if one.column != "id"]
+    assert (one.kind, one.line) == ("duplicate_rows", 82)
+
+
+def between(north, south, **options):
+    sites = {
+        name: site_columns(table(columns), MISSING)
+        for name, columns in (("north", north), ("south", south))
+    }
+    return list(findings_between(sites, label="ill", **options))
+
+
+def test_hospitals_that_code_alike_have_nothing_to_look_at():
+    assert between(clean(0), clean(1)) == []
+
+
+@pytest.mark.parametrize(
+    ("south", "kind", "column", "severity"),
+    [
+        (clean(1, chol=np.random.default_rng(1).normal(5.2, 0.8, 80)), "units", "chol", "warning"),
+        (clean(1, sex=["F", "M"] * 40), "spelling", "sex", "warning"),
+        (clean(1, ill=["NO", "YES"] * 40), "spelling", "ill", "refusal"),
+        (clean(1, ward=["A", "B", "C", "D"] * 20), "level_of_one_site", "ward", "warning"),
+        (clean(1, ill=["no", "yes", "?"] * 26 + ["no"] * 2), "class_of_one_site", "ill", "warning"),
+        (clean(1, extra=range(80)), "column_of_some_sites", "extra", "warning"),
+        (clean(1, ill=["yes"] * 75 + ["no"] * 5), "prevalence", "ill", "warning"),
+    ],
+)
+def test_what_differs_is_named(south, kind, column, severity):
+    said = between(clean(0), south)
+    assert {(one.kind, one.column, one.severity) for one in said} == {(kind, column, severity)}
+
+
+def test_spellings_that_are_joined_are_one_level():
+    assert between(clean(0), clean(1, ill=["NO", "YES"] * 40), joined=True) == []
