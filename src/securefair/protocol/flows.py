@@ -1,0 +1,185 @@
+"""What flows back: which opened values every message may depend on, and in how many bits.
+
+Whatever a participant sends after it has opened something is a function of what it opened. This
+table says so for every field of every message, by the role that sends it. A field that is not here
+is a mistake that a test finds; the page docs/threat-model.md shows the table.
+
+Bits are an upper bound for one message, of what its *recipient*, or whoever made the opened value,
+can learn of opened values. They say nothing of what a participant tells of data that it did not
+open: a sharing decision is a bit about an opinion whether or not anybody aimed at it.
+
+    INDEPENDENT   nothing opened can change it: fixed before, or drawn fresh
+    CONTROL       a choice among few: log2 of their number is charged
+    ENCRYPTED     a ciphertext that its recipient cannot read; the length is public and fixed
+    LEARNT        computed by a model that may have learnt from opened values. No number of bits is
+                  given: the page states clipping, the account where there is noise, and attacks
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from securefair.protocol.messages import (
+    MESSAGE_TYPES,
+    Answer,
+    Decline,
+    DeclineReason,
+    Features,
+    Hello,
+    Keys,
+    Message,
+    Offer,
+    Query,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareRequest,
+    ShareReveal,
+    name_of,
+)
+
+
+class Dependence(enum.Enum):
+    """How a field may depend on opened values."""
+
+    INDEPENDENT = "nothing opened"
+    CONTROL = "a choice among few"
+    ENCRYPTED = "a ciphertext that its recipient cannot open"
+    LEARNT = "a model that may have learnt from opened values"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One field of one message.
+
+    Attributes:
+        message, field: which.
+        role: of whoever sends it.
+        dependence: on opened values.
+        opened: which values; empty where the field is independent of all.
+        bits: at most, in one message; None where they cannot be counted (`Dependence.LEARNT`), or
+            follow from an agreement (`per_level`).
+        per_level: the bits are log2 of the levels that were agreed on (`gossip.levels`).
+    """
+
+    message: type[Message]
+    field: str
+    role: str
+    dependence: Dependence
+    opened: str = ""
+    bits: float | None = 0.0
+    per_level: bool = False
+
+
+STUDENT, TEACHER, EVERYBODY = "student", "teacher", "both"
+RECEIVER, SENDER = "receiver", "sender"
+
+
+def _independent(message: type[Message], role: str, *fields: str) -> tuple[Flow, ...]:
+    return tuple(Flow(message, field, role, Dependence.INDEPENDENT) for field in fields)
+
+
+FLOWS: tuple[Flow, ...] = (
+    *_independent(Hello, EVERYBODY, "protocol_version", "collaboration", "promise"),
+    *_independent(Keys, STUDENT, "key_epoch", "public_key", "evaluation_keys"),
+    *_independent(Features, STUDENT, "data_epoch", "samples"),
+    Flow(Features, "payload", STUDENT, Dependence.ENCRYPTED),
+    Flow(Features, "basis", STUDENT, Dependence.ENCRYPTED),
+    *_independent(Query, STUDENT, "exchange"),
+    # That there is a query tells that the student's opinion of the teacher is not 0.
+    Flow(Query, "round", STUDENT, Dependence.CONTROL, "reputation of the teacher", 1.0),
+    Flow(Query, "predictions", STUDENT, Dependence.ENCRYPTED, "the own model's predictions"),
+    *_independent(Answer, TEACHER, "round", "exchange"),
+    Flow(Answer, "payload", TEACHER, Dependence.LEARNT, "answers to own queries", None),
+    *_independent(Decline, TEACHER, "round", "exchange"),
+    Flow(
+        Decline,
+        "reason",
+        TEACHER,
+        Dependence.CONTROL,
+        "reputation of the student",
+        math.log2(len(DeclineReason)),
+    ),
+    *_independent(Offer, SENDER, "round"),
+    Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with the receiver", 1.0),
+    *_independent(ShareRequest, RECEIVER, "round", "attempt"),
+    # Who is asked follows from the senders' offers and from who was lost, both known to them.
+    *_independent(ShareRequest, RECEIVER, "senders"),
+    Flow(
+        ShareRequest,
+        "request",
+        RECEIVER,
+        Dependence.CONTROL,
+        "alignment with each sender",
+        None,
+        per_level=True,
+    ),
+    *_independent(Share, SENDER, "round", "attempt"),
+    Flow(Share, "payload", SENDER, Dependence.LEARNT, "sums of models", None),
+    *_independent(Refusal, SENDER, "round", "attempt"),
+    Flow(
+        Refusal,
+        "reason",
+        SENDER,
+        Dependence.CONTROL,
+        "whether an answer of the receiver could be opened",
+        math.log2(len(DeclineReason)),
+    ),
+    *_independent(ShareReveal, RECEIVER, "round", "attempt"),
+    *_independent(ShareKey, SENDER, "round", "attempt", "key"),
+)
+"""Every field of every message, in the order of `MESSAGE_TYPES`."""
+
+
+def control_bits(message: Message, *, levels: int = 1) -> float:
+    """Bits of opened values that one control message tells at most: what a ledger charges.
+
+    Args:
+        message: as it is about to leave.
+        levels: that a similarity is rounded to, where weights travel.
+
+    Returns:
+        0 for messages that hold no control field. Answers and shares are charged as numbers.
+    """
+    flows = [flow for flow in FLOWS if flow.message is type(message)]
+    total = 0.0
+    for flow in flows:
+        if flow.dependence is not Dependence.CONTROL:
+            continue
+        if flow.per_level:
+            parts = len(message.senders) if isinstance(message, ShareRequest) else 1
+            total += parts * math.log2(levels)
+        else:
+            total += flow.bits or 0.0
+    return total
+
+
+def flows_table() -> str:
+    """The table in Markdown, one row a message: what the threat model shows."""
+    lines = [
+        "| message | sent by | may depend on | in the field | bits a message |",
+        "|---|---|---|---|---|",
+    ]
+    for message in MESSAGE_TYPES:
+        flows = [flow for flow in FLOWS if flow.message is message]
+        telling = [flow for flow in flows if flow.dependence is not Dependence.INDEPENDENT]
+        for flow in telling:
+            opened = flow.opened or "nothing opened"
+            kind = "" if flow.dependence is Dependence.CONTROL else f" ({flow.dependence.value})"
+            lines.append(
+                f"| `{name_of(message)}` | {flow.role} | {opened}{kind} | `{flow.field}` "
+                f"| {_bits(flow)} |"
+            )
+        if not telling:
+            lines.append(f"| `{name_of(message)}` | {flows[0].role} | nothing opened | all | 0 |")
+    return "\n".join(lines)
+
+
+def _bits(flow: Flow) -> str:
+    if flow.per_level:
+        return "log2(`gossip.levels`) for each sender"
+    if flow.bits is None:
+        return "not counted in bits: see below"
+    return f"{flow.bits:.3g}"
