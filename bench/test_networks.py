@@ -22,7 +22,7 @@ from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.tensor import CipherTensor
 from securefair.ckks.threads import cores, set_threads
 from securefair.exchange.compile import compiled_network
-from securefair.model.networks import balanced_network, fold, reference, reference_network
+from securefair.model.networks import balanced_by_values, fold, reference, reference_network
 from securefair.model.networks.reference import ReferenceName
 from securefair.profiling.cnn import profile_cnn
 from securefair.profiling.cnn_task import CnnTask, network_spec
@@ -44,10 +44,10 @@ def task_of(name: ReferenceName) -> CnnTask:
     rng = np.random.default_rng(0)
     images = rng.uniform(-1, 1, (IMAGES, *shape)).astype(np.float32)
     inputs = images.astype(np.float64)
-    network = balanced_network(fold(reference_network(name, seed=0).eval()), inputs)
+    network = balanced_by_values(fold(reference_network(name, seed=0).eval()), inputs)
     spec = network_spec(network, inputs, classes=classes, largest=1.0, weight_bits=11)
     plan = plan_exchange(msgspec.structs.replace(spec, samples=IMAGES))
-    return CnnTask(name, network, plan, images, network.clear(inputs).argmax(axis=1))
+    return CnnTask(name, network, plan, images, network.logits(inputs).argmax(axis=1))
 
 
 def test_network_for_digits(benchmark: BenchmarkFixture) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from securefair.circuit.head import head_logits
+from securefair.circuit.network import PrivateMap, network_logits
 from securefair.ckks import rules
-from securefair.ckks.evaluator import AffineLayer
 from securefair.exchange import steps
 
 FLOODING_BITS = 30
@@ -19,17 +18,21 @@ Timed = Callable[..., Any]
 Describe = Callable[..., None]
 
 
-def layers(side: Any) -> list[AffineLayer]:
-    head = steps.compile_head(side.plan, side.material.model)
-    return [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
+def layers(side: Any) -> tuple[PrivateMap, ...]:
+    return steps.compile_model(side.plan, side.material.model).maps
 
 
 def squared(side: Any) -> Any:
     return side.evaluator.square(side.features())
 
 
+def evaluated(side: Any, features: Any, maps: tuple[PrivateMap, ...]) -> Any:
+    stages, bounds = side.plan.schedule.stages, side.plan.spec.layers
+    return network_logits(side.evaluator, features, side.plan.specs, stages, bounds, maps)
+
+
 def logits(side: Any) -> Any:
-    return head_logits(side.evaluator, side.features(), side.plan.specs, layers(side))
+    return evaluated(side, side.features(), layers(side))
 
 
 def two(side: Any) -> tuple[Any, Any]:
@@ -93,7 +96,7 @@ def test_head(timed: Timed, describe: Describe, side: Any, clear: Any) -> None:
     result = timed(
         "circuit: head",
         side,
-        lambda: head_logits(side.evaluator, features, side.plan.specs, compiled),
+        lambda: evaluated(side, features, compiled),
     )
 
     error = float(np.abs(side.values(result) - clear.values(logits(clear))).max())

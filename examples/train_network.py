@@ -30,10 +30,10 @@ from securefair.data.images import (
     load_mnist,
 )
 from securefair.metrics import accuracy, balanced_accuracy
-from securefair.model.folded_network import network_ranges
+from securefair.model.folded import activation_ranges
 from securefair.model.networks import (
     EpochReport,
-    balanced_network,
+    balanced_by_values,
     fold,
     reference,
     reference_network,
@@ -41,7 +41,7 @@ from securefair.model.networks import (
     train_network,
 )
 from securefair.model.networks.reference import ReferenceName
-from securefair.model.quantized_network import quantize_network
+from securefair.model.quantize import quantize
 
 CALIBRATION_SAMPLES = 2000
 WEIGHT_BITS = (6, 8, 10, 12)
@@ -96,9 +96,9 @@ def main(
 
     folded = fold(network)
     calibration = np.random.default_rng(seed).permutation(len(features))[:CALIBRATION_SAMPLES]
-    balanced = balanced_network(folded, features[calibration].astype(np.float64))
+    balanced = balanced_by_values(folded, features[calibration].astype(np.float64))
     inputs = test.features.astype(np.float64)
-    logits = balanced.clear(inputs)
+    logits = balanced.logits(inputs)
     predictions = logits.argmax(axis=1)
     figures: dict[str, Any] = {
         "images": images.name,
@@ -113,7 +113,9 @@ def main(
         "multiply_adds": folded.multiply_adds,
         "squares": folded.squares,
         "depth": folded.depth,
-        "largest_on_test": {r.stage: round(r.maximum, 3) for r in network_ranges(balanced, inputs)},
+        "largest_on_test": {
+            r.stage: round(r.maximum, 3) for r in activation_ranges(balanced, inputs)
+        },
         "by_weight_bits": {
             bits: {
                 "accuracy": accuracy(quantized.argmax(axis=1), test.labels),
@@ -121,7 +123,7 @@ def main(
                 "largest_change": float(np.abs(quantized - logits).max()),
             }
             for bits in WEIGHT_BITS
-            for quantized in [quantize_network(balanced, bits).clear(inputs)]
+            for quantized in [quantize(balanced, bits).logits(inputs)]
         },
     }
     console.print_json(json.dumps(figures))

@@ -57,7 +57,7 @@ def main(
             head = build_head(kind, width, HIDDEN, train.classes, seed)
             train_state = TrainState.start(head, OptimizerConfig())
             train_epochs(train_state, train, EPOCHS, batch_size=BATCH_SIZE, seed=seed)
-            layers = head.folded().layers
+            layers = head.folded().weighted
             figures = {
                 "extractor": extractor.key,
                 "head": kind,

@@ -243,7 +243,7 @@ def main(
     )
     plan = plan_exchange(spec)
     material = synthetic(plan)
-    first, second = material.model.folded().layers
+    first, second = material.model.folded().weighted
     head = Head(first.weights.T.copy(), first.bias, second.weights.T.copy(), second.bias)
     x = material.samples.features
     expected = head.logits(x)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from securefair.fairness.reputation import ReputationRule
     from securefair.library import Result, collaborate
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
-    from securefair.model.modules import Quadratic
+    from securefair.model.quadratic import Quadratic
     from securefair.model.training import OptimizerConfig
     from securefair.prediction import HospitalModel, load_model
     from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
@@ -97,7 +97,7 @@ _HOME = {
     "Participant": "collaboration.distillation.participant",
     "ParticipantData": "data.dataset",
     "PublicKeys": "ckks.keys",
-    "Quadratic": "model.modules",
+    "Quadratic": "model.quadratic",
     "QuadraticHead": "model.heads",
     "ReputationRule": "fairness.reputation",
     "Result": "library.result",

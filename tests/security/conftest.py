@@ -7,7 +7,7 @@ from scipy.stats import chi2
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, wire
-from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.ckks.evaluator import Released
 from securefair.data.dataset import Samples
 from securefair.exchange import steps
 from securefair.exchange.student import Student
@@ -45,8 +45,7 @@ class Exchange:
     @property
     def layers(self):
         """The teacher's secret."""
-        head = steps.compile_head(self.plan, self.model)
-        return [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
+        return list(steps.compile_model(self.plan, self.model).maps)
 
     def answer(self, layers=None, factors=(), *, evaluator=None, features=None):
         """The planned answer; another evaluator may leave steps out."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.circuit.head import head_logits
+from securefair.circuit.network import network_logits
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import entropy
@@ -49,10 +49,17 @@ def noise_of(exchange, value):
     return opened[:, 1:] * 2.0**value.meta.log2_scale
 
 
+def logits_of(exchange, layers):
+    plan, (features,) = exchange.plan, exchange.features
+    stages = plan.schedule.stages
+    return network_logits(
+        exchange.evaluator, features, plan.specs, stages, plan.spec.layers, layers
+    )
+
+
 def at_flooding_level(exchange):
     """The logits as they are right before sanitising."""
-    (features,) = exchange.features
-    logits = head_logits(exchange.evaluator, features, exchange.plan.specs, exchange.layers)
+    logits = logits_of(exchange, exchange.layers)
     return exchange.evaluator.rescale(logits, exchange.plan.schedule.flooding_limbs)
 
 
@@ -198,7 +205,7 @@ def test_hidden_units_in_another_order_or_with_another_sign_are_no_twins_at_all(
     )
 
     def whole(layers):
-        logits = head_logits(here.evaluator, here.features[0], here.plan.specs, list(layers))
+        logits = logits_of(here, list(layers))
         return here.evaluator.extract(logits, None).data
 
     assert whole(moved) == whole((first, second))

@@ -15,7 +15,7 @@ import pytest
 import tenseal.sealapi as seal
 import torch
 
-from securefair.circuit.head import head_logits
+from securefair.circuit.network import network_logits
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import masking
@@ -132,7 +132,15 @@ def test_with_a_key_of_a_zero_the_weights_would_be_exposed(linear):
     key = seal.PublicKey()
     key.load(context.seal, context.pipe.offer(write_ciphertext(both, level, context.key_primes)))
     victim = get_backend("seal").evaluator(params, linear.keys.public)
-    logits = head_logits(victim, linear.features[0], linear.plan.specs, linear.layers)
+    plan = linear.plan
+    logits = network_logits(
+        victim,
+        linear.features[0],
+        plan.specs,
+        plan.schedule.stages,
+        plan.spec.layers,
+        linear.layers,
+    )
 
     def recovered(evaluator):
         sanitised = evaluator.sanitize(logits, linear.plan.spec.flooding_bits)

@@ -134,7 +134,7 @@ def test_with_the_unsent_coefficients_decryption_would_give_every_sample(asked):
     whole = Whole(exchange)
     answer = here.answer(evaluator=whole)
     slots = exchange.keys.decryptor.open(answer)[:, :SAMPLES].T
-    head = steps.compile_head(exchange.plan, exchange.model)
+    head = steps.compile_model(exchange.plan, exchange.model)
     products = predictions_of() * head.logits(features_of())
     assert np.corrcoef(slots.ravel(), products.ravel())[0, 1] > 0.999
 
@@ -229,7 +229,7 @@ def test_what_the_released_numbers_imply_is_disclosed(exchange):
     rows = public_rows(here.params.ring_degree, here.basis.coefficients, SAMPLES, np.ones(1))
     design = np.hstack([features_of(), np.ones((SAMPLES, 1))])
     weights = np.linalg.lstsq(rows @ design, opened, rcond=None)[0]
-    head = steps.compile_head(here.plan, here.model)
+    head = steps.compile_model(here.plan, here.model)
     np.testing.assert_allclose(design @ weights, head.logits(features_of()), atol=0.05)
 
 
@@ -238,7 +238,7 @@ def test_released_coefficients_are_the_promised_sums_over_all_samples(asked):
     exchange = here.exchange
     opened = exchange.keys.decryptor.open(here.answer()).T
     n = exchange.params.ring_degree
-    head = steps.compile_head(exchange.plan, exchange.model)
+    head = steps.compile_model(exchange.plan, exchange.model)
     rows = public_rows(n, exchange.basis.coefficients, SAMPLES, np.ones(1))
     assert np.abs(opened - rows @ head.logits(features_of())).max() <= exchange.plan.error_bound
     # No row singles a sample out: none weighs more than it does in the mean.

@@ -10,11 +10,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from securefair.circuit.head import head_logits
+from securefair.circuit.network import network_logits
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
-from securefair.ckks.evaluator import AffineLayer
 from securefair.exchange import steps
 from securefair.model.heads import build_head
 
@@ -57,8 +56,7 @@ class Exchange:
         self.evaluator = backend.evaluator(self.plan.params, keys.public)
         self.features = self.evaluator.load(upload, self.plan.features)
         head = build_head("quadratic" if hidden else "linear", FEATURES, hidden, CLASSES, seed=1)
-        compiled = steps.compile_head(self.plan, head)
-        self.layers = [AffineLayer(layer.weights, layer.bias) for layer in compiled.layers]
+        self.layers = list(steps.compile_model(self.plan, head).maps)
 
     @property
     def prime(self):
@@ -71,7 +69,14 @@ class Exchange:
 
     def answer(self, *, sanitised):
         """The logits' ciphertexts at full level, as the student would receive them."""
-        logits = head_logits(self.evaluator, self.features, self.plan.specs, self.layers)
+        logits = network_logits(
+            self.evaluator,
+            self.features,
+            self.plan.specs,
+            self.plan.schedule.stages,
+            self.plan.spec.layers,
+            self.layers,
+        )
         if sanitised:
             logits = self.evaluator.sanitize(logits, self.plan.spec.flooding_bits)
         return self.evaluator.extract(logits, None)

@@ -21,8 +21,9 @@ from securefair.ckks import rules
 from securefair.ckks.backends import get_backend
 from securefair.errors import DataError, EncryptionError, ModelError
 from securefair.exchange import steps
-from securefair.model.folded import AffineMap, FoldedHead
+from securefair.model.folded import dense_network
 from securefair.model.heads import Head
+from securefair.model.linear_maps import DenseMap
 from securefair.model.projection import public_rows
 
 SAMPLES, FEATURES, CLASSES = 40, 3, 2
@@ -42,7 +43,7 @@ class Fixed(Head):
 
     def __init__(self, *maps):
         super().__init__(maps[0].weights.shape[1], len(maps[-1].bias))
-        self._folded = FoldedHead(tuple(maps))
+        self._folded = dense_network(*maps)
 
     def forward(self, features):
         raise NotImplementedError
@@ -68,7 +69,7 @@ class Side:
         upload = steps.encrypt(self.keys.encryptor, plan.features, steps.pack(plan, features))
         blocks = steps.receive(self.evaluator, plan.features, upload, plan.blocks)
         inputs = Inputs(blocks, [], self.basis.signs, self.basis.coefficients)
-        answer = steps.infer(self.evaluator, plan, steps.compile_head(plan, model), inputs)
+        answer = steps.infer(self.evaluator, plan, steps.compile_model(plan, model), inputs)
         return steps.open_answer(self.keys.decryptor, plan, self.basis, answer)
 
 
@@ -90,7 +91,7 @@ def test_errors_over_what_a_logit_contributes_are_as_stated(blocks):
     assert (plan.blocks, plan.params.ring_degree) == (blocks, 4096)
     features = rng.uniform(-1, 1, (plan.spec.samples, FEATURES))
     weights = rng.choice([-2.0, 2.0], (classes, FEATURES))
-    model = Fixed(AffineMap(weights, np.zeros(classes)))
+    model = Fixed(DenseMap(weights, np.zeros(classes)))
     exact = clear.released(features, model)
     noise = encrypted.released(features, model) - exact
     assert np.abs(noise).max() <= plan.error_bound + plan.grid / 2
@@ -128,7 +129,7 @@ def test_a_linear_head_at_its_limits_stays_within_the_stated_error(release, draw
     weights, bias = (np.array(part) for part in zip(*drawn, strict=True))
     features[:CLASSES] = np.where(weights < 0, -1.0, 1.0)  # a corner where |logit| is largest
     features[CLASSES : 2 * CLASSES] = -features[:CLASSES]
-    assert_as_stated(sides(0, release), features, Fixed(AffineMap(weights, bias)))
+    assert_as_stated(sides(0, release), features, Fixed(DenseMap(weights, bias)))
 
 
 @pytest.mark.parametrize("release", ["logits", "projection"])
@@ -143,15 +144,15 @@ def test_a_quadratic_head_at_its_limits_stays_within_the_stated_error(
 ):
     """At their corners hidden values are 2, as large as rows of norm 1 make them; logits are 12."""
     features[:2], features[2:4] = signs, -signs
-    hidden = AffineMap(signs / 2, np.array([0.5, 0.5]))
-    last = AffineMap(np.array([[output, 0.0], [0.0, -output]]), np.zeros(CLASSES))
+    hidden = DenseMap(signs / 2, np.array([0.5, 0.5]))
+    last = DenseMap(np.array([[output, 0.0], [0.0, -output]]), np.zeros(CLASSES))
     assert_as_stated(sides(2, release), features, Fixed(hidden, last))
 
 
 def assert_as_stated(pair, features, model):
     encrypted, clear = pair
     plan = encrypted.plan
-    assert np.abs(steps.compile_head(plan, model).logits(features)).max() <= BOUNDS.logit
+    assert np.abs(steps.compile_model(plan, model).logits(features)).max() <= BOUNDS.logit
     error = np.abs(encrypted.released(features, model) - clear.released(features, model)).max()
     assert error <= plan.error_bound + plan.grid / 2  # opened values are rounded to the grid
 
@@ -197,11 +198,11 @@ def test_weights_beyond_their_bounds_are_refused_by_their_owner(row, bounds, wor
     side = Side("clear", bounds=bounds)
     weights = np.array([[0.0] * FEATURES, row])
     with pytest.raises(ModelError, match=words):
-        side.released(INSIDE, Fixed(AffineMap(weights, np.zeros(CLASSES))))
+        side.released(INSIDE, Fixed(DenseMap(weights, np.zeros(CLASSES))))
     weights[1] = np.maximum(np.abs(weights[1]) - 2 * UNIT, 0)
     if words == "l2 norm":
         weights[1, 1] = 1.25
-    side.released(INSIDE, Fixed(AffineMap(weights, np.zeros(CLASSES))))
+    side.released(INSIDE, Fixed(DenseMap(weights, np.zeros(CLASSES))))
 
 
 def test_logits_beyond_their_bound_are_refused_when_they_are_opened():
@@ -210,7 +211,7 @@ def test_logits_beyond_their_bound_are_refused_when_they_are_opened():
     (meta,) = encrypted.plan.released
     room = rules.coefficient_error(meta)
     for beyond, refused in ((0.0, False), (2.1 * room, True), (-2.1 * room, False)):
-        model = Fixed(AffineMap(np.zeros((2, 3)), np.array([0.0, BOUNDS.logit + beyond])))
+        model = Fixed(DenseMap(np.zeros((2, 3)), np.array([0.0, BOUNDS.logit + beyond])))
         if refused:
             with pytest.raises(EncryptionError, match="out of range"):
                 encrypted.released(INSIDE, model)

@@ -25,7 +25,7 @@ from securefair.fairness import cosine
 from securefair.model.building import ModelKind, build_model
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
-from securefair.model.networks.quadratic import RANGE_PENALTY
+from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.seeds import derived_seed
 from securefair.model.stored import Function, function_of

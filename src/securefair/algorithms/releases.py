@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, ModelError
-from securefair.model.balance import balanced
-from securefair.model.folded import FoldedHead
+from securefair.model.balance import balanced_by_weights
 from securefair.model.heads import Head
+from securefair.model.networks import NetworkHead
 from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
 from securefair.model.quantize import quantize_at
 
@@ -84,7 +84,7 @@ class Rounding:
         Raises:
             ModelError: a whole network, or another number of layers than scales.
         """
-        folded = head.folded()
-        if not isinstance(folded, FoldedHead):
+        if isinstance(head, NetworkHead):
             raise ModelError("only heads are rounded here", found=type(head).__name__)
-        return quantize_at(balanced(folded, self.row_norm), self.log2_scales).logits(features)
+        folded = balanced_by_weights(head.folded(), self.row_norm)
+        return quantize_at(folded, self.log2_scales).logits(features)

@@ -18,7 +18,7 @@ from securefair.algorithms.membership import check_participants
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.settings import check_settings
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.model.balance import balanced
+from securefair.model.balance import balanced_by_weights
 from securefair.model.quantize import quantize_at
 from securefair.model.seeds import derived_seed
 from securefair.model.transfer import (
@@ -137,7 +137,7 @@ def received_logits(settings: Transfer, teacher: OwnFit, patients: Samples) -> A
     if settings.rounding is None:
         logits = teacher.model.logits(patients.features)
     else:
-        folded = balanced(teacher.model.folded(), settings.rounding.row_norm)
+        folded = balanced_by_weights(teacher.model.folded(), settings.rounding.row_norm)
         logits = quantize_at(folded, settings.rounding.log2_scales).logits(patients.features)
     release = settings.release
     if isinstance(release, LogitsRelease):

@@ -16,15 +16,12 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.bands import BandedMap
-from securefair.circuit.head import head_logits
-from securefair.circuit.network import Chunk, network_logits
+from securefair.circuit.network import Chunk, PrivateMap, network_logits
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
-from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherTensor
-from securefair.errors import EncryptionError
 
 P = TypeVar("P")
 
@@ -54,12 +51,14 @@ def answer(
     spec: ExchangeSpec,
     schedule: Schedule,
     specs: Sequence[AffineSpec],
-    layers: Sequence[AffineLayer | BandedMap | None],
+    maps: Sequence[PrivateMap | None],
     inputs: Inputs[P],
 ) -> list[Released]:
     """One released tensor; for `logits` one a block."""
+    bounds = spec.layers
     logits = [
-        block_logits(evaluator, spec, schedule, specs, layers, block) for block in inputs.features
+        network_logits(evaluator, block, specs, schedule.stages, bounds, maps)
+        for block in inputs.features
     ]
     return release_of(evaluator, spec, schedule, logits, inputs)
 
@@ -84,24 +83,6 @@ def release_of(
         return [release(evaluator, flooding_bits, schedule, total, CONSTANT)]
     total = signed_sum(evaluator, logits, inputs.signs)
     return [release(evaluator, flooding_bits, schedule, total, inputs.coefficients)]
-
-
-def block_logits(
-    evaluator: Evaluator[P],
-    spec: ExchangeSpec,
-    schedule: Schedule,
-    specs: Sequence[AffineSpec],
-    layers: Sequence[AffineLayer | BandedMap | None],
-    features: CipherTensor[P] | Sequence[Chunk[P]],
-) -> CipherTensor[P]:
-    """Logits (M ciphertexts) of one block, by the head or the network that was specified."""
-    if spec.network:
-        return network_logits(evaluator, features, specs, schedule.stages, spec.network, layers)
-    if not isinstance(features, CipherTensor):
-        raise EncryptionError("a head reads its features as a whole")
-    return head_logits(
-        evaluator, features, specs, [m for m in layers if not isinstance(m, BandedMap)]
-    )
 
 
 def multiply(

@@ -1,9 +1,13 @@
-"""Encrypted inference of a whole network: affine maps with squares between them, in streams.
+"""Encrypted inference of a private model: affine maps with squares between them.
 
     values -> map -> [relinearise, rescale] -> squares, summed -> [relinearise, rescale] -> ...
 
-Unlike a head, a network rescales between its squares and switches keys where the plan says so:
-best after a pool, when four squares have become one value.
+A plan says where values are rescaled and keys are switched: best after a pool, when four squares
+have become one value. A head, one or two maps, does neither on its way: the modulus holds the whole
+scale, so key switching and rounding happen once for each class, not for each hidden unit.
+
+Maps that are whole layers are applied one after the other. Maps in bands are evaluated in a stream,
+without holding any layer as a whole.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,13 +24,16 @@ from securefair.circuit.schedule import LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
-from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.patches import Indices
 from securefair.ckks.rules import AffineSpec, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
 P = TypeVar("P")
+
+PrivateMap: TypeAlias = AffineLayer | BandedMap
+"""A map as a whole, or in bands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +49,10 @@ class Chunk(Generic[P]):
     load: Callable[[], CipherTensor[P]]
 
 
-def network_specs(spec: ExchangeSpec) -> tuple[AffineSpec, ...]:
+def affine_specs(spec: ExchangeSpec) -> tuple[AffineSpec, ...]:
     """The public side of every map."""
     specs, inputs = [], spec.features
-    for bounds in spec.network:
+    for bounds in spec.layers:
         specs.append(
             AffineSpec(
                 inputs=inputs,
@@ -67,38 +74,37 @@ def network_logits(
     specs: Sequence[AffineSpec],
     stages: Sequence[LayerSteps],
     layer_bounds: Sequence[LayerBounds],
-    maps: Sequence[object],
+    maps: Sequence[PrivateMap | None],
 ) -> CipherTensor[P]:
     """Features of one block (d ciphertexts, or chunks of them) -> logits (M ciphertexts).
 
     Args:
         evaluator: any backend's.
         features: all at once, or to be loaded one chunk after the other.
-        specs, stages, bounds: public facts, schedule and bounds of each map.
-        maps: the maps in bands (`bands.BandedMap`); None for each only where nothing is computed.
+        specs, stages, layer_bounds: public facts, schedule and bounds of each map.
+        maps: all as whole layers, or all in bands; None for each only where nothing is computed.
 
     Raises:
         ModelError: weights exceed what their spec bounds.
         EncryptionError: there are no weights, or chunks do not cover the features.
     """
     banded = [each for each in maps if isinstance(each, BandedMap)]
-    if len(banded) == len(specs):
+    if banded and len(banded) == len(specs):
         chunks = (
             [Chunk(np.arange(features.meta.count), lambda: features)]
             if isinstance(features, CipherTensor)
             else features
         )
         return Stream(evaluator, chunks, specs, stages, banded).logits()
-    if banded or not isinstance(features, CipherTensor):
-        raise EncryptionError("a network needs all of its maps", found=len(banded))
+    if not isinstance(features, CipherTensor):
+        raise EncryptionError("whole layers read their features as a whole")
     value = features
-    for spec, stage, bounds in zip(specs, stages, layer_bounds, strict=True):
-        value = evaluator.linear(settled(evaluator, value, stage.linear), spec, None)
+    for spec, stage, bounds, layer in zip(specs, stages, layer_bounds, maps, strict=True):
+        if isinstance(layer, BandedMap):
+            raise EncryptionError("a network needs all of its maps", found=len(banded))
+        value = evaluator.linear(settled(evaluator, value, stage.linear), spec, layer)
         if stage.square is not None:
-            value = settled(evaluator, value, stage.square)
-            # Nothing is computed here: any groups of the right size will do.
-            groups = np.zeros((bounds.values, bounds.summed), dtype=np.int64)
-            value = evaluator.square_sums(value, groups)
+            value = squared(evaluator, settled(evaluator, value, stage.square), bounds)
     return value
 
 
@@ -108,7 +114,18 @@ def settled(
     """Key switch and rescaling as the schedule has them."""
     if before.relinearize:
         value = evaluator.relinearize(value)
-    return evaluator.rescale(value, before.limbs)
+    return value if before.limbs == value.meta.limbs else evaluator.rescale(value, before.limbs)
+
+
+def squared(
+    evaluator: Evaluator[P], value: CipherTensor[P], bounds: LayerBounds
+) -> CipherTensor[P]:
+    """Squares of a whole layer's values, or on paper also their sums."""
+    if bounds.summed == 1:
+        return evaluator.square(value)
+    # Whole layers are dense, so something is computed in bands only: any groups will do.
+    groups = np.zeros((bounds.values, bounds.summed), dtype=np.int64)
+    return evaluator.square_sums(value, groups)
 
 
 class Stream(Generic[P]):

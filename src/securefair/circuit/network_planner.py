@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from securefair.circuit.answer import Inputs, release_of
-from securefair.circuit.network import network_specs, settled
+from securefair.circuit.network import affine_specs, settled, squared
 from securefair.circuit.plan import ExchangePlan, errors, evaluate, is_masked, parameters
 from securefair.circuit.schedule import LayerSteps, RescaleStep, Schedule, factors_meta
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
@@ -81,7 +81,7 @@ def plan_network(spec: ExchangeSpec) -> ExchangePlan:
     Raises:
         PlanError: none does; says how precise the largest ring is, or how much modulus is missing.
     """
-    specs = network_specs(spec)
+    specs = affine_specs(spec)
     nearest, unmasked = math.inf, False
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         granting = []
@@ -213,8 +213,7 @@ def _walked(
             seconds += _settling_seconds(value.meta, square)
             value = settled(evaluator, value, square)
             seconds += square_seconds(value.meta)
-            groups = np.zeros((bounds.values, bounds.summed), dtype=np.int64)
-            value = evaluator.square_sums(value, groups)
+            value = squared(evaluator, value, bounds)
             room = min(room, _room(value.meta))
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)

@@ -15,8 +15,7 @@ import msgspec
 import numpy as np
 
 from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.head import head_specs
-from securefair.circuit.network import network_specs
+from securefair.circuit.network import affine_specs
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
@@ -188,7 +187,7 @@ class ExchangePlan:
 def evaluate(spec: ExchangeSpec, schedule: Schedule, *, flood: bool = True) -> ExchangePlan | None:
     """Run the circuit on the planning backend; None if it does not fit."""
     params = parameters(schedule.ckks)
-    specs = network_specs(spec) if spec.network else head_specs(spec)
+    specs = affine_specs(spec)
     blocks = -(-spec.samples // params.slots)
     measured = spec if flood else msgspec.structs.replace(spec, flooding_bits=0)
     try:

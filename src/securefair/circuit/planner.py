@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from securefair.circuit.network_planner import plan_network
 from securefair.circuit.plan import ExchangePlan, evaluate, is_masked
-from securefair.circuit.schedule import Schedule, check_schedule
+from securefair.circuit.schedule import Schedule, check_schedule, idle_stages
 from securefair.circuit.spec import ExchangeSpec, check_spec
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
@@ -197,6 +197,7 @@ def _schedule(
         relinearize=_switches_keys(spec),
         flooding_limbs=flooding,
         answer_limbs=answer_limbs,
+        stages=idle_stages(len(ckks.limb_bits), 1 if spec.hidden else 0),
     )
 
 

@@ -14,7 +14,7 @@ from securefair.errors import PlanError
 
 
 class RescaleStep(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens to values before a step of a network.
+    """What happens to values before a step of a model.
 
     Attributes:
         relinearize: bring products back to two polynomials.
@@ -26,7 +26,7 @@ class RescaleStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LayerSteps(msgspec.Struct, frozen=True, kw_only=True):
-    """One map of a network.
+    """One map of a model.
 
     Attributes:
         linear: before the map.
@@ -49,8 +49,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         relinearize: bring answers back to two polynomials (needs a key from the student).
         flooding_limbs: limbs at which answers are flooded.
         answer_limbs: limbs that travel.
-        stages: of a network, one a map; none for a head, which is neither rescaled nor
-            relinearised inside.
+        stages: one a map; none where no model is evaluated.
     """
 
     ckks: CkksSpec
@@ -87,14 +86,21 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
         and all(0 <= scale <= MAX_LOG2_SCALE for scale in scales)
         and 1 <= schedule.answer_limbs <= schedule.flooding_limbs <= schedule.product_limbs <= limbs
         and all(1 <= step.limbs <= limbs for step in steps)
-        and len(schedule.stages) == len(spec.network)
+        and len(schedule.stages) == len(spec.layers)
         and all(
             (stage.square is not None) == (layer.summed > 0)
-            for stage, layer in zip(schedule.stages, spec.network, strict=True)
+            for stage, layer in zip(schedule.stages, spec.layers, strict=True)
         )
     )
     if not holds:
         raise PlanError("this schedule does not fit the spec", where="schedule")
+
+
+def idle_stages(limbs: int, squares: int) -> tuple[LayerSteps, ...]:
+    """Maps with so many squares between them, neither rescaled nor relinearised on the way."""
+    idle = RescaleStep(relinearize=False, limbs=limbs)
+    between = LayerSteps(linear=idle, square=idle)
+    return (*(between,) * squares, LayerSteps(linear=idle, square=None))
 
 
 def features_meta(

@@ -54,7 +54,7 @@ class HeadBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class LayerBounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Public bounds about one map of a network, and the squares that follow it.
+    """Public bounds about one map of a model, and the squares that follow it.
 
     Attributes:
         outputs: values that the map computes.
@@ -124,6 +124,38 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def hidden_bound(self) -> float:
         """Largest |hidden value| before the square: Cauchy-Schwarz on features and a one."""
         return self.bounds.row_norm * math.sqrt(self.feature_norm**2 + 1)
+
+    @property
+    def layers(self) -> tuple[LayerBounds, ...]:
+        """Public bounds about every map: a network's, or those of a head of one or two."""
+        if self.network:
+            return self.network
+        bounds, bits = self.bounds, self.weight_bits
+        output = LayerBounds(
+            outputs=self.classes,
+            log2_scale=bits - math.ceil(math.log2(bounds.output_weight)),
+            max_integer=1 << bits,
+            l1=bounds.output_l1,
+            l2=bounds.output_l2,
+            bound=bounds.logit,
+            multiply_adds=self.classes * (self.hidden or self.features),
+        )
+        if not self.hidden:
+            return (output,)
+        log2_scale = bits - math.ceil(math.log2(bounds.row_norm))
+        # Rounding d weights by up to half a unit each lengthens a row by at most sqrt(d) / 2 units.
+        l2 = bounds.row_norm + math.sqrt(self.features) * 2.0 ** (-log2_scale - 1)
+        hidden = LayerBounds(
+            outputs=self.hidden,
+            summed=1,
+            log2_scale=log2_scale,
+            max_integer=1 << bits,
+            l1=l2 * math.sqrt(self.features),
+            l2=l2,
+            bound=self.hidden_bound,
+            multiply_adds=self.hidden * self.features,
+        )
+        return hidden, output
 
     @property
     def sends_predictions(self) -> bool:

@@ -15,16 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.bands import MOST_VALUES, BandedMap, Window, convolution, dense, pooling
+from securefair.circuit.bands import MOST_VALUES, Window, convolution, dense, pooling
+from securefair.circuit.network import PrivateMap
 from securefair.circuit.spec import LayerBounds
+from securefair.ckks.evaluator import AffineLayer
 from securefair.errors import ModelError, PlanError
-from securefair.model.folded_network import CHUNK, FoldedNetwork, Square, network_ranges
+from securefair.model.folded import CHUNK, FoldedNetwork, Square, activation_ranges
 from securefair.model.linear_maps import ConvMap, LinearMap, Pair, Shape, SumPool
-from securefair.model.quantized_network import (
+from securefair.model.quantize import (
     QuantizedNetwork,
     layer_norms,
-    quantize_network,
-    quantize_network_at,
+    quantize,
+    quantize_at,
 )
 
 
@@ -112,9 +114,9 @@ def bounds_for(
     Raises:
         ModelError: `weight_bits` is out of range.
     """
-    quantized = quantize_network(network, weight_bits)
+    quantized = quantize(network, weight_bits)
     # By position: maps without a square between them share a name. The input comes first.
-    largest = [r.maximum for r in network_ranges(quantized.network, inputs)][1:]
+    largest = [r.maximum for r in activation_ranges(quantized.network, inputs)][1:]
     found = []
     for segment in segments(quantized.network):
         scale = quantized.log2_scales[segment.index]
@@ -220,15 +222,15 @@ def _products(segment: Segment) -> int:
 
 @dataclass(frozen=True, eq=False)
 class CompiledNetwork:
-    """A network as a teacher evaluates it.
+    """A model as a teacher evaluates it.
 
     Attributes:
-        quantized: in the clear, on images.
-        maps: on ciphertexts, in bands.
+        quantized: in the clear.
+        maps: on ciphertexts, as whole layers or in bands.
     """
 
     quantized: QuantizedNetwork
-    maps: tuple[BandedMap, ...]
+    maps: tuple[PrivateMap, ...]
 
     def __repr__(self) -> str:
         """Secrets never print."""
@@ -237,23 +239,23 @@ class CompiledNetwork:
     @property
     def largest(self) -> int:
         """Largest |integer weight|."""
-        return max(int(np.abs(w).max()) for w in self.quantized.integers if w is not None)
+        return self.quantized.largest
 
     def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Flat samples (B, d) -> logits (B, M) in cleartext: what an encrypted run approximates."""
-        return self.quantized.clear(features.reshape(-1, *self.quantized.input_shape))
+        return self.quantized.logits(features)
 
 
 def compiled_network(
-    network: FoldedNetwork, layer_bounds: Sequence[LayerBounds], *, most: int = MOST_VALUES
+    network: FoldedNetwork, layer_bounds: Sequence[LayerBounds], *, most: int | None = MOST_VALUES
 ) -> CompiledNetwork:
-    """Integer weights at the agreed scales, in bands; whether they keep the other bounds is
-    checked where they meet ciphertexts.
+    """Integer weights at the agreed scales; whether they keep the other bounds is checked where
+    they meet ciphertexts.
 
     Args:
         network: what is compiled.
-        bounds: of the spec that was agreed on.
-        most: ciphertexts that a band may compute at a time.
+        layer_bounds: of the spec that was agreed on.
+        most: ciphertexts that a band may compute at a time; None: dense maps as whole layers.
 
     Raises:
         ModelError: another architecture than the agreed one.
@@ -263,7 +265,7 @@ def compiled_network(
     expected = [(bounds.outputs, bounds.summed) for bounds in layer_bounds]
     if found != expected:
         raise ModelError(
-            "another network was agreed",
+            "another model was agreed",
             where="(values, summed squares) of each map",
             found=found,
             expected=expected,
@@ -273,8 +275,10 @@ def compiled_network(
         for segment, bounds in zip(parts, layer_bounds, strict=True)
         if not isinstance(segment.map, SumPool)
     ]
-    quantized = quantize_network_at(network, scales)
-    return CompiledNetwork(quantized, tuple(_banded(segment, quantized, most) for segment in parts))
+    quantized = quantize_at(network, scales)
+    return CompiledNetwork(
+        quantized, tuple(_private(segment, quantized, most) for segment in parts)
+    )
 
 
 def bounded_logits(
@@ -307,12 +311,15 @@ def bounded_logits(
     return logits, beyond
 
 
-def _banded(segment: Segment, quantized: QuantizedNetwork, most: int) -> BandedMap:
-    layer, weights = quantized.layers[segment.index], quantized.integers[segment.index]
+def _private(segment: Segment, quantized: QuantizedNetwork, most: int | None) -> PrivateMap:
+    layer, weights = quantized.folded.layers[segment.index], quantized.integers[segment.index]
     window = segment.window
     if window is None and weights is not None and not isinstance(layer, Square | SumPool):
+        if most is None:
+            return AffineLayer(weights, layer.bias)
         return dense(weights, layer.bias, squared=segment.pool is not None, most=most)
     assert window is not None
+    most = most or MOST_VALUES
     if isinstance(layer, ConvMap) and weights is not None:
         return convolution(weights, layer.bias, window, groups=layer.groups, most=most)
     return pooling(window, most=most)

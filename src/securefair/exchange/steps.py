@@ -8,7 +8,7 @@ Everything else in the package is either called from here or hosts these calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy, softmax
 
 from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.bands import BandedMap
 from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan
-from securefair.ckks.evaluator import AffineLayer, Evaluator, Released
+from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import Decryptor, Encryptor
 from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -31,14 +30,12 @@ from securefair.exchange.compile import CompiledNetwork, bounded_logits, compile
 from securefair.fairness.alignment import cosine
 from securefair.fairness.reputation import ReputationRule
 from securefair.fairness.sharing import distillation_weights
-from securefair.model.balance import balanced
-from securefair.model.folded import FoldedHead
-from securefair.model.folded_network import FoldedNetwork
+from securefair.model.balance import balanced_by_weights
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Foldable, Head
 from securefair.model.losses import approximate_kl
+from securefair.model.networks import NetworkHead
 from securefair.model.projection import block_signs, public_indices
-from securefair.model.quantize import QuantizedHead, quantize_at
 from securefair.model.training import TeacherAnswer, TrainState, distil_steps
 
 Array = NDArray[np.float64]
@@ -185,27 +182,26 @@ def feature_chunks(
     return [chunk(start, min(start + LOADED_AT_ONCE, meta.count)) for start in starts]
 
 
-Compiled = QuantizedHead | CompiledNetwork
-"""A model with integer weights at public scales: `logits` is what an encrypted run computes."""
+def compile_model(plan: ExchangePlan, model: Foldable) -> CompiledNetwork:
+    """A trained model -> integer weights at the plan's public scales.
 
-
-def compile_model(plan: ExchangePlan, model: Foldable) -> Compiled:
-    """A trained head or network -> integer weights at the plan's public scales.
+    A head is balanced by its weights, which bounds its values for any sample; a network comes
+    balanced by its owner's samples.
 
     Raises:
-        ModelError: the model's shape is not the plan's, or a weight does not fit.
+        ModelError: the model's shape is not the plan's.
     """
-    if not plan.spec.network:
-        return compile_head(plan, model)
-    folded = model.folded()
-    if not isinstance(folded, FoldedNetwork):
-        raise ModelError(
-            "a network was planned", found=type(model).__name__, expected="a NetworkHead"
-        )
-    return compiled_network(folded, plan.spec.network)
+    spec, folded = plan.spec, model.folded()
+    if isinstance(model, NetworkHead) != bool(spec.network):
+        planned = "network" if spec.network else "head"
+        raise ModelError(f"a {planned} was planned", found=type(model).__name__)
+    if spec.network:
+        return compiled_network(folded, spec.layers)
+    balanced = balanced_by_weights(folded, spec.bounds.row_norm)
+    return compiled_network(balanced, spec.layers, most=None)
 
 
-def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
+def check_own_bounds(plan: ExchangePlan, model: CompiledNetwork, own: Array) -> None:
     """Refuse to answer with a network that goes beyond the agreed bounds on its owner's samples.
 
     Its weights may keep all promises: biases, and logits, do not show in them.
@@ -218,9 +214,9 @@ def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
     Raises:
         ModelError: says for how many samples.
     """
-    if not isinstance(model, CompiledNetwork):
+    if not plan.spec.network:
         return
-    images = own.reshape(-1, *model.quantized.input_shape)
+    images = own.reshape(-1, *model.quantized.folded.input_shape)
     _, beyond = bounded_logits(model.quantized.network, plan.spec.network, images)
     if beyond.any():
         raise ModelError(
@@ -231,38 +227,14 @@ def check_own_bounds(plan: ExchangePlan, model: Compiled, own: Array) -> None:
         )
 
 
-def compile_head(plan: ExchangePlan, model: Foldable) -> QuantizedHead:
-    """A trained head -> integer weights at the plan's public scales.
-
-    Raises:
-        ModelError: the head's shape is not the plan's, or a weight does not fit.
-    """
-    found = model.folded()
-    if not isinstance(found, FoldedHead):
-        raise ModelError("a head was planned", found=type(model).__name__)
-    folded = balanced(found, plan.spec.bounds.row_norm)
-    if len(folded.layers) != len(plan.specs):
-        raise ModelError(
-            "another kind of head was planned",
-            found=f"{len(folded.layers)} layers",
-            expected=f"{len(plan.specs)} layers",
-        )
-    return quantize_at(folded, [spec.log2_scale for spec in plan.specs])
-
-
 def infer(
     evaluator: Evaluator[P],
     plan: ExchangePlan,
-    model: Compiled,
+    model: CompiledNetwork,
     inputs: Inputs[P],
 ) -> bytes:
     """The teacher's whole answer: encrypted inference, distillation terms, release, sanitising."""
-    layers: Sequence[AffineLayer | BandedMap] = (
-        model.maps
-        if isinstance(model, CompiledNetwork)
-        else [AffineLayer(layer.weights, layer.bias) for layer in model.layers]
-    )
-    released = answer(evaluator, plan.spec, plan.schedule, plan.specs, layers, inputs)
+    released = answer(evaluator, plan.spec, plan.schedule, plan.specs, model.maps, inputs)
     return b"".join(part.data for part in released)
 
 

@@ -4,15 +4,15 @@ In the flow this package stands at both ends. A head is folded and quantised bef
 ciphertexts; what the teachers release comes back here, is turned into logits and learned from.
 """
 
-from securefair.model.folded import AffineMap, FoldedHead, StageRange, activation_ranges
+from securefair.model.folded import FoldedNetwork, StageRange, activation_ranges
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
+from securefair.model.linear_maps import DenseMap
 from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
 from securefair.model.quantize import (
     LayerNorms,
     QuantizationReport,
-    QuantizedAffine,
-    QuantizedHead,
+    QuantizedNetwork,
     quantization_report,
     quantize,
 )
@@ -30,9 +30,9 @@ from securefair.model.training import (
 )
 
 __all__ = [
-    "AffineMap",
+    "DenseMap",
     "Evaluation",
-    "FoldedHead",
+    "FoldedNetwork",
     "Head",
     "HeadKind",
     "LayerNorms",
@@ -41,8 +41,7 @@ __all__ = [
     "OptimizerConfig",
     "QuadraticHead",
     "QuantizationReport",
-    "QuantizedAffine",
-    "QuantizedHead",
+    "QuantizedNetwork",
     "Reconstruction",
     "Reconstructor",
     "StageRange",

@@ -8,8 +8,8 @@ from securefair.data.dataset import Samples
 from securefair.errors import ModelError
 from securefair.model.heads import Head, HeadKind, build_head
 from securefair.model.networks.head import NetworkHead
-from securefair.model.networks.quadratic import RANGE_PENALTY
 from securefair.model.networks.small import small_network
+from securefair.model.quadratic import RANGE_PENALTY
 
 ModelKind = HeadKind | Literal["network"]
 

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from securefair.errors import ModelError
-from securefair.model.folded import AffineMap, FoldedHead
-from securefair.model.folded_network import FoldedNetwork
+from securefair.model.folded import FoldedNetwork, dense_network
+from securefair.model.linear_maps import DenseMap
+from securefair.model.quadratic import SLOPE_INITIAL, coefficient
 
 HeadKind = Literal["linear", "quadratic"]
 
@@ -26,14 +27,9 @@ HeadKind = Literal["linear", "quadratic"]
 class Foldable(Protocol):
     """A model that encrypted inference can evaluate, trained by whatever means."""
 
-    def folded(self) -> FoldedHead | FoldedNetwork:
+    def folded(self) -> FoldedNetwork:
         """The model as linear maps with pure squares between them."""
         ...
-
-
-SQUARE_INITIAL = 0.25
-SQUARE_FLOOR = 1 / 32
-SLOPE_INITIAL = 0.5
 
 
 class Head(nn.Module, ABC):
@@ -57,7 +53,7 @@ class Head(nn.Module, ABC):
         """Features (B, d) float64 -> logits (B, M) float64."""
 
     @abstractmethod
-    def folded(self) -> FoldedHead | FoldedNetwork:
+    def folded(self) -> FoldedNetwork:
         """The same function as linear maps with pure squares between them, detached from torch."""
 
     @property
@@ -103,9 +99,9 @@ class LinearHead(Head):
         """Features (B, d) -> logits (B, M)."""
         return linear(features, self.output_weights, self.output_bias)
 
-    def folded(self) -> FoldedHead:
-        """One affine map."""
-        return FoldedHead((AffineMap(_array(self.output_weights), _array(self.output_bias)),))
+    def folded(self) -> FoldedNetwork:
+        """One dense map."""
+        return dense_network(DenseMap(_array(self.output_weights), _array(self.output_bias)))
 
 
 class QuadraticHead(Head):
@@ -152,27 +148,25 @@ class QuadraticHead(Head):
     @property
     def square(self) -> Tensor:
         """The coefficient a of the square, a scalar above SQUARE_FLOOR."""
-        return SQUARE_FLOOR + (SQUARE_INITIAL - SQUARE_FLOOR) * self.square_log_gain.exp()
+        return coefficient(self.square_log_gain)
 
     def forward(self, features: Tensor) -> Tensor:
         """Features (B, d) -> logits (B, M)."""
         u = linear(features, self.hidden_weights, self.hidden_bias)
         return linear(u * (self.square * u + self.slope), self.output_weights, self.output_bias)
 
-    def folded(self) -> FoldedHead:
-        """Two affine maps; the square between them needs no coefficient.
+    def folded(self) -> FoldedNetwork:
+        """Two dense maps; the square between them needs no coefficient.
 
         a u^2 + b u = (sqrt(a) (u + b / 2a))^2 - b^2 / 4a, so the first map computes
         sqrt(a) (W1 x + b1 + b / 2a) and the second's bias loses W2 (b^2 / 4a).
         """
         a, b = self.square.item(), self.slope.item()
-        w1, b1 = _array(self.hidden_weights), _array(self.hidden_bias)
+        w1, b1 = self.hidden_weights.detach().numpy(), self.hidden_bias.detach().numpy()
         w2, b2 = _array(self.output_weights), _array(self.output_bias)
-        return FoldedHead(
-            (
-                AffineMap(math.sqrt(a) * w1, math.sqrt(a) * (b1 + b / (2 * a))),
-                AffineMap(w2, b2 - w2.sum(axis=1) * (b * b / (4 * a))),
-            )
+        return dense_network(
+            DenseMap(math.sqrt(a) * w1, math.sqrt(a) * (b1 + b / (2 * a))),
+            DenseMap(w2, b2 - w2.sum(axis=1) * (b * b / (4 * a))),
         )
 
 

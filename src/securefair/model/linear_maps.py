@@ -228,11 +228,12 @@ def _inside(shape: Shape, kernel: Pair, stride: Pair, padding: Pair) -> int:
 
 
 def _finite(*arrays: NDArray[np.float64]) -> None:
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise ModelError(
-            "a linear map holds a NaN or an infinite number",
-            hint="The training diverged; lower the learning rate",
-        )
+    for array in arrays:
+        if not np.isfinite(array).all():
+            raise ModelError(
+                "a linear map holds a NaN or an infinite number",
+                hint="The training diverged; lower the learning rate",
+            )
 
 
 def misfit(what: str, found: Sequence[int], expected: str) -> ModelError:

@@ -8,19 +8,13 @@ could be written instead, because approximating it would be another model than t
 from __future__ import annotations
 
 import copy
-import math
 
 import torch
 from torch import Tensor, fx, nn
 
 from securefair.errors import ModelError
-from securefair.model.heads import (
-    SQUARE_FLOOR,
-    SQUARE_INITIAL,
-    Head,
-    LinearHead,
-    QuadraticHead,
-)
+from securefair.model.heads import Head, LinearHead, QuadraticHead
+from securefair.model.quadratic import Quadratic, coefficient
 
 HINT = (
     "Use nn.Linear, or nn.Sequential(nn.Linear, securefair.Quadratic(), nn.Linear), and give what "
@@ -28,33 +22,11 @@ HINT = (
 )
 
 
-class Quadratic(nn.Module):
-    """The activation a u^2 + b u with one learned pair (a, b): what encryption can evaluate.
-
-    Args:
-        square: a before training, above 1/32.
-        slope: b before training.
-
-    Raises:
-        ModelError: `square` is too small: the square could not be folded into the layer before it.
-    """
-
-    def __init__(self, square: float = SQUARE_INITIAL, slope: float = 0.5) -> None:
-        super().__init__()
-        if not SQUARE_FLOOR < square < math.inf:
-            raise ModelError(
-                "out of range", where="square", found=square, expected=f"above {SQUARE_FLOOR}"
-            )
-        self.square = nn.Parameter(torch.tensor(float(square)))
-        self.slope = nn.Parameter(torch.tensor(float(slope)))
-
-    def forward(self, u: Tensor) -> Tensor:
-        """Any shape, elementwise."""
-        return u * (self.square * u + self.slope)
-
-
 def head_of(module: nn.Module) -> Head:
-    """A head with the parameters of a module, in float64; the module is left as it is.
+    """A head of the same function as a module, in float64; the module is left as it is.
+
+    Parameters are the module's own, but for an activation with a triple a channel: a head has one
+    pair (a, b) for all units, and the layers around it take what differs.
 
     Its layers may be attributes of a class of one's own. Flattening and `nn.Identity` are allowed,
     features being vectors anyway.
@@ -95,8 +67,9 @@ def module_of(head: Head, like: nn.Module) -> nn.Module:
                 QuadraticHead()
             ):
                 _fill(first, head.hidden_weights, head.hidden_bias)
-                activation.square.copy_(head.square)
+                activation.square_log_gain.copy_(head.square_log_gain)
                 activation.slope.copy_(head.slope)
+                activation.offset.zero_()
                 _fill(output, head.output_weights, head.output_bias)
             case layers, _:
                 raise _refusal(layers)
@@ -172,26 +145,47 @@ def _quadratic_head(first: nn.Linear, activation: Quadratic, output: nn.Linear) 
             "the layers do not fit together",
             found=f"{first.out_features} outputs, {output.in_features} inputs",
         )
+    if activation.channels not in (None, first.out_features):
+        raise ModelError(
+            "the activation does not fit the layer before it",
+            found=f"{activation.channels} channels",
+            expected=f"{first.out_features}, or Quadratic()",
+        )
     head = QuadraticHead(
         first.in_features, first.out_features, output.out_features, torch.Generator()
     )
-    square = activation.square.item()
-    if square <= SQUARE_FLOOR:
-        raise ModelError(
-            "the square of an activation is too small",
-            found=square,
-            expected=f"above {SQUARE_FLOOR}",
-        )
     with torch.no_grad():
         head.hidden_weights.copy_(first.weight)
         head.hidden_bias.copy_(_bias(first))
-        # a = f + (a0 - f) exp(rho), see QuadraticHead
-        gain = math.log((square - SQUARE_FLOOR) / (SQUARE_INITIAL - SQUARE_FLOOR))
-        head.square_log_gain.fill_(gain)
-        head.slope.fill_(activation.slope.item())
         head.output_weights.copy_(output.weight)
         head.output_bias.copy_(_bias(output))
+        _take_activation(head, activation)
     return head
+
+
+def _take_activation(head: QuadraticHead, activation: Quadratic) -> None:
+    """Give a head an activation's polynomials; its layers take what a single pair cannot hold.
+
+    With u = r (v + b_k / 2 a_k) - b / 2 a and r = sqrt(a_k / a), the pair (a, b) gives unit k
+
+        a u^2 + b u = a_k (v + b_k / 2 a_k)^2 - b^2 / 4 a
+
+    which is its own a_k v^2 + b_k v + c_k but for a constant.
+    """
+    gains, slopes, offsets = (
+        parameter.double().expand(head.hidden)
+        for parameter in (activation.square_log_gain, activation.slope, activation.offset)
+    )
+    head.square_log_gain.copy_(gains.max())
+    head.slope.copy_(slopes[gains.argmax()])
+    own, a, b = coefficient(gains), head.square, head.slope
+    ratio = (own / a).sqrt()
+    alike = (own == a) & (slopes == b)
+    moved = ratio * (head.hidden_bias + slopes / (2 * own)) - b / (2 * a)
+    head.hidden_bias.copy_(torch.where(alike, head.hidden_bias, moved))
+    head.hidden_weights.mul_(ratio[:, None])
+    constants = offsets + torch.where(alike, 0.0, b**2 / (4 * a) - slopes**2 / (4 * own))
+    head.output_bias.add_(head.output_weights @ constants)
 
 
 def _bias(layer: nn.Linear) -> Tensor:

@@ -1,41 +1,27 @@
-"""Integer weights: what a folded head becomes before it meets ciphertexts.
+"""Integer weights: what a folded network becomes before it meets ciphertexts.
 
 An integer combination of ciphertexts is exact and keeps their scale's arithmetic simple, so every
-layer's weights are rounded once, here, to integers over a power of two. The rounding's effect is
-known before anything is encrypted: `quantization_report`.
+map's weights are rounded once, here, to integers over a power of two. Biases stay real numbers,
+added once at the scale that a ciphertext then has. Pools are sums and squares have no weights: both
+stay exact. The rounding's effect is known before anything is encrypted: `quantization_report`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.errors import ModelError
-from securefair.model.folded import AffineMap, FoldedHead
+from securefair.model.folded import FoldedNetwork
+from securefair.model.linear_maps import ConvMap, DenseMap
 
 MAX_WEIGHT_BITS = 30
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class QuantizedAffine:
-    """x -> (weights / 2^log2_scale) @ x + bias; weights (out, in) int64, bias (out,) float64.
-
-    The bias stays a real number: it is added once, at the scale that the ciphertext then has.
-    """
-
-    weights: NDArray[np.int64]
-    log2_scale: int
-    bias: NDArray[np.float64]
-
-    @property
-    def real_weights(self) -> NDArray[np.float64]:
-        """weights / 2^log2_scale, exactly."""
-        return np.ldexp(self.weights.astype(np.float64), -self.log2_scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,45 +33,73 @@ class LayerNorms:
     bias: float  # largest magnitude
 
 
-@dataclass(frozen=True, eq=False)
-class QuantizedHead:
-    """Quantised affine maps with a pure square of each value between every two of them."""
+@dataclass(frozen=True, eq=False, repr=False)
+class QuantizedNetwork:
+    """A network whose weights are integers over powers of two.
 
-    layers: tuple[QuantizedAffine, ...]
+    Attributes:
+        folded: what was rounded.
+        integers: each layer's integer weights, in the shape of its weights; None for pools and
+            squares.
+        log2_scales: for each layer, weights = integers / 2^scale; None for pools and squares.
+    """
+
+    folded: FoldedNetwork
+    integers: tuple[NDArray[np.int64] | None, ...]
+    log2_scales: tuple[int | None, ...]
 
     def __repr__(self) -> str:
         """Its widths; weights are private and never print."""
-        inputs = [layer.weights.shape[1] for layer in self.layers[:1]]
-        widths = [*inputs, *(len(layer.bias) for layer in self.layers)]
-        return f"QuantizedHead({' -> '.join(map(str, widths))}, redacted)"
+        return f"QuantizedNetwork({self.folded.widths}, redacted)"
+
+    @cached_property
+    def network(self) -> FoldedNetwork:
+        """The same layers with rounded weights: what an encrypted run approximates."""
+        layers = zip(self.folded.layers, self.integers, self.log2_scales, strict=True)
+        rounded = [
+            replace(layer, weights=np.ldexp(integers.astype(np.float64), -scale))
+            if isinstance(layer, ConvMap | DenseMap) and integers is not None and scale is not None
+            else layer
+            for layer, integers, scale in layers
+        ]
+        return FoldedNetwork(self.folded.input_shape, tuple(rounded))
 
     @property
     def largest(self) -> int:
         """Largest |integer weight|."""
-        return max(int(np.abs(layer.weights).max()) for layer in self.layers)
-
-    def logits(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Features (B, d) -> logits (B, M) in cleartext: what an encrypted run approximates."""
-        return self._dequantized().logits(features)
-
-    def norms(self) -> tuple[LayerNorms, ...]:
-        """Row norms and bias of each layer, at the scale of real numbers."""
-        return tuple(
-            LayerNorms(
-                row_l1=float(np.abs(layer.weights).sum(axis=1).max()),
-                row_l2=float(np.sqrt((layer.weights**2).sum(axis=1).max())),
-                bias=float(np.abs(layer.bias).max()),
-            )
-            for layer in self._dequantized().layers
+        return max(
+            int(np.abs(integers).max()) for integers in self.integers if integers is not None
         )
 
-    def _dequantized(self) -> FoldedHead:
-        return FoldedHead(tuple(AffineMap(layer.real_weights, layer.bias) for layer in self.layers))
+    def logits(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Samples (B, *input_shape), or flat ones -> logits (B, M), with the rounded weights."""
+        return self.network.logits(inputs)
+
+    def norms(self) -> tuple[LayerNorms | None, ...]:
+        """What a planner needs of each layer's real weights; None for pools and squares."""
+        return tuple(
+            layer_norms(layer) if isinstance(layer, ConvMap | DenseMap) else None
+            for layer in self.network.layers
+        )
+
+
+def layer_norms(layer: ConvMap | DenseMap) -> LayerNorms:
+    """Row norms and largest bias of one map.
+
+    A row is all that one output value reads. A convolution's is its whole kernel, as if no part of
+    it fell on padding.
+    """
+    rows = layer.weights.reshape(len(layer.weights), -1)
+    return LayerNorms(
+        row_l1=float(np.abs(rows).sum(axis=1).max()),
+        row_l2=float(np.sqrt((rows**2).sum(axis=1).max())),
+        bias=float(np.abs(layer.bias).max()),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizationReport:
-    """What rounding the weights did to a head on given samples."""
+    """What rounding the weights did to a model on given samples."""
 
     weight_bits_used: int  # of the largest integer weight, sign not counted
     max_abs_logit_change: float
@@ -93,38 +107,52 @@ class QuantizationReport:
     accuracy_after: float
 
 
-def quantize(head: FoldedHead, weight_bits: int) -> QuantizedHead:
-    """Round every layer to integers |w| < 2^weight_bits over the largest power of two that fits.
+def quantize(network: FoldedNetwork, weight_bits: int) -> QuantizedNetwork:
+    """Round every map to integers |w| < 2^weight_bits over the largest power of two that fits.
 
-    A layer of zeros keeps log2_scale = weight_bits. The rounding error of a weight is at most
+    A map of zeros keeps log2_scale = weight_bits. The rounding error of a weight is at most
     2^-(log2_scale + 1), so of an output at most that times the l1 norm of its inputs.
 
     Raises:
         ModelError: weight_bits outside 1 to 30.
     """
-    return quantize_at(head, [fitting_scale(layer.weights, weight_bits) for layer in head.layers])
+    scales = [fitting_scale(layer.weights, weight_bits) for layer in network.weighted]
+    return quantize_at(network, scales)
 
 
-def quantize_at(head: FoldedHead, log2_scales: Sequence[int]) -> QuantizedHead:
-    """Round every layer at a scale that was agreed in public, whatever its weights.
+def quantize_at(network: FoldedNetwork, log2_scales: Sequence[int]) -> QuantizedNetwork:
+    """Round every map at a scale that was agreed in public, whatever its weights.
+
+    Args:
+        network: what is rounded.
+        log2_scales: one for each map with weights, in order; pools and squares have none.
 
     Raises:
-        ModelError: another number of layers than scales.
+        ModelError: another number of maps with weights than scales.
     """
-    if len(log2_scales) != len(head.layers):
+    expected = len(network.weighted)
+    if len(log2_scales) != expected:
         raise ModelError(
-            "one scale a layer is needed", found=len(log2_scales), expected=len(head.layers)
+            "one scale a map with weights is needed", found=len(log2_scales), expected=expected
         )
-    return QuantizedHead(
-        tuple(_round(layer, scale) for layer, scale in zip(head.layers, log2_scales, strict=True))
-    )
+    remaining = iter(log2_scales)
+    integers: list[NDArray[np.int64] | None] = []
+    scales: list[int | None] = []
+    for layer in network.layers:
+        weights, scale = None, None
+        if isinstance(layer, ConvMap | DenseMap):
+            scale = next(remaining)
+            weights = np.rint(np.ldexp(layer.weights, scale)).astype(np.int64)
+        integers.append(weights)
+        scales.append(scale)
+    return QuantizedNetwork(network, tuple(integers), tuple(scales))
 
 
 def quantization_report(
-    head: FoldedHead, quantized: QuantizedHead, samples: Samples
+    network: FoldedNetwork, quantized: QuantizedNetwork, samples: Samples
 ) -> QuantizationReport:
-    """Compare a head before and after quantisation on samples with flat features, B >= 1."""
-    before, after = head.logits(samples.features), quantized.logits(samples.features)
+    """Compare a network before and after quantisation on samples with flat features, B >= 1."""
+    before, after = network.logits(samples.features), quantized.logits(samples.features)
     return rounding_report(before, after, samples.labels, quantized.largest)
 
 
@@ -168,8 +196,3 @@ def fitting_scale(weights: NDArray[np.float64], weight_bits: int) -> int:
     if mantissa * 2**weight_bits >= 2**weight_bits - 0.5:
         log2_scale -= 1
     return log2_scale
-
-
-def _round(layer: AffineMap, log2_scale: int) -> QuantizedAffine:
-    integers = np.rint(np.ldexp(layer.weights, log2_scale)).astype(np.int64)
-    return QuantizedAffine(integers, log2_scale, layer.bias)

@@ -21,8 +21,7 @@ from scipy.special import expit, softmax
 
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.architectures import architecture
-from securefair.model.folded import AffineMap, FoldedHead
-from securefair.model.folded_network import FoldedNetwork, Layer, Square
+from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.heads import Head
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.stacked import Stacked
@@ -64,7 +63,7 @@ class NamedNetwork:
         return Stacked(architecture(self.name, self.shape, self.classes), dtype=torch.float64)
 
 
-Function = FoldedHead | FoldedNetwork | Polynomial | NamedNetwork
+Function = FoldedNetwork | Polynomial | NamedNetwork
 """Features -> logits; a polynomial of two classes has one logit, all others have M."""
 
 
@@ -76,12 +75,10 @@ def function_of(model: Head | Polynomial) -> Function:
 def inputs_of(function: Function) -> int:
     """Numbers that one sample has."""
     match function:
-        case FoldedHead():
+        case FoldedNetwork():
             return function.features
         case Polynomial():
             return int(function.linear.shape[1])
-        case FoldedNetwork():
-            return int(np.prod(function.input_shape))
         case NamedNetwork():
             return int(np.prod(function.shape))
 
@@ -100,8 +97,6 @@ def logits_of(function: Function, features: Array) -> Array:
         )
     if not len(features):
         return np.zeros((0, 1 if isinstance(function, Polynomial) else function.classes))
-    if isinstance(function, FoldedNetwork):
-        return function.clear(features.reshape(-1, *function.input_shape))
     return function.logits(features)
 
 
@@ -153,10 +148,6 @@ def from_bytes(data: bytes, *, where: str) -> Function:
 
 def _told(function: Function) -> tuple[dict[str, Any], dict[str, Array]]:
     match function:
-        case FoldedHead():
-            return {"kind": "head", "layers": len(function.layers)}, dict(
-                _named((at, layer) for at, layer in enumerate(function.layers))
-            )
         case Polynomial():
             tensors = {"constant": function.constant, "linear": function.linear}
             if function.square is not None:
@@ -182,7 +173,7 @@ def _told(function: Function) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _named(
-    layers: Iterable[tuple[int, AffineMap | ConvMap | DenseMap]],
+    layers: Iterable[tuple[int, ConvMap | DenseMap]],
 ) -> Iterable[tuple[str, Array]]:
     for at, layer in layers:
         yield f"{at}.weights", layer.weights
@@ -205,13 +196,6 @@ def _layer_told(layer: Layer) -> dict[str, Any]:
 
 def _built(told: Mapping[str, Any], tensors: Mapping[str, Array]) -> Function:
     match told["kind"]:
-        case "head":
-            return FoldedHead(
-                tuple(
-                    AffineMap(tensors[f"{at}.weights"], tensors[f"{at}.bias"])
-                    for at in range(told["layers"])
-                )
-            )
         case "polynomial":
             return Polynomial(tensors["constant"], tensors["linear"], tensors.get("square"))
         case "network":

@@ -57,7 +57,7 @@ class AveragingProfile(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     averaging: str
-    spec: SumSpec
+    spec: SumSpec = msgspec.field(name="wish")  # the key that scripts read
     seconds_per_edge: float
     stages: dict[str, float]
     bytes_per_edge: int

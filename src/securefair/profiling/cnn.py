@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.bands import BandedMap
 from securefair.circuit.network import Chunk, planned_peak
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends import get_backend
@@ -139,7 +140,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         steps.LOADED_AT_ONCE,
         plan.specs,
         plan.schedule.stages,
-        compiled.maps,
+        [each for each in compiled.maps if isinstance(each, BandedMap)],
     )
     seconds, count = watch.seconds, len(task.images)
     return CnnProfile(
@@ -207,7 +208,7 @@ def _quality(task: CnnTask, compiled: CompiledNetwork, found: Logits) -> dict[st
     """How good the opened logits are, against labels and against both clear networks."""
     plan, tested = task.plan, task.tested
     rounded, beyond = bounded_logits(compiled.quantized.network, plan.spec.network, task.images)
-    clear = task.network.clear(task.images[:tested].astype(np.float64)).argmax(axis=1)
+    clear = task.network.logits(task.images[:tested].astype(np.float64)).argmax(axis=1)
     opened = found[:tested].argmax(axis=1)
     return {
         "test_images": tested,

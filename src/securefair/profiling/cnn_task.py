@@ -16,8 +16,8 @@ from securefair.data.folder import data_folder
 from securefair.data.images import ImageSet, load_cifar10, load_ham10000, load_mnist
 from securefair.errors import ConfigError
 from securefair.exchange.compile import bounds_for
-from securefair.model.folded_network import FoldedNetwork
-from securefair.model.networks import balanced_network, fold, reference, trained_network
+from securefair.model.folded import FoldedNetwork
+from securefair.model.networks import balanced_by_values, fold, reference, trained_network
 from securefair.model.networks.reference import ReferenceName
 
 CALIBRATION_IMAGES = 2000
@@ -101,7 +101,7 @@ def cnn_task(
     assert test is not None
     order = rng.permutation(len(train))
     calibration = train.features[order[:CALIBRATION_IMAGES]].astype(np.float64)
-    network = balanced_network(fold(trained_network(name, weights)), calibration)
+    network = balanced_by_values(fold(trained_network(name, weights)), calibration)
     largest = max(float(np.abs(part.features).max()) for part in (train, test))
     spec = network_spec(
         network,

@@ -73,7 +73,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     format: int
-    spec: ExchangeSpec
+    spec: ExchangeSpec = msgspec.field(name="wish")  # the key that scripts read
     machine: str
     backend: str
     threads: int

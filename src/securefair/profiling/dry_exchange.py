@@ -110,7 +110,7 @@ def dry_exchange(
             factor_blocks = steps.receive(evaluator, plan.factors, factors, plan.blocks)
     with totals.stage(ANSWER):
         with stages.stage("compile"):
-            head = steps.compile_head(plan, material.model)
+            head = steps.compile_model(plan, material.model)
         basis = material.basis
         inputs = Inputs(received, factor_blocks, basis.signs, basis.coefficients)
         answer = steps.infer(evaluator, plan, head, inputs)
@@ -139,7 +139,7 @@ def encode_only(material: Material, stages: Stopwatch) -> None:
 
 def rounding_error(plan: ExchangePlan, model: Head, samples: Samples) -> float:
     """Largest change of a logit when weights become integers: no part of what a plan promises."""
-    rounded = steps.compile_head(plan, model).logits(samples.features)
+    rounded = steps.compile_model(plan, model).logits(samples.features)
     return float(np.abs(rounded - model.logits(samples.features)).max())
 
 

@@ -17,8 +17,8 @@ from securefair.ckks.backends import kernels
 from securefair.errors import ModelError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher, Upload
-from securefair.model.folded import FoldedHead
 from securefair.model.heads import Head
+from securefair.model.networks import NetworkHead
 from securefair.profiling.dry_exchange import Material, rounding_error, synthetic
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 
@@ -205,10 +205,9 @@ def spec_for(
     Raises:
         ModelError: a whole network.
     """
-    folded = head.folded()
-    if not isinstance(folded, FoldedHead):
+    if isinstance(head, NetworkHead):
         raise ModelError("a network's spec says more than its sizes", found=type(head).__name__)
-    layers = folded.layers
+    layers = head.folded().weighted
     return ExchangeSpec(
         features=head.features,
         hidden=len(layers[0].bias) if len(layers) > 1 else 0,

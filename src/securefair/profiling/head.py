@@ -125,7 +125,7 @@ class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
         peak_rss_mb: largest memory of the process and its children, both sides together.
     """
 
-    spec: ExchangeSpec
+    spec: ExchangeSpec = msgspec.field(name="wish")  # the key that scripts read
     backend: str
     threads: int
     repeats: int

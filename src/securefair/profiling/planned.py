@@ -95,7 +95,7 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
         relative_error: the same over the range that the spec declares.
     """
 
-    spec: ExchangeSpec
+    spec: ExchangeSpec = msgspec.field(name="wish")  # the key that scripts read
     ring_degree: int
     slots: int
     blocks: int

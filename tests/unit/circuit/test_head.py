@@ -3,14 +3,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.circuit.head import head_logits, head_specs
+from securefair.circuit.network import affine_specs, network_logits
+from securefair.circuit.schedule import idle_stages
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import rules
 from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.evaluator import AffineLayer, check_layer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.tensor import CipherTensor
-from securefair.model.balance import balanced
+from securefair.model.balance import balanced_by_weights
 from securefair.model.heads import build_head
 from securefair.model.quantize import quantize_at
 
@@ -22,10 +23,12 @@ def quantised(spec, seed, scale=1.0):
     model = build_head(kind, spec.features, spec.hidden, spec.classes, seed)
     for parameter in model.parameters():
         parameter.data *= scale
-    folded = balanced(model.folded(), spec.bounds.row_norm)
-    specs = head_specs(spec)
+    folded = balanced_by_weights(model.folded(), spec.bounds.row_norm)
+    specs = affine_specs(spec)
     head = quantize_at(folded, [layer.log2_scale for layer in specs])
-    return specs, head, [AffineLayer(layer.weights, layer.bias) for layer in head.layers]
+    weights = [integers for integers in head.integers if integers is not None]
+    maps = zip(weights, folded.weighted, strict=True)
+    return specs, head, [AffineLayer(integers, layer.bias) for integers, layer in maps]
 
 
 @given(
@@ -53,17 +56,17 @@ def test_balanced_hidden_layers_keep_their_public_bound(
     check_layer(specs[0], layers[0])
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (50, features))
-    values = x @ head.layers[0].real_weights.T + head.layers[0].bias
+    values = head.network.layers[0].apply(x)
     rounding = 0.5 * 2.0 ** -specs[0].log2_scale * np.abs(x).sum(axis=1).max()
     assert np.abs(values).max() <= specs[0].bound + rounding
 
 
 def test_specs_chain_features_units_and_classes():
     spec = ExchangeSpec(features=7, classes=3, samples=10, hidden=5, q=2)
-    hidden, output = head_specs(spec)
+    hidden, output = affine_specs(spec)
     assert (hidden.inputs, hidden.outputs) == (7, 5)
     assert (output.inputs, output.outputs) == (5, 3)
-    (only,) = head_specs(ExchangeSpec(features=7, classes=3, samples=10, hidden=0, q=2))
+    (only,) = affine_specs(ExchangeSpec(features=7, classes=3, samples=10, hidden=0, q=2))
     assert (only.inputs, only.outputs) == (7, 3)
 
 
@@ -72,7 +75,7 @@ def test_the_largest_allowed_output_weight_fits_its_integers(weight):
     spec = ExchangeSpec(
         features=4, classes=2, samples=9, hidden=0, q=2, bounds=HeadBounds(output_weight=weight)
     )
-    (layer,) = head_specs(spec)
+    (layer,) = affine_specs(spec)
     assert weight * 2.0**layer.log2_scale <= layer.max_integer < 4 * weight * 2.0**layer.log2_scale
 
 
@@ -84,7 +87,8 @@ def test_inference_on_slots_is_the_quantised_head(hidden):
     features = np.random.default_rng(0).uniform(-1, 1, (40, 5))
     slots[:, :40] = features.T
     meta = rules.fresh(PARAMS, count=5, limbs=5, log2_scale=40, bound=1.0)
-    out = head_logits(ClearEvaluator(PARAMS), CipherTensor(meta, slots), specs, layers)
+    evaluator, stages = ClearEvaluator(PARAMS), idle_stages(5, 1 if hidden else 0)
+    out = network_logits(evaluator, CipherTensor(meta, slots), specs, stages, spec.layers, layers)
     np.testing.assert_allclose(out.payload[:, :40].T, head.logits(features), atol=1e-12)
     assert out.meta.polys == (3 if hidden else 2)
     assert out.meta.limbs == 5  # nothing is rescaled on the way

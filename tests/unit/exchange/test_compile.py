@@ -14,10 +14,10 @@ from securefair.exchange.compile import (
     compiled_network,
     segments,
 )
-from securefair.model.folded_network import FoldedNetwork, Square, network_ranges
+from securefair.model.folded import FoldedNetwork, Square, activation_ranges
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
-from securefair.model.networks import balanced_network
-from securefair.model.quantized_network import quantize_network_at
+from securefair.model.networks import balanced_by_values
+from securefair.model.quantize import quantize_at
 
 SHAPE = (2, 7, 6)
 
@@ -68,7 +68,7 @@ def test_squares_and_whole_pools_belong_to_the_map_before_them():
 
 @pytest.mark.parametrize("most", [1, 10, 1000])
 def test_compiled_maps_compute_the_rounded_network(inputs, most):
-    folded = balanced_network(network(), inputs)
+    folded = balanced_by_values(network(), inputs)
     layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.5)
     maps = compiled_network(folded, layer_bounds, most=most).maps
     values = inputs.reshape(len(inputs), -1).T
@@ -87,12 +87,12 @@ def test_compiled_maps_compute_the_rounded_network(inputs, most):
         for p, s in zip(layer_bounds, segments(folded), strict=True)
         if not isinstance(s.map, SumPool)
     ]
-    expected = quantize_network_at(folded, scales).clear(inputs)
+    expected = quantize_at(folded, scales).logits(inputs)
     np.testing.assert_allclose(values.T, expected, atol=1e-9)
 
 
 def test_bounds_hold_for_the_network_they_are_made_for(inputs):
-    folded = balanced_network(network(), inputs)
+    folded = balanced_by_values(network(), inputs)
     layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.25)
     for bounds, banded in zip(
         layer_bounds, compiled_network(folded, layer_bounds).maps, strict=True
@@ -119,7 +119,7 @@ def test_maps_without_a_square_between_them_have_bounds_of_their_own(inputs):
     first = ConvMap(rng.normal(size=(3, 2, 3, 3)) * 10, np.zeros(3))
     second = ConvMap(rng.normal(size=(1, 3, 3, 3)) / 100, np.zeros(1))
     folded = FoldedNetwork(SHAPE, (first, second))
-    values = first.apply(inputs), folded.clear(inputs)
+    values = first.apply(inputs), folded.logits(inputs)
     found = bounds_for(folded, inputs, weight_bits=10, head_room=1.0)
     assert [p.bound for p in found] == pytest.approx(
         [np.abs(value).max() for value in values], rel=0.02
@@ -139,9 +139,9 @@ def test_bounds_by_shape_have_room_for_the_sums_of_pools(inputs):
         ),
     )
     ones = np.ones((1, *SHAPE))
-    folded = balanced_network(folded, ones)
+    folded = balanced_by_values(folded, ones)
     layer_bounds = bounds_by_shape(folded, weight_bits=10)
-    largest = {r.stage: r.maximum for r in network_ranges(folded, ones)}
+    largest = {r.stage: r.maximum for r in activation_ranges(folded, ones)}
     assert largest["pool 1"] == layer_bounds[0].bound == 9.0
     assert largest["conv 1"] == pytest.approx(1.0)
     assert layer_bounds[1].bound == 4.0
@@ -169,10 +169,10 @@ def test_products_are_counted_as_the_network_counts_them(inputs):
 def test_another_network_than_the_promised_one_is_refused(inputs):
     folded = network()
     layer_bounds = bounds_for(folded, inputs, weight_bits=8, head_room=1.5)
-    with pytest.raises(ModelError, match="another network"):
+    with pytest.raises(ModelError, match="another model"):
         compiled_network(folded, layer_bounds[:-1])
     wider = LayerBounds(outputs=3, log2_scale=5, max_integer=256, l1=1.0, l2=1.0, bound=1.0)
-    with pytest.raises(ModelError, match="another network"):
+    with pytest.raises(ModelError, match="another model"):
         compiled_network(folded, (*layer_bounds[:-1], wider))
 
 
@@ -204,7 +204,7 @@ def test_weights_that_are_zero_are_multiplied_like_others():
 
 
 def test_bounds_for_one_network_tell_of_it_and_those_by_shape_do_not(inputs):
-    first, other = (balanced_network(network(seed), inputs) for seed in (0, 3))
+    first, other = (balanced_by_values(network(seed), inputs) for seed in (0, 3))
     assert bounds_by_shape(first, weight_bits=10) == bounds_by_shape(other, weight_bits=10)
     made = [bounds_for(n, inputs, weight_bits=10, head_room=2.0) for n in (first, other)]
     assert made[0] != made[1]

@@ -82,7 +82,7 @@ class Run:
     @property
     def logits(self):
         """What the teacher's model says on the samples, with its weights as rounded."""
-        return steps.compile_head(self.plan, self.teacher.model).logits(self.samples.features)
+        return steps.compile_model(self.plan, self.teacher.model).logits(self.samples.features)
 
     @property
     def exact(self):
@@ -206,14 +206,13 @@ def test_all_coefficients_of_the_public_basis_are_the_logits(backend):
     plan, samples = student.plan, samples_of(spec)
     features, _ = student.encrypt_features(samples)
     upload = teacher.receive(spec, SEED, student.public_keys, features, b"")
-    head = steps.compile_head(plan, teacher.model)
+    head = steps.compile_model(plan, teacher.model)
     half = plan.params.slots
     basis = steps.PublicBasis(np.arange(half), np.ones(1, np.int64))
     inputs = steps.Inputs(upload.features, [], basis.signs, basis.coefficients)
-    layers = [steps.AffineLayer(layer.weights, layer.bias) for layer in head.layers]
     projected = msgspec.structs.replace(spec, release="projection", q=8)
     (released,) = steps.answer(
-        upload.evaluator, projected, plan.schedule, plan.specs, layers, inputs
+        upload.evaluator, projected, plan.schedule, plan.specs, head.maps, inputs
     )
     coefficients = student._keys.decryptor.open(released).T
     rows = public_rows(plan.params.ring_degree, np.arange(half), SAMPLES, np.ones(1))

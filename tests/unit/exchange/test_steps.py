@@ -141,16 +141,16 @@ class TestUpload:
             steps.receive(evaluator, plan.features, bytes(8), plan.blocks)
 
 
-class TestCompileHead:
+class TestCompileModel:
     @pytest.mark.parametrize("hidden", [0, 6])
     def test_the_function_stays_within_the_rounding(self, hidden):
         plan, samples = plan_for(hidden=hidden), some_samples()
         kind = "quadratic" if hidden else "linear"
         model = build_head(kind, FEATURES, hidden, CLASSES, seed=2)
-        compiled = steps.compile_head(plan, model)
+        compiled = steps.compile_model(plan, model)
         change = np.abs(compiled.logits(samples.features) - model.logits(samples.features)).max()
         assert 0 < change < 0.02
-        scales = [layer.log2_scale for layer in compiled.layers]
+        scales = [scale for scale in compiled.quantized.log2_scales if scale is not None]
         assert scales == [spec.log2_scale for spec in plan.specs]
 
     def test_hidden_units_are_balanced_whatever_their_size(self):
@@ -160,14 +160,14 @@ class TestCompileHead:
         with torch.no_grad():
             model.hidden_weights.mul_(20.0)
             model.output_weights.div_(400.0)
-        first = steps.compile_head(plan, model).layers[0]
-        norms = np.sqrt((first.real_weights**2).sum(axis=1) + first.bias**2)
+        first = steps.compile_model(plan, model).quantized.network.weighted[0]
+        norms = np.sqrt((first.weights**2).sum(axis=1) + first.bias**2)
         np.testing.assert_allclose(norms, plan.spec.bounds.row_norm, atol=1e-3)
 
     @pytest.mark.parametrize(("planned", "kind"), [(0, "quadratic"), (6, "linear")])
     def test_another_kind_of_head_is_refused(self, planned, kind):
-        with pytest.raises(ModelError, match="another kind of head was planned"):
-            steps.compile_head(
+        with pytest.raises(ModelError, match="another model was agreed"):
+            steps.compile_model(
                 plan_for(hidden=planned), build_head(kind, FEATURES, 6, CLASSES, seed=0)
             )
 
@@ -202,7 +202,7 @@ def answer_and_rows(release, basis, count):
         public.signs,
         public.coefficients,
     )
-    head = steps.compile_head(plan, model)
+    head = steps.compile_model(plan, model)
     data = steps.infer(evaluator, plan, head, inputs)
     opened = steps.open_answer(keys.decryptor, plan, public, data)
     return opened, head.logits(samples.features), p, rows

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import ModelError
-from securefair.model.folded import AffineMap, FoldedHead, activation_ranges
-from securefair.model.heads import SQUARE_FLOOR, LinearHead, QuadraticHead, build_head
+from securefair.model.folded import activation_ranges, dense_network
+from securefair.model.heads import LinearHead, QuadraticHead, build_head
+from securefair.model.linear_maps import DenseMap
+from securefair.model.quadratic import SQUARE_FLOOR
 from securefair.model.quantize import quantize
 
 sizes = st.integers(1, 6)
@@ -100,15 +102,13 @@ def test_a_linear_head_computes_what_it_says():
 
 
 def test_activation_ranges_of_a_head_computed_by_hand():
-    head = FoldedHead(
-        (
-            AffineMap(np.array([[1.0], [-2.0]]), np.array([0.0, 1.0])),
-            AffineMap(np.array([[1.0, 1.0]]), np.array([-1.0])),
-        )
+    head = dense_network(
+        DenseMap(np.array([[1.0], [-2.0]]), np.array([0.0, 1.0])),
+        DenseMap(np.array([[1.0, 1.0]]), np.array([-1.0])),
     )
     ranges = activation_ranges(head, np.array([[1.0], [2.0]]))
-    # affine 1: (1, -1), (2, -3); squares: (1, 1), (4, 9); affine 2: 1, 12
-    assert [r.stage for r in ranges] == ["features", "affine 1", "square 1", "affine 2"]
+    # dense 1: (1, -1), (2, -3); squares: (1, 1), (4, 9); dense 2: 1, 12
+    assert [r.stage for r in ranges] == ["input", "dense 1", "square 1", "dense 2"]
     assert [r.maximum for r in ranges] == [2.0, 3.0, 9.0, 12.0]
     expected = [(5 / 2) ** 0.5, (15 / 4) ** 0.5, (99 / 4) ** 0.5, (145 / 2) ** 0.5]
     assert [r.rms for r in ranges] == pytest.approx(expected)
@@ -118,17 +118,17 @@ def test_activation_ranges_of_a_head_computed_by_hand():
 def test_folded_and_quantised_heads_print_their_widths_only():
     folded = build_head("quadratic", 5, 3, 2, seed=0).folded()
 
-    assert repr(folded) == "FoldedHead(5 -> 3 -> 2, redacted)"
-    assert repr(quantize(folded, 12)) == "QuantizedHead(5 -> 3 -> 2, redacted)"
+    assert repr(folded) == "FoldedNetwork(5 -> 3 -> 2, redacted)"
+    assert repr(quantize(folded, 12)) == "QuantizedNetwork(5 -> 3 -> 2, redacted)"
 
 
 def test_layers_that_do_not_fit_or_are_not_finite_are_refused():
-    ok = AffineMap(np.ones((2, 3)), np.zeros(2))
-    with pytest.raises(ModelError, match="do not fit"):
-        FoldedHead((ok, AffineMap(np.ones((2, 3)), np.zeros(2))))
-    with pytest.raises(ModelError, match="at least one layer"):
-        FoldedHead(())
+    ok = DenseMap(np.ones((2, 3)), np.zeros(2))
+    with pytest.raises(ModelError, match="does not fit"):
+        dense_network(ok, DenseMap(np.ones((2, 3)), np.zeros(2)))
+    with pytest.raises(ModelError, match="no layers"):
+        dense_network()
     with pytest.raises(ModelError, match="disagree"):
-        AffineMap(np.ones((2, 3)), np.zeros(3))
+        DenseMap(np.ones((2, 3)), np.zeros(3))
     with pytest.raises(ModelError, match="NaN"):
-        AffineMap(np.full((1, 1), np.nan), np.zeros(1))
+        DenseMap(np.full((1, 1), np.nan), np.zeros(1))

@@ -11,8 +11,9 @@ from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from securefair.errors import ModelError
-from securefair.model.heads import SQUARE_FLOOR, LinearHead, QuadraticHead, build_head
-from securefair.model.modules import Quadratic, head_of, module_of
+from securefair.model.heads import LinearHead, QuadraticHead, build_head
+from securefair.model.modules import head_of, module_of
+from securefair.model.quadratic import SQUARE_FLOOR, Quadratic
 
 sizes = st.integers(1, 6)
 squares = st.floats(SQUARE_FLOOR * 1.01, 100.0)
@@ -23,7 +24,7 @@ class Own(nn.Module):
     def __init__(self, features, hidden, classes, square=0.25, slope=0.5):
         super().__init__()
         self.first = nn.Linear(features, hidden)
-        self.square = Quadratic(square, slope)
+        self.square = Quadratic(square=square, slope=slope)
         self.last = nn.Linear(hidden, classes)
 
     def forward(self, x):
@@ -32,7 +33,7 @@ class Own(nn.Module):
 
 def chained(features, hidden, classes, square=0.25, slope=0.5):
     """The same layers as `Own`, nested and with what vectors make superfluous."""
-    inner = nn.Sequential(nn.Linear(features, hidden), Quadratic(square, slope))
+    inner = nn.Sequential(nn.Linear(features, hidden), Quadratic(square=square, slope=slope))
     return nn.Sequential(nn.Flatten(), inner, nn.Identity(), nn.Linear(hidden, classes))
 
 
@@ -161,13 +162,6 @@ def broken():
     return module
 
 
-def flat():
-    module = Own(4, 3, 2)
-    with torch.no_grad():
-        module.square.square.fill_(0.01)
-    return module
-
-
 @pytest.mark.parametrize(
     ("module", "words"),
     [
@@ -190,7 +184,10 @@ def flat():
         (nn.Sequential(nn.Linear(4, 3), Quadratic(), nn.Linear(5, 2)), ("3 outputs, 5 inputs",)),
         (frozen(), ("first.weight", "frozen", "extractor")),
         (broken(), ("last.bias", "NaN")),
-        (flat(), ("square", "0.03125")),
+        (
+            nn.Sequential(nn.Linear(4, 3), Quadratic(4), nn.Linear(3, 2)),
+            ("activation", "4 channels", "Quadratic()"),
+        ),
         (nn.Linear(4, 1), ("classes", "at least 2")),
     ],
 )
@@ -201,7 +198,25 @@ def test_what_encryption_cannot_evaluate_is_refused(module, words):
         assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("square", [0.0, SQUARE_FLOOR, -1.0, float("inf"), float("nan")])
-def test_an_activation_that_cannot_be_folded_is_refused(square):
-    with pytest.raises(ModelError, match="square: out of range"):
-        Quadratic(square)
+@given(sizes, sizes, st.integers(2, 5), st.integers(0, 99))
+def test_a_triple_a_unit_becomes_one_pair_and_the_layers_around_it(features, hidden, classes, seed):
+    torch.manual_seed(seed)
+    module = nn.Sequential(
+        nn.Linear(features, hidden), Quadratic(hidden), nn.Linear(hidden, classes)
+    )
+    with torch.no_grad():
+        for parameter in module[1].parameters():
+            parameter.copy_(torch.randn(hidden))
+    head = head_of(module)
+    x, logits = samples(copy.deepcopy(module), features)
+    np.testing.assert_allclose(head.logits(x), logits, rtol=1e-5, atol=1e-5)
+    back = module_of(head, module)
+    np.testing.assert_allclose(samples(back, features)[1], logits, rtol=1e-4, atol=1e-4)
+
+
+def test_an_activation_of_equal_triples_changes_no_layer():
+    module = nn.Sequential(nn.Linear(4, 3), Quadratic(3, square=2.0), nn.Linear(3, 2))
+    head = head_of(module)
+    assert torch.equal(head.hidden_bias, module[0].bias.double())
+    assert torch.equal(head.output_bias, module[2].bias.double())
+    assert head.square.item() == pytest.approx(2.0)

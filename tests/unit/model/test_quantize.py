@@ -5,14 +5,15 @@ from hypothesis import strategies as st
 
 from securefair.data.dataset import Samples
 from securefair.errors import ModelError
-from securefair.model.folded import AffineMap, FoldedHead
+from securefair.model.folded import FoldedNetwork, Square, dense_network
 from securefair.model.heads import build_head
+from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.quantize import quantization_report, quantize, quantize_at
 
 
 def one_layer(weights):
     weights = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    return FoldedHead((AffineMap(weights, np.zeros(len(weights))),))
+    return dense_network(DenseMap(weights, np.zeros(len(weights))))
 
 
 @given(
@@ -20,12 +21,12 @@ def one_layer(weights):
     bits=st.integers(1, 30),
 )
 def test_integers_stay_below_the_bound_and_use_the_last_bit(weights, bits):
-    (layer,) = quantize(one_layer(weights), bits).layers
-    largest = int(np.abs(layer.weights).max())
-    assert largest < 2**bits
+    quantized = quantize(one_layer(weights), bits)
+    (scale,) = quantized.log2_scales
+    assert quantized.largest < 2**bits
     if any(weights):
         # One bit more of scale would not have fitted.
-        finer = np.ldexp(np.max(np.abs(weights)), layer.log2_scale + 1)
+        finer = np.ldexp(np.max(np.abs(weights)), scale + 1)
         assert finer >= 2**bits - 0.5
 
 
@@ -34,9 +35,10 @@ def test_integers_stay_below_the_bound_and_use_the_last_bit(weights, bits):
     bits=st.integers(1, 30),
 )
 def test_rounding_is_by_at_most_half_a_unit(weights, bits):
-    (layer,) = quantize(one_layer(weights), bits).layers
-    error = np.abs(layer.real_weights[0] - weights).max()
-    assert error <= np.ldexp(0.5, -layer.log2_scale)
+    quantized = quantize(one_layer(weights), bits)
+    (scale,) = quantized.log2_scales
+    error = np.abs(quantized.network.weighted[0].weights[0] - weights).max()
+    assert error <= np.ldexp(0.5, -scale)
 
 
 @pytest.mark.parametrize(
@@ -51,8 +53,8 @@ def test_rounding_is_by_at_most_half_a_unit(weights, bits):
     ],
 )
 def test_scales_computed_by_hand(weight, bits, integer, log2_scale):
-    (layer,) = quantize(one_layer([weight]), bits).layers
-    assert (int(layer.weights[0, 0]), layer.log2_scale) == (integer, log2_scale)
+    quantized = quantize(one_layer([weight]), bits)
+    assert (quantized.integers[0].item(), quantized.log2_scales[0]) == (integer, log2_scale)
 
 
 def test_a_layer_of_zeros_stays_zero():
@@ -68,7 +70,7 @@ def test_bits_out_of_range_are_refused(bits):
 
 
 def test_norms_are_those_of_the_real_weights():
-    head = FoldedHead((AffineMap(np.array([[3.0, -4.0], [1.0, 0.0]]), np.array([0.25, -7.0])),))
+    head = dense_network(DenseMap(np.array([[3.0, -4.0], [1.0, 0.0]]), np.array([0.25, -7.0])))
     (norms,) = quantize(head, 12).norms()
     assert norms.row_l1 == pytest.approx(7)
     assert norms.row_l2 == pytest.approx(5)
@@ -93,18 +95,70 @@ def test_the_quantised_head_computes_with_its_integers():
     head = build_head("quadratic", 4, 5, 2, seed=8).folded()
     quantized = quantize(head, 12)
     x = np.random.default_rng(1).normal(size=(6, 4))
-    first, second = quantized.layers
-    hidden = (x @ first.weights.T / 2**first.log2_scale + first.bias) ** 2
-    expected = hidden @ second.weights.T / 2**second.log2_scale + second.bias
+    first, second = head.weighted
+    (w1, _, w2), (s1, _, s2) = quantized.integers, quantized.log2_scales
+    hidden = (x @ w1.T / 2**s1 + first.bias) ** 2
+    expected = hidden @ w2.T / 2**s2 + second.bias
     np.testing.assert_allclose(quantized.logits(x), expected, rtol=1e-12)
 
 
-def test_agreed_scales_are_used_whatever_the_weights():
-    head = build_head("quadratic", 4, 5, 2, seed=8).folded()
-    quantized = quantize_at(head, (7, 20))
-    for layer, folded, scale in zip(quantized.layers, head.layers, (7, 20), strict=True):
-        assert layer.log2_scale == scale
-        np.testing.assert_array_equal(layer.weights, np.rint(folded.weights * 2**scale))
-        np.testing.assert_array_equal(layer.bias, folded.bias)
-    with pytest.raises(ModelError, match="one scale a layer"):
-        quantize_at(head, (7,))
+@pytest.fixture
+def network():
+    rng = np.random.default_rng(2)
+    return FoldedNetwork(
+        (1, 5, 5),
+        (
+            ConvMap(rng.normal(size=(2, 1, 2, 2)), rng.normal(size=(2, 4, 4))),
+            Square(),
+            SumPool((2, 2), (2, 2)),
+            DenseMap(rng.normal(size=(3, 8)), rng.normal(size=3)),
+        ),
+    )
+
+
+def test_agreed_scales_are_used_and_the_rest_stays(network):
+    quantized = quantize_at(network, (7, 20))
+    assert quantized.log2_scales == (7, None, None, 20)
+    for before, after, integers, scale in zip(
+        network.layers,
+        quantized.network.layers,
+        quantized.integers,
+        quantized.log2_scales,
+        strict=True,
+    ):
+        if scale is None:
+            assert after is before
+            assert integers is None
+        else:
+            np.testing.assert_array_equal(integers, np.rint(before.weights * 2**scale))
+            np.testing.assert_array_equal(after.weights * 2**scale, integers)
+            np.testing.assert_array_equal(after.bias, before.bias)
+
+
+def test_more_bits_bring_a_networks_logits_closer(network):
+    x = np.random.default_rng(5).normal(size=(50, 1, 5, 5))
+    errors = []
+    for bits in (4, 8, 16):
+        quantized = quantize(network, bits)
+        largest = [int(np.abs(i).max()) for i in quantized.integers if i is not None]
+        assert all(2 ** (bits - 1) <= value < 2**bits for value in largest)
+        errors.append(np.abs(quantized.logits(x) - network.logits(x)).max())
+    assert errors[0] > 4 * errors[1] > 100 * errors[2] > 0
+
+
+def test_norms_of_a_convolution_are_those_of_whole_rows():
+    weights = np.array([[[[3.0, -4.0]]], [[[1.0, 0.0]]]])  # two channels, window 1 x 2
+    network = FoldedNetwork(
+        (1, 1, 2), (ConvMap(weights, np.array([0.25, -7.0])), SumPool((1, 1), (1, 1)))
+    )
+    norms, none = quantize(network, 12).norms()
+    assert none is None
+    assert norms is not None
+    assert (norms.row_l1, norms.row_l2, norms.bias) == (7, 5, 7)
+
+
+def test_one_scale_a_map_with_weights(network):
+    with pytest.raises(ModelError, match="one scale"):
+        quantize_at(network, (7, 7, 7))
+    with pytest.raises(ModelError, match="bits"):
+        quantize(network, 31)

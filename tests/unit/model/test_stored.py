@@ -7,7 +7,7 @@ from securefair.errors import DataError, ModelError
 from securefair.model.heads import build_head
 from securefair.model.networks.builder import he_network
 from securefair.model.networks.fold import fold
-from securefair.model.networks.quadratic import Quadratic
+from securefair.model.quadratic import Quadratic
 from securefair.model.stored import (
     NamedNetwork,
     from_bytes,

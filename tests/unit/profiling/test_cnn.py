@@ -6,9 +6,9 @@ from typer.testing import CliRunner
 from securefair.circuit.planner import plan_exchange
 from securefair.cli import app
 from securefair.errors import ConfigError, DataError
-from securefair.model.folded_network import FoldedNetwork, Square
+from securefair.model.folded import FoldedNetwork, Square
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
-from securefair.model.networks import balanced_network
+from securefair.model.networks import balanced_by_values
 from securefair.profiling.cnn import profile_cnn
 from securefair.profiling.cnn_table import cnn_table
 from securefair.profiling.cnn_task import CnnTask, cnn_task, network_spec
@@ -29,11 +29,11 @@ def task():
         ),
     )
     inputs = images.astype(np.float64)
-    network = balanced_network(network, inputs)
+    network = balanced_by_values(network, inputs)
     spec = msgspec.structs.replace(
         network_spec(network, inputs, classes=3, largest=1.0, weight_bits=11), samples=len(images)
     )
-    labels = network.clear(inputs[:40]).argmax(axis=1)
+    labels = network.logits(inputs[:40]).argmax(axis=1)
     return CnnTask("mnist", network, plan_exchange(spec), images, labels)
 
 

@@ -27,7 +27,7 @@ from securefair.exchange.student import Opened, Student
 from securefair.exchange.teacher import Teacher, Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
-from securefair.model.networks.quadratic import RANGE_PENALTY
+from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed, private_seed
 from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
 from securefair.protocol.jobs import (

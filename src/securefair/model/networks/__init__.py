@@ -1,15 +1,14 @@
 """Networks for images that encryption can evaluate, from their modules to their weights.
 
 In the flow: trained in the clear (`train_network`), then folded into linear maps with squares
-between them (`fold`) and brought to one range (`balanced_network`), which is all that
+between them (`fold`) and brought to one range (`balanced_by_values`), which is all that
 quantisation and circuits see.
 """
 
-from securefair.model.networks.balance import balanced_network
+from securefair.model.balance import balanced_by_values
 from securefair.model.networks.builder import EncryptableNetwork, he_network
 from securefair.model.networks.fold import fold
 from securefair.model.networks.head import NetworkHead
-from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.reference import (
     Reference,
     ReferenceName,
@@ -19,6 +18,7 @@ from securefair.model.networks.reference import (
 from securefair.model.networks.small import SmallName, small_network
 from securefair.model.networks.stored import load_weights, save_weights, trained_network
 from securefair.model.networks.training import EpochReport, TrainingRecipe, train_network
+from securefair.model.quadratic import Quadratic
 
 __all__ = [
     "EncryptableNetwork",
@@ -29,7 +29,7 @@ __all__ = [
     "ReferenceName",
     "SmallName",
     "TrainingRecipe",
-    "balanced_network",
+    "balanced_by_values",
     "fold",
     "he_network",
     "load_weights",

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from securefair.errors import ModelError
 from securefair.model.linear_maps import Shape
-from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.supported import VANISHING, check_supported
+from securefair.model.quadratic import Quadratic
 
 _AXES: dict[type[nn.Module], int] = {
     nn.Conv2d: 3,

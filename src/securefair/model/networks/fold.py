@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from securefair.model.folded_network import FoldedNetwork, Layer, Square
+from securefair.model.folded import FoldedNetwork, Layer, Square
 from securefair.model.linear_maps import ConvMap, DenseMap, Pair, Shape, SumPool
 from securefair.model.networks.builder import EncryptableNetwork, flat_modules
 from securefair.model.networks.merge import dense_of_dense, mean_of_convolution
-from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.supported import VANISHING
+from securefair.model.quadratic import Quadratic
 
 FloatArray = NDArray[np.float64]
 

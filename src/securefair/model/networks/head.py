@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from securefair.errors import ConfigError, ModelError
-from securefair.model.folded_network import FoldedNetwork
+from securefair.model.balance import balanced_by_values
+from securefair.model.folded import FoldedNetwork
 from securefair.model.heads import Head
-from securefair.model.networks.balance import balanced_network
 from securefair.model.networks.builder import EncryptableNetwork, flat_modules
 from securefair.model.networks.fold import fold
-from securefair.model.networks.quadratic import RANGE_PENALTY
+from securefair.model.quadratic import RANGE_PENALTY
 
 CALIBRATION_SAMPLES = 500
 """Of the owner, from which the ranges inside the network are taken."""
@@ -33,7 +33,7 @@ class NetworkHead(Head):
             evaluation mode.
         classes: M, the width of its output.
         calibration: (B, d) samples of the owner, B >= 1; they stay with the model and only scale
-            its inner values (`balanced_network`), logits do not depend on them.
+            its inner values (`balanced_by_values`), logits do not depend on them.
         range_penalty: weight of the activations' excess in every loss that it is trained on
             (`with_penalty`); 0: none.
 
@@ -94,4 +94,4 @@ class NetworkHead(Head):
     def folded(self) -> FoldedNetwork:
         """Linear maps and squares, every channel reaching 1 on the owner's samples."""
         network = fold(self.network)
-        return balanced_network(network, self.calibration.reshape(-1, *network.input_shape))
+        return balanced_by_values(network, self.calibration.reshape(-1, *network.input_shape))

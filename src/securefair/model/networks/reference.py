@@ -19,8 +19,8 @@ from torch import nn
 from securefair.errors import ConfigError
 from securefair.model.linear_maps import Shape
 from securefair.model.networks.builder import EncryptableNetwork, he_network
-from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.training import TrainingRecipe
+from securefair.model.quadratic import Quadratic
 
 ReferenceName = Literal["mnist", "cifar", "derma"]
 

@@ -16,7 +16,7 @@ from torch import nn
 from securefair.errors import ConfigError
 from securefair.model.linear_maps import Shape
 from securefair.model.networks.builder import EncryptableNetwork, he_network
-from securefair.model.networks.quadratic import Quadratic
+from securefair.model.quadratic import Quadratic
 
 SmallName = Literal["digits-8", "digits-28"]
 

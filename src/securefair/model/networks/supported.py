@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from securefair.errors import ModelError
-from securefair.model.networks.quadratic import Quadratic
+from securefair.model.quadratic import Quadratic
 
 VANISHING = (nn.Identity, nn.Dropout, nn.Dropout2d)
 """Modules that do nothing in evaluation mode."""

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy, pad
 
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.networks.builder import EncryptableNetwork
-from securefair.model.networks.quadratic import RANGE_PENALTY
+from securefair.model.quadratic import RANGE_PENALTY
 
 
 @dataclass(frozen=True, kw_only=True)

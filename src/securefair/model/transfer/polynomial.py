@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import ModelError
-from securefair.model.folded import AffineMap, FoldedHead
+from securefair.model.folded import FoldedNetwork, dense_network
+from securefair.model.linear_maps import DenseMap
 from securefair.model.transfer.penalised import probabilities
 
 Array = NDArray[np.float64]
@@ -90,14 +91,14 @@ class Polynomial:
         """Features (B, d) -> probabilities (B, M)."""
         return probabilities(self.logits(features))
 
-    def folded(self) -> FoldedHead:
+    def folded(self) -> FoldedNetwork:
         """The same function with L outputs as affine maps with squares between.
 
         A quadratic logit is a quadratic form of (x, 1), which is a sum of d + 1 squares of affine
         maps, one for each eigenvector: rows of norm 1 with their bias, weighted by eigenvalues.
         """
         if self.square is None:
-            return FoldedHead((AffineMap(self.linear, self.constant),))
+            return dense_network(DenseMap(self.linear, self.constant))
         width, features = self.linear.shape
         rows = np.empty((width, features + 1, features + 1))
         outputs = np.zeros((width, width, features + 1))
@@ -109,11 +110,9 @@ class Polynomial:
             values, vectors = np.linalg.eigh(form)
             rows[logit], outputs[logit, logit] = vectors.T, values
         units = rows.reshape(-1, features + 1)
-        return FoldedHead(
-            (
-                AffineMap(units[:, :-1].copy(), units[:, -1].copy()),
-                AffineMap(outputs.reshape(width, -1), np.zeros(width)),
-            )
+        return dense_network(
+            DenseMap(units[:, :-1].copy(), units[:, -1].copy()),
+            DenseMap(outputs.reshape(width, -1), np.zeros(width)),
         )
 
 

@@ -5,8 +5,8 @@ from torch import nn
 
 from securefair.errors import ModelError
 from securefair.model.networks.builder import he_network
-from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.supported import ALTERNATIVES, SUPPORTED
+from securefair.model.quadratic import Quadratic
 
 
 def small(*extra):

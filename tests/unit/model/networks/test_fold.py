@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from securefair.model.folded_network import Square
+from securefair.model.folded import Square
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.networks.builder import he_network
 from securefair.model.networks.fold import fold
-from securefair.model.networks.quadratic import Quadratic
+from securefair.model.quadratic import Quadratic
 
 
 def disturbed(layers, input_shape, seed=0):
@@ -28,7 +28,7 @@ def check(network, samples=5):
     """The folded network is the module's function; returns it."""
     folded = fold(network)
     x = np.random.default_rng(9).normal(size=(samples, *network.input_shape))
-    np.testing.assert_allclose(folded.clear(x), network.logits(x), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(folded.logits(x), network.logits(x), rtol=1e-9, atol=1e-9)
     return folded
 
 
@@ -95,6 +95,12 @@ NETWORKS = {
          Quadratic(3)],
         (1, 3, 3),
         "conv 1, dense 1, square 1, dense 2, square 2, dense 3",
+    ),
+    "one polynomial for all channels": (
+        [nn.Conv2d(1, 2, 2), Quadratic(), nn.Flatten(), nn.Linear(8, 3), Quadratic(),
+         nn.Linear(3, 2)],
+        (1, 3, 3),
+        "conv 1, square 1, dense 2, square 2, dense 3",
     ),
     "a fully convolutional classifier": (
         [*block(1, 3), nn.Conv2d(3, 4, 1), nn.AvgPool2d(4), nn.Flatten()],

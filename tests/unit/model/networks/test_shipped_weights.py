@@ -9,8 +9,8 @@ import pytest
 from securefair.data.images.cifar import CIFAR10_FILE, CIFAR10_NORMALISATION
 from securefair.data.images.decoding import decode_images
 from securefair.data.images.digits import MNIST_FILE, MNIST_NORMALISATION
-from securefair.model.networks import balanced_network, fold, trained_network
-from securefair.model.quantized_network import quantize_network
+from securefair.model.networks import balanced_by_values, fold, trained_network
+from securefair.model.quantize import quantize
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ def test_shipped_networks_classify_real_images_in_every_form(folder, name, load,
     assert np.mean(predicted == labels) > least
 
     inputs = images.astype(np.float64)
-    balanced = balanced_network(fold(network), inputs[:200])
-    logits = balanced.clear(inputs)
+    balanced = balanced_by_values(fold(network), inputs[:200])
+    logits = balanced.logits(inputs)
     assert np.mean(logits.argmax(axis=1) == predicted) > 0.99  # but for float32
-    rounded = quantize_network(balanced, 12).clear(inputs)
+    rounded = quantize(balanced, 12).logits(inputs)
     assert np.mean(rounded.argmax(axis=1) == predicted) > 0.99

@@ -5,9 +5,9 @@ from torch import nn
 
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.networks.builder import he_network
-from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.reference import reference_network
 from securefair.model.networks.stored import load_weights, save_weights, trained_network
+from securefair.model.quadratic import Quadratic
 
 
 def network(seed, channels=3):

@@ -5,8 +5,8 @@ from torch import nn
 
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.networks.builder import he_network
-from securefair.model.networks.quadratic import Quadratic
 from securefair.model.networks.training import TrainingRecipe, augmented, train_network
+from securefair.model.quadratic import Quadratic
 
 
 def network(limit=4.0):

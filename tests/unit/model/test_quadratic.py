@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from securefair.errors import ModelError
-from securefair.model.networks.quadratic import SQUARE_FLOOR, Quadratic
+from securefair.model.quadratic import SQUARE_FLOOR, Quadratic
 
 
 def test_each_channel_has_its_own_polynomial():
@@ -17,6 +17,15 @@ def test_each_channel_has_its_own_polynomial():
         expected = activation.square[channel] * u**2 + slope * u + offset
         torch.testing.assert_close(activation(x)[:, channel], expected)
     torch.testing.assert_close(activation(x[:, :, 0, 0]), activation(x)[:, :, 0, 0])
+
+
+def test_one_polynomial_for_all_values_of_any_shape():
+    activation = Quadratic(square=2.0, slope=-1.0).double()
+    with torch.no_grad():
+        activation.offset.fill_(0.25)
+    for shape in ((), (5,), (2, 3), (2, 3, 4, 4)):
+        x = torch.randn(shape, dtype=torch.float64)
+        torch.testing.assert_close(activation(x), 2 * x**2 - x + 0.25, rtol=1e-6, atol=1e-6)
 
 
 def test_the_square_never_vanishes():
@@ -41,3 +50,14 @@ def test_the_excess_is_what_lies_beyond_the_limit():
 def test_impossible_activations_are_refused(channels, limit):
     with pytest.raises(ModelError):
         Quadratic(channels, limit=limit)
+
+
+@pytest.mark.parametrize("square", [0.0, SQUARE_FLOOR, -1.0, float("inf"), float("nan")])
+def test_a_square_that_cannot_be_folded_is_refused(square):
+    with pytest.raises(ModelError, match="square: out of range"):
+        Quadratic(square=square)
+
+
+def test_a_coefficient_in_the_place_of_channels_is_refused():
+    with pytest.raises(ModelError, match="Quadratic\\(square="):
+        Quadratic(0.5)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from securefair.errors import ModelError
-from securefair.model.folded_network import FoldedNetwork, Square, network_ranges, stages
+from securefair.model.folded import FoldedNetwork, Square, activation_ranges, stages
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 
 
@@ -27,7 +27,7 @@ def test_a_network_is_its_layers_in_order():
     x = rng.normal(size=(300, 2, 6, 6))  # more than one chunk
     conv, _, pool, hidden, _, output = network.layers
     expected = output.apply(hidden.apply(pool.apply(conv.apply(x) ** 2)) ** 2)
-    np.testing.assert_allclose(network.clear(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(network.logits(x), expected, rtol=1e-12)
 
 
 def test_counts_computed_by_hand():
@@ -41,7 +41,7 @@ def test_counts_computed_by_hand():
 def test_ranges_are_those_of_every_stage():
     rng = np.random.default_rng(3)
     network, x = small_network(rng), rng.normal(size=(200, 2, 6, 6))
-    ranges = network_ranges(network, x)
+    ranges = activation_ranges(network, x)
     for (name, values), found in zip(stages(network, x), ranges, strict=True):
         assert found.stage == name
         assert found.maximum == pytest.approx(np.abs(values).max())
@@ -73,4 +73,15 @@ def test_layers_in_no_possible_order_are_refused(layers):
 def test_samples_of_another_shape_are_refused():
     network = small_network(np.random.default_rng(2))
     with pytest.raises(ModelError, match="does not fit"):
-        network.clear(np.zeros((3, 2, 6, 5)))
+        network.logits(np.zeros((3, 2, 6, 5)))
+
+
+def test_flat_samples_are_the_same_as_shaped_ones():
+    rng = np.random.default_rng(7)
+    network, x = small_network(rng), rng.normal(size=(5, 2, 6, 6))
+    np.testing.assert_array_equal(network.logits(x.reshape(5, -1)), network.logits(x))
+
+
+def test_a_network_prints_its_widths_only():
+    network = small_network(np.random.default_rng(2))
+    assert repr(network) == "FoldedNetwork(72 -> 48 -> 12 -> 5 -> 4, redacted)"
