@@ -13,6 +13,7 @@ from securefair.ckks.threads import threads_set
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kinds_of
+from securefair.collaboration.private import PrivacyTerms
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -53,6 +54,7 @@ def collaborate(
     flooding_bits: int = 30,
     precision: float = 2.0**-10,
     disclosure: DisclosureLimits | None = None,
+    privacy: PrivacyTerms | None = None,
     seed: int = 0,
     threads: int = 1,
     callbacks: Sequence[Callback] = (),
@@ -95,6 +97,9 @@ def collaborate(
         flooding_bits: how far an answer's noise exceeds what depends on the teacher, log2.
         precision: largest error of a logit over the range of logits.
         disclosure: limits of every teacher.
+        privacy: differential privacy for the patients behind the models that answer; None for
+            none. Rows of one patient are told by `Samples.patients`; features must come scaled
+            by public constants.
         seed: of initialisation, held-out samples and sharing.
         threads: that compute, of this whole process as long as this lasts. More than one pays off
             where samples are many and models wide; on small ones threads wait for each other.
@@ -133,6 +138,7 @@ def collaborate(
         flooding_bits=flooding_bits,
         precision=precision,
         disclosure=disclosure,
+        privacy=privacy,
         seed=seed,
     )
     kind = kinds_of(config)[algorithm]

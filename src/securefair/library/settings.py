@@ -6,6 +6,7 @@ import sys
 from typing import TypeVar
 
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.private import PrivacyTerms
 from securefair.config import RunConfig
 from securefair.config.loading import checked_settings
 from securefair.errors import ConfigError
@@ -45,6 +46,7 @@ def settings(
     flooding_bits: int,
     precision: float,
     disclosure: DisclosureLimits | None,
+    privacy: PrivacyTerms | None,
     seed: int,
 ) -> RunConfig:
     """A checked configuration; arguments as of `collaborate`, and q as long as it is not known.
@@ -97,7 +99,25 @@ def settings(
             "teacher_total": limits.teacher_total,
         },
     }
+    if privacy is not None:
+        table["privacy"] = _privacy(_of(PrivacyTerms, "privacy", privacy))
     return checked_settings(table, source=SOURCE)
+
+
+def _privacy(terms: PrivacyTerms) -> dict[str, object]:
+    """As a [privacy] section, without what is left to its defaults."""
+    epsilon, delta = terms.require or (None, None)
+    given = {
+        "epsilon": terms.epsilon,
+        "delta": terms.delta,
+        "rows_per_patient": terms.rows_per_patient,
+        "require_epsilon": epsilon,
+        "require_delta": delta,
+        "store": None if terms.store is None else str(terms.store),
+        "total_epsilon": terms.total_epsilon,
+        "total_delta": terms.total_delta,
+    }
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _of(kind: type[T], where: str, given: T | None) -> T:
