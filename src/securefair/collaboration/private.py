@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head, LinearHead, QuadraticHead
 from securefair.model.seeds import derived_seed
+from securefair.model.transfer import Degree, Polynomial
 from securefair.privacy import (
     NoiseSource,
     PatientGuarantee,
@@ -35,6 +36,7 @@ from securefair.privacy import (
     private_fit,
 )
 from securefair.privacy.durable import PrivacyAccount, reference_of
+from securefair.protocol.promise import Promise
 from securefair.storage import Guarantee, Store
 
 CALIBRATION_SAMPLES = 200
@@ -274,6 +276,34 @@ def _make_linear(model: Head, parameters: Sequence[Sequence[float]]) -> None:
             raise ModelError("no linear function fits into this model", found=type(model).__name__)
 
 
+def polynomial_of(teacher: PrivateTeacher, degree: Degree) -> Polynomial:
+    """A private linear function in the form of the fits that answer in a transfer.
+
+    Args:
+        teacher: whose model is linear.
+        degree: of the fits that were agreed on; 2 leaves the products of features at 0.
+
+    Raises:
+        ModelError: the private model is not linear.
+    """
+    model = teacher.model
+    if not isinstance(model, LinearHead):
+        raise ModelError(
+            "no linear function", found=type(model).__name__, expected="a linear private model"
+        )
+    linear = model.output_weights.detach().numpy()
+    constant = model.output_bias.detach().numpy()
+    if model.classes == 2:
+        linear, constant = linear[1:] - linear[:1], constant[1:] - constant[:1]
+    square = np.zeros((len(linear), model.features, model.features)) if degree == 2 else None
+    return Polynomial(constant.copy(), linear.copy(), square)
+
+
+def promise_of(teacher: PrivateTeacher) -> Promise:
+    """As it stands in a Hello."""
+    return Promise(teacher.guarantee.epsilon, teacher.guarantee.delta)
+
+
 @contextlib.contextmanager
 def _opened(terms: PrivacyTerms) -> Iterator[Store | None]:
     if terms.store is None:
@@ -281,8 +311,3 @@ def _opened(terms: PrivacyTerms) -> Iterator[Store | None]:
         return
     with Store.open(terms.store) as store:
         yield store
-
-
-def stated(teachers: Mapping[str, PrivateTeacher]) -> dict[str, PatientGuarantee]:
-    """What every hospital tells its peers of its own model."""
-    return {name: teacher.guarantee for name, teacher in teachers.items()}

@@ -41,6 +41,8 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
         origin: where ranges and levels of the table come from.
         limits: sentences on what the model is not.
         versions: of what computed it.
+        privacy: what is promised to the patients behind this hospital's answers to the others,
+            as a sentence; None: nothing. The model itself is not private.
     """
 
     hospital: str
@@ -58,6 +60,7 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     origin: str | None
     limits: list[str]
     versions: dict[str, str]
+    privacy: str | None = None
 
 
 def limits(test: Evaluation, seeds: int, origin: str | None, outcomes: dict[str, int]) -> list[str]:
@@ -79,6 +82,16 @@ def limits(test: Evaluation, seeds: int, origin: str | None, outcomes: dict[str,
     if seeds > 1:
         said.append(f"The run had {seeds} seeds; the model is of the first one.")
     return said
+
+
+def _privacy(card: ModelCard) -> list[str]:
+    if card.privacy is None:
+        return []
+    return [
+        f"Another model, a private one, answered the other hospitals. {card.privacy} That is said "
+        "of the answers; the model of this card is not private and stays at home.",
+        "",
+    ]
 
 
 def markdown(card: ModelCard) -> str:
@@ -114,6 +127,7 @@ def markdown(card: ModelCard) -> str:
         "",
         *_taught(card),
         "",
+        *_privacy(card),
         "## What it is not",
         "",
         *(f"- {_plain(one)}" for one in card.limits),

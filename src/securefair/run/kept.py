@@ -93,8 +93,16 @@ def _kept(
         origin=origin,
         limits=limits(test, len(config.run.seeds), origin, by_class),
         versions=dict(versions),
+        privacy=_privacy(repetition, algorithm, own.name),
     )
     return KeptModel(HospitalModel(record, function), card)
+
+
+def _privacy(repetition: Repetition, algorithm: str, hospital: str) -> str | None:
+    """What is promised to the patients behind its answers."""
+    facts = repetition.runs.get(algorithm)
+    stated = None if facts is None or facts.privacy is None else facts.privacy.get(hospital)
+    return None if stated is None else stated.meaning
 
 
 def _rules(config: RunConfig) -> TableSpec | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
-from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.private import PrivateTeacher, promise_of
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError
 from securefair.exchange import steps
@@ -148,7 +148,7 @@ class Participant:
         self._settings = collaboration.machine_settings(
             head.parameter_count,
             disclosure or DisclosureLimits(),
-            promise=None if teacher is None else _promise_of(teacher),
+            promise=None if teacher is None else promise_of(teacher),
             required=None if required is None else Promise(*required),
         )
         self.machine = self._machine(None)
@@ -300,10 +300,6 @@ class Participant:
         if round not in self.rounds:
             raise LocalProtocolError("that round's model is no longer kept", found=round)
         return self.rounds[round]
-
-
-def _promise_of(teacher: PrivateTeacher) -> Promise:
-    return Promise(teacher.guarantee.epsilon, teacher.guarantee.delta)
 
 
 def _timed(seconds: dict[str, float], peer: str, call: Callable[[J], R], job: J) -> R:

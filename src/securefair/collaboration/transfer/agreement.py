@@ -21,6 +21,7 @@ from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
+from securefair.protocol.promise import Promise
 from securefair.protocol.settings import MIN_SENDERS, GossipSettings, MachineSettings
 
 REQUEST_FRAMING = 64
@@ -196,8 +197,22 @@ class TransferAgreement:
             teacher_total=disclosure.teacher_total,
         )
 
-    def machine_settings(self, name: str, disclosure: DisclosureLimits) -> MachineSettings:
-        """Settings of the machine of one participant: one sum, and nothing to align."""
+    def machine_settings(
+        self,
+        name: str,
+        disclosure: DisclosureLimits,
+        *,
+        promise: Promise | None = None,
+        required: Promise | None = None,
+    ) -> MachineSettings:
+        """Settings of the machine of one participant: one sum, and nothing to align.
+
+        Args:
+            name: of the participant.
+            disclosure: the most that it lets out.
+            promise: to the patients behind its answers; None: none.
+            required: that a peer must make to take part; None: nothing.
+        """
         return MachineSettings(
             collaboration=self.digest,
             forced_every=1,
@@ -211,6 +226,8 @@ class TransferAgreement:
                 min_senders=self.fewest_senders,
                 aligns=False,
             ),
+            promise=promise,
+            required=required,
         )
 
     def bits_of(self, patients: int) -> int:

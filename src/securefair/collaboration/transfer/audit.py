@@ -59,7 +59,7 @@ class TransferAudit:
         patients = asked_about(student.data.train).features
 
         def numbers(teacher: str) -> Array:
-            compiled = steps.compile_model(plan, everyone[teacher].own.model)
+            compiled = steps.compile_model(plan, everyone[teacher].answering)
             return rows @ compiled.logits(patients)
 
         for name, opened in student.notes.released.items():

@@ -22,6 +22,7 @@ from securefair.averaging import (
 )
 from securefair.averaging.pairwise import check_public, generate_private, public_bytes
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.private import PrivateTeacher, polynomial_of, promise_of
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.exchange import (
     TransferStudent,
@@ -32,7 +33,14 @@ from securefair.collaboration.transfer.exchange import (
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, LocalProtocolError, SecureFairError
 from securefair.model.seeds import derived_seed
-from securefair.model.transfer import OwnFit, Transferred, own_fit, transfer, transfer_each
+from securefair.model.transfer import (
+    OwnFit,
+    Polynomial,
+    Transferred,
+    own_fit,
+    transfer,
+    transfer_each,
+)
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
@@ -54,6 +62,7 @@ from securefair.protocol.jobs import (
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
+from securefair.protocol.promise import Promise
 
 Array = NDArray[np.float64]
 
@@ -86,6 +95,9 @@ class TransferParticipant:
         seed: of the folds of its cross-validation.
         backend: encryption engine.
         disclosure: how much it lets out as teacher.
+        teacher: a private linear model that answers instead of its own fit; None: the own fit
+            answers, and nothing is promised to the patients behind it.
+        required: (epsilon, delta) that peers must promise to take part; None: nothing.
 
     Its keys are new with every object, and leave it in no form but encrypted or public.
 
@@ -101,18 +113,31 @@ class TransferParticipant:
         seed: int,
         backend: str = "rns",
         disclosure: DisclosureLimits | None = None,
+        teacher: PrivateTeacher | None = None,
+        required: tuple[float, float] | None = None,
     ) -> None:
         _check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
         limits = disclosure or DisclosureLimits()
         peers = [name for name in agreement.participants if name != self.name]
         self.machine = ParticipantMachine(
-            self.name, peers, agreement.machine_settings(self.name, limits)
+            self.name,
+            peers,
+            agreement.machine_settings(
+                self.name,
+                limits,
+                promise=None if teacher is None else promise_of(teacher),
+                required=None if required is None else Promise(*required),
+            ),
         )
         self.own: OwnFit = own_fit(
             data.train,
             agreement.degree,
             rng=np.random.default_rng(derived_seed(seed, "folds", self.name)),
+        )
+        self.teacher = teacher
+        self.answering: Polynomial = (
+            self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
         )
         self.transferred: Transferred = transfer(self.own, None)
         self.ledger = Ledger(agreement.disclosure_policy(limits))
@@ -195,7 +220,7 @@ class TransferParticipant:
             basis="own fit",
             samples=self.agreement.spec_for(asked.patients).samples,
         )
-        plan, data = answer(self.agreement, self.own.model, asked, backend=self._backend)
+        plan, data = answer(self.agreement, self.answering, asked, backend=self._backend)
         if self.agreement.opens == "each":
             return data
         return masked(

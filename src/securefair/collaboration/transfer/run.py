@@ -10,6 +10,7 @@ from msgspec import convert, to_builtins
 from numpy.typing import NDArray
 
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.participant import TransferParticipant
@@ -132,9 +133,9 @@ class TransferRun:
         plan = self.agreement.plan
         reports = []
         for own in self._participants:
-            compiled = steps.compile_model(plan, own.own.model)
+            compiled = steps.compile_model(plan, own.answering)
             test = own.data.test
-            before = own.own.model.logits(test.features)
+            before = own.answering.logits(test.features)
             after = compiled.logits(test.features)
             reports.append(
                 rounding_report(both(before), both(after), test.labels, compiled.largest)
@@ -230,6 +231,8 @@ def start_transfer(
     disclosure: DisclosureLimits | None = None,
     link: Link | None = None,
     links: Mapping[tuple[str, str], Link] | None = None,
+    teachers: Mapping[str, PrivateTeacher] | None = None,
+    required: tuple[float, float] | None = None,
 ) -> TransferRun:
     """Hospitals with their own fits and keys, ready for the exchange.
 
@@ -242,9 +245,19 @@ def start_transfer(
         disclosure: the same limits for everyone.
         link: of the network between all pairs; instantaneous by default.
         links: particular directions, by (sender, receiver).
+        teachers: private linear models that answer, by name; None: everyone's own fit answers.
+        required: (epsilon, delta) that everyone requires of its peers; None: nothing.
     """
     participants = [
-        TransferParticipant(own, agreement, seed=seed, backend=backend, disclosure=disclosure)
+        TransferParticipant(
+            own,
+            agreement,
+            seed=seed,
+            backend=backend,
+            disclosure=disclosure,
+            teacher=None if teachers is None else teachers[own.name],
+            required=required,
+        )
         for own in data
     ]
     network = Network(

@@ -8,6 +8,7 @@ import pytest
 from securefair.algorithms.releases import ProjectionRelease, Rounding
 from securefair.algorithms.transfer import Transfer, run_transfer
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.private import PrivacyTerms, polynomial_of, private_teachers
 from securefair.collaboration.transfer.run import start_transfer
 from securefair.data.dataset import Samples
 from securefair.simulation.network import Faults, Link
@@ -135,3 +136,54 @@ def test_one_class_and_one_patient(make_hospitals, agree):
     list(run.rounds(1))
     assert not run.problems
     assert all(np.isfinite(p).all() for p in run.test_probabilities())
+
+
+class TestPrivateTeachers:
+    """A private fit answers in the place of its teacher's fit."""
+
+    TERMS = PrivacyTerms(epsilon=4.0)
+
+    def teachers(self, hospitals, terms=TERMS):
+        return private_teachers(hospitals, ["linear"] * len(hospitals), terms, seed=3)
+
+    @pytest.mark.parametrize(("classes", "degree"), [(2, 1), (3, 1), (2, 2)])
+    def test_students_learn_from_the_private_fits_alone(
+        self, make_hospitals, agree, classes, degree
+    ):
+        hospitals = make_hospitals(classes=classes)
+        agreed = agree(hospitals, opened="each", degree=degree)
+        teachers = self.teachers(hospitals)
+        run = start(hospitals, agreed, teachers=teachers)
+        list(run.rounds(1))
+        assert not run.problems
+        for own in run.engine.participants.values():
+            x = own.data.test.features
+            expected = polynomial_of(teachers[own.name], degree).logits(x)
+            np.testing.assert_allclose(own.answering.logits(x), expected)
+            assert not np.allclose(own.own.model.logits(x), expected)
+        # The audit compares every released value with the private fit's.
+        assert run.audit.max_abs_error < 1e-3
+
+    def test_encrypted_is_clear(self, make_hospitals, agree):
+        hospitals = make_hospitals()
+        agreed = agree(hospitals)
+        clear, encrypted = (
+            start(hospitals, agreed, backend, teachers=self.teachers(hospitals))
+            for backend in ("clear", "rns")
+        )
+        list(clear.rounds(1)), list(encrypted.rounds(1))
+        x = hospitals[0].test.features
+        for name, model in clear.models.items():
+            np.testing.assert_allclose(encrypted.models[name].logits(x), model.logits(x), atol=0.05)
+
+    def test_who_promises_too_little_is_not_asked(self, make_hospitals, agree):
+        hospitals = make_hospitals()
+        run = start(
+            hospitals,
+            agree(hospitals),
+            teachers=self.teachers(hospitals),
+            required=(1.0, 1e-2),
+        )
+        (record,) = run.rounds(1)
+        assert not any(map(any, record.answered))
+        assert any("promises its patients less" in problem for problem in run.problems)
