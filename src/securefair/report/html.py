@@ -158,7 +158,7 @@ def render(
         not_protected=[
             sentences.simulated(nouns),
             *(
-                sentences.not_protected(config, nouns)
+                sentences.not_protected(config, nouns, result.privacy)
                 if averaging is None
                 else averages.not_protected(averaging, nouns)
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from securefair.collaboration.kinds import wording_of
 from securefair.config import RunConfig
@@ -11,6 +11,7 @@ from securefair.records import (
     EncryptionResult,
     LedgerRow,
     ParticipantResult,
+    PrivacyResult,
     RoundRecord,
     RunResult,
 )
@@ -286,7 +287,30 @@ def simulated(nouns: Nouns) -> tuple[str, str]:
     )
 
 
-def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
+def privacy_caveats(privacy: Mapping[str, PrivacyResult]) -> list[str]:
+    """What the promises to patients do not cover, each once."""
+    return list(dict.fromkeys(f"{note}." for one in privacy.values() for note in one.caveats))
+
+
+def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, nouns: Nouns) -> tuple[str, str]:
+    """What is promised to those whom a teacher learned from: title and explanation."""
+    title = f"The {nouns.samples} a teacher learned from"
+    if not privacy:
+        return title, (
+            "Nothing is promised to them: there is no [privacy] section. The noise that hides the "
+            "computation is not differential privacy."
+        )
+    weakest = max(privacy.values(), key=lambda one: one.spent_epsilon)
+    notes = " ".join(privacy_caveats(privacy))
+    return title, (
+        f"Answers come from private models. {weakest.meaning} Everybody's own model is not "
+        f"private, and stays at home. {notes}"
+    )
+
+
+def not_protected(
+    config: RunConfig, nouns: Nouns, privacy: Mapping[str, PrivacyResult] | None = None
+) -> list[tuple[str, str]]:
     """What this method does not protect: title and explanation (docs/threat-model.md)."""
     implied = (
         "Each answer says something about the teacher's model, and enough numbers reveal any "
@@ -299,11 +323,7 @@ def not_protected(config: RunConfig, nouns: Nouns) -> list[tuple[str, str]]:
         handled = "rounded"
     return [
         ("What the released numbers imply", implied),
-        (
-            f"The {nouns.samples} a teacher learned from",
-            "Formal protection needs differentially private training of the teacher "
-            "(DP-SGD). The noise that hides the computation is not differential privacy.",
-        ),
+        behind_the_models(privacy, nouns),
         (
             "Chosen questions",
             "A malicious student can encrypt anything and so choose what the numbers tell, even "

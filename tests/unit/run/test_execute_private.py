@@ -1,6 +1,7 @@
 """Whole runs whose teachers are private: what metrics.json says, and resuming."""
 
 import csv
+import io
 import json
 
 import pytest
@@ -189,3 +190,31 @@ def test_a_row_of_no_patient_is_refused(tmp_path):
     config = parse_config(FILES.format(column="patient", folder=tmp_path), source="test")
     with pytest.raises(DataError, match="line 9"):
         run_experiment(config, Silent())
+
+
+def test_terminal_report_and_card_say_what_is_promised(tmp_path):
+    from rich.console import Console
+
+    from securefair.report.terminal import summary
+
+    config = small()
+    outcome = run_experiment(config, Silent())
+    write_outcome(outcome, config, tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Answers come from private models." in page
+    assert "7.39 times as likely" in page
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(
+        summary(outcome.result, ledger=outcome.ledger, traffic=outcome.traffic, config=config)
+    )
+    text = console.export_text()
+    assert "What is promised to the patients behind the answers" in text
+    assert "A simulation" in text
+    (card, *_) = [one.card for one in outcome.models]
+    assert "7.39 times as likely" in card.privacy
+
+
+def test_a_report_without_the_section_promises_nothing(tmp_path):
+    config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
+    write_outcome(run_experiment(config, Silent()), config, tmp_path / "out")
+    assert "there is no [privacy] section" in (tmp_path / "out" / "report.html").read_text()
