@@ -44,8 +44,8 @@ CURVATURE_SHARE = 0.12
 """Part of epsilon that the Jacobian may take. It fixes lambda, which is therefore public: a larger
 part means a weaker penalty, and more noise. Chosen on census data, in which no figure of this
 package's comparisons is measured."""
-MOST_CURVATURE = 0.5
-"""The Jacobian takes no more, however large epsilon is: lambda must still tame the noise."""
+LEAST_PENALTY = 0.6
+"""lambda is no smaller, however large epsilon."""
 _TAIL = 40.0  # of the chi distribution, beyond which float64 holds nothing
 
 
@@ -94,10 +94,10 @@ def delta_of(epsilon: float, *, ratio: float, degrees: int, curvature: float) ->
 
 
 def penalty_of(epsilon: float, *, row_norm: float, classes: int, rows: int) -> float:
-    """lambda by the public rule: the Jacobian takes its part of epsilon, up to MOST_CURVATURE."""
+    """lambda by the public rule: the Jacobian costs CURVATURE_SHARE of epsilon."""
     degrees = rows * (classes - 1)
-    curvature = min(CURVATURE_SHARE * epsilon, MOST_CURVATURE)
-    return row_norm**2 / (classes * rows * math.expm1(curvature / degrees))
+    room = math.expm1(CURVATURE_SHARE * epsilon / degrees)
+    return max(LEAST_PENALTY, row_norm**2 / (classes * rows * room))
 
 
 @functools.lru_cache(maxsize=1024)
