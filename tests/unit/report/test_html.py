@@ -192,7 +192,7 @@ def test_figures_and_sentences_carry_the_numbers(run):
         "83.2\u00a0%",  # Cleveland together
         "546 parameters",
         "What is not protected",
-        "DP-SGD",
+        "not differential privacy",
         "128 bits",
         "8,192",
         "forced_every = 5",
