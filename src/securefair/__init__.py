@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from securefair.model.quadratic import Quadratic
     from securefair.model.training import OptimizerConfig
     from securefair.prediction import HospitalModel, load_model
+    from securefair.prediction.estimator import TransferClassifier
     from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
 
 __version__ = "0.1.0"
@@ -75,6 +76,7 @@ __all__ = [
     "Student",
     "Teacher",
     "TensorBoardLogger",
+    "TransferClassifier",
     "build_head",
     "collaborate",
     "load_model",
@@ -106,6 +108,7 @@ _HOME = {
     "Student": "exchange.student",
     "Teacher": "exchange.teacher",
     "TensorBoardLogger": "run.callbacks",
+    "TransferClassifier": "prediction.estimator",
     "build_head": "model.heads",
     "collaborate": "library.call",
     "load_model": "prediction.folder",

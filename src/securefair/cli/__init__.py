@@ -24,7 +24,6 @@ app = typer.Typer(
     cls=Commands,
     help="Hospitals improve their models together without showing each other patients or models.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 

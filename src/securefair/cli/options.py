@@ -21,10 +21,16 @@ RoundsOption = Annotated[
     int | None, typer.Option("--rounds", min=1, help="Protocol rounds, instead of the config's.")
 ]
 RestartOption = Annotated[
-    bool, typer.Option("--restart", help="Drop an interrupted run in the folder.")
+    bool,
+    typer.Option(
+        "--restart", help="Replace the finished run, or drop the interrupted one, in the folder."
+    ),
 ]
 TrustOption = Annotated[
     bool,
     typer.Option("--trust", help="Run the Python code that the configuration names."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", help="Print nothing but errors and where the results are.")
+]

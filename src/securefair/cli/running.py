@@ -12,6 +12,7 @@ from securefair.cli.options import (
     BackendOption,
     JsonOption,
     OutOption,
+    QuietOption,
     RestartOption,
     RoundsOption,
     SeedsOption,
@@ -29,6 +30,7 @@ def demo(
     rounds: RoundsOption = None,
     backend: BackendOption = None,
     restart: RestartOption = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Four real hospitals improve a heart-disease model together, under encryption.
@@ -37,7 +39,7 @@ def demo(
     """
     from securefair.config import demo_config
 
-    _start(demo_config(), out, seeds, rounds, backend, restart, json)
+    _start(demo_config(), out, seeds, rounds, backend, restart, quiet, json)
 
 
 def run(
@@ -47,6 +49,7 @@ def run(
     rounds: RoundsOption = None,
     backend: BackendOption = None,
     restart: RestartOption = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Run the collaboration that a configuration file describes.
@@ -55,12 +58,13 @@ def run(
     """
     from securefair.config import load_config
 
-    _start(load_config(config), out, seeds, rounds, backend, restart, json)
+    _start(load_config(config), out, seeds, rounds, backend, restart, quiet, json)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of results that a run was writing to.")],
     trust: TrustOption = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Go on with an interrupted run from its last finished round.
@@ -80,7 +84,7 @@ def resume(
     config = unfinished_config(folder)
     check_trusted(config, trust=trust)
     check_writable(folder)
-    _run(config, folder, json, resume=True)
+    _run(config, folder, quiet, json, resume=True)
 
 
 def _start(
@@ -90,6 +94,7 @@ def _start(
     rounds: int | None,
     backend: str | None,
     restart: bool,
+    quiet: bool,
     json: bool,
 ) -> None:
     from securefair.config import override
@@ -112,26 +117,32 @@ def _start(
             f"{folder} holds an interrupted run. Go on with it: securefair resume {shown(folder)}; "
             "or start anew with --restart, or in another folder with --out"
         )
-    _run(config, folder, json, resume=False)
+    if (folder / "metrics.json").exists() and not restart:
+        stop(
+            f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
+            "with --out"
+        )
+    _run(config, folder, quiet, json, resume=False)
 
 
-def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
+def _run(config: RunConfig, folder: Path, quiet: bool, json: bool, *, resume: bool) -> None:
     import msgspec
     from rich.console import Console
 
     from securefair.ckks.threads import set_threads
     from securefair.report import show_progress, summary
     from securefair.run.execute import run_experiment, write_outcome
+    from securefair.run.lock import only_run
     from securefair.user.tables import resolve
 
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
-    console = Console(stderr=json)
+    console = Console(stderr=json, quiet=quiet)
     config = resolve(config).config  # once: tables may change while it runs
     try:
-        with show_progress(console) as progress:
+        with only_run(folder), show_progress(console) as progress:
             outcome = run_experiment(config, progress, out=folder, resume=resume)
-        write_outcome(outcome, config, folder)
+            write_outcome(outcome, config, folder)
     except KeyboardInterrupt:
         interrupted(_how_to_go_on("Interrupted", folder))
     except OSError as error:  # such as a full disk
@@ -145,7 +156,7 @@ def _run(config: RunConfig, folder: Path, json: bool, *, resume: bool) -> None:
     for problem in outcome.problems:
         console.print(problem, style="yellow", markup=False)
     name = "report.html" if config.report.html else "metrics.json"
-    console.print(f"Results: {folder / name}", markup=False, soft_wrap=True)
+    Console().print(f"Results: {folder / name}", markup=False, soft_wrap=True)
 
 
 def _how_to_go_on(why: str, folder: Path) -> str:

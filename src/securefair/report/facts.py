@@ -94,8 +94,14 @@ class TeacherDisclosure:
 
 
 def gained(participants: Sequence[ParticipantResult]) -> list[ParticipantResult]:
-    """Those whose accuracy rose, in the order given."""
-    return [one for one in participants if one.gain > 0]
+    """Those whose accuracy rose by what a page can show, in the order given."""
+    return [one for one in participants if shown_gain(one) > 0]
+
+
+def shown_gain(one: ParticipantResult) -> float:
+    """Its gain as pages print it, to a tenth of a percentage point: sums over seeds of equal and
+    opposite gains are rarely 0.0 to the last digit."""
+    return round(one.gain, 3)
 
 
 def collaborative(result: RunResult) -> list[str]:

@@ -16,7 +16,7 @@ from securefair.records import (
     RunResult,
 )
 from securefair.report import averages
-from securefair.report.facts import gained
+from securefair.report.facts import gained, shown_gain
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
@@ -50,8 +50,8 @@ def verdict(result: RunResult, nouns: Nouns) -> str:
     )
     if len(winners) == len(people):
         return f"Every one of the {len(people)} {nouns.participants} gained with {name}. {average}"
-    unchanged = [one.name for one in people if one.gain == 0]
-    losers = [f"{one.name} ({points(one.gain)})" for one in people if one.gain < 0]
+    unchanged = [one.name for one in people if shown_gain(one) == 0]
+    losers = [f"{one.name} ({points(one.gain)})" for one in people if shown_gain(one) < 0]
     start = f"{len(winners)} of {len(people)} {nouns.participants} gained with {name}"
     rest = []
     if unchanged:

@@ -310,3 +310,23 @@ class TestRefusals:
 
         monkeypatch.setattr("securefair.run.execute.run_experiment", broken)
         assert isinstance(invoke("demo").exception, ZeroDivisionError)
+
+
+class TestFinishedRuns:
+    ARGUMENTS = ("run", "c.toml", "--rounds", "1", "--backend", "clear", "--out", "out")
+
+    @pytest.fixture
+    def finished(self, invoke, tmp_path):
+        text = invoke("config").stdout.replace('"standalone", "vpdl", "cycle"', '"standalone"')
+        (tmp_path / "c.toml").write_text(text)
+        assert invoke(*self.ARGUMENTS).exit_code == 0
+        return tmp_path / "out"
+
+    def test_they_are_replaced_only_on_request(self, invoke, finished):
+        before = (finished / "metrics.json").stat().st_mtime_ns
+        refused = invoke(*self.ARGUMENTS)
+        assert refused.exit_code == 2
+        assert "out holds a finished run. Replace it with --restart" in refused.stderr
+        assert (finished / "metrics.json").stat().st_mtime_ns == before
+        quiet = invoke(*self.ARGUMENTS, "--restart", "--quiet")
+        assert (quiet.exit_code, quiet.stdout) == (0, "Results: out/report.html\n")

@@ -26,6 +26,7 @@ def with_gains(result, gains):
             ["2 of 4 hospitals", "worse off: Hungary (\u22122.0)", "unchanged: Switzerland"],
         ),
         ((-0.01, -0.01, -0.01, -0.01), ["0 of 4", "\u22121.0"]),
+        ((0.01, -1e-17, 1e-17, 0.04), ["2 of 4", "unchanged: Hungary and Switzerland"]),
     ],
 )
 def test_the_verdict_names_losers(run, gains, parts):

@@ -1,0 +1,149 @@
+"""Transfer as a scikit-learn estimator: a hospital's fit, over its peers' answers if it has any.
+
+Without peers it is the control of every gain: fits with tuned penalties, averaged by how well they
+predict held-out patients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError
+from securefair.model.stored import probabilities_of
+from securefair.model.transfer import Polynomial, Trust, own_fit, transfer, transfer_each
+
+Array = NDArray[np.float64]
+
+
+class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A hospital's regularised model, moved towards its peers as far as its own patients agree.
+
+    Features are taken as they are: scale them by constants that everybody knows, such as clinical
+    ranges to [-1, 1]. Statistics of one hospital's own patients make its penalties mean something
+    else than its peers'.
+
+    Args:
+        peers: the peers' logits on the very patients that `fit` gets, in their order: by name, each
+            (n, L), which are then weighed one by one, or their mean alone, (n, L). L is 1 for two
+            classes, in favour of the second one, else the number of classes. None: no peers.
+        degree: 1 for linear logits, 2 for quadratic ones.
+        folds: of the cross-validation.
+        calibrate: divide logits by a temperature, fitted on predictions for held-out patients.
+        random_state: seed of the folds.
+
+    Attributes:
+        classes_: the classes, sorted.
+        trust_: what the peers were worth (`model.transfer.Trust`).
+        model_: the deployed polynomial; private.
+        temperature_: that logits are divided by; 1.0 without calibration.
+        n_features_in_: of a sample.
+    """
+
+    def __init__(
+        self,
+        peers: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        *,
+        degree: Literal[1, 2] = 1,
+        folds: int = 5,
+        calibrate: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        self.peers = peers
+        self.degree = degree
+        self.folds = folds
+        self.calibrate = calibrate
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to one's own patients.
+
+        Args:
+            X: (n, d).
+            y: (n,) classes.
+
+        Raises:
+            ConfigError: answers of peers are not of these patients and classes.
+            ValueError: as scikit-learn's estimators.
+        """
+        features, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        self.classes_, numbers = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("the patients are of one class only: 1 class is nothing to tell apart")
+        samples = Samples(features, numbers.astype(np.int64), len(self.classes_))
+        rng = np.random.default_rng(self.random_state)
+        own = own_fit(samples, self.degree, rng=rng, folds=self.folds)
+        shape = (len(samples), 1 if len(self.classes_) == 2 else len(self.classes_))
+        if self.peers is None:
+            found = transfer(own, None)
+        elif isinstance(self.peers, Mapping):
+            answers = {name: _answer(z, shape, name) for name, z in self.peers.items()}
+            found = transfer_each(own, answers, self.degree) if answers else transfer(own, None)
+        else:
+            found = transfer(own, _answer(self.peers, shape, "peers"), self.degree)
+        self.model_: Polynomial = found.model
+        self.trust_: Trust = found.trust
+        self.temperature_ = _temperature(own) if self.calibrate else 1.0
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Logits: (B,) for two classes, in favour of the second one, else (B, M)."""
+        logits = self._logits(X)
+        return logits[:, 0] if logits.shape[1] == 1 else logits
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Probabilities (B, M), in the order of `classes_`."""
+        return probabilities_of(self._logits(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most probable class of each patient, (B,)."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        result: NDArray[Any] = self.classes_[chosen]
+        return result
+
+    def _logits(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        features: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.model_.logits(features) / self.temperature_
+
+
+def _answer(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:
+    """A peer's logits as an array of the shape that these patients ask for."""
+    array = np.asarray(values, dtype=np.float64)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ConfigError(
+            "a peer's answer is not of these patients and classes",
+            where=name,
+            found=array.shape,
+            expected=f"{shape}, finite",
+            hint="Fit to the patients that were asked about; in a cross-validation of folds the "
+            "answers of the others would be needed as well",
+        )
+    return array
+
+
+def _temperature(own: Any) -> float:
+    """What makes held-out predictions of the average most likely, with a prior of one patient at
+    each end: few patients change little."""
+    from scipy.optimize import minimize_scalar
+
+    from securefair.model.transfer.averaging import averaging_weights
+    from securefair.model.transfer.penalised import losses
+
+    validated = own.validated
+    weights = averaging_weights(validated.scores)
+    logits = np.einsum("s,snl->nl", weights, validated.held_out)
+
+    def cost(log_t: float) -> float:
+        return float(losses(logits / np.exp(log_t), own.samples.labels).sum() + log_t**2)
+
+    return float(np.exp(minimize_scalar(cost, bounds=(-2.0, 2.0), method="bounded").x))

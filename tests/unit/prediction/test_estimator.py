@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import securefair as sf
+from securefair import TransferClassifier
+from securefair.data import Samples
+from securefair.errors import ConfigError
+from securefair.model.transfer import own_fit, transfer
+
+
+@parametrize_with_checks([TransferClassifier()])
+def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def patients():
+    x, y = make_classification(260, 6, n_informative=4, random_state=0)
+    return np.tanh(x), np.array(["well", "ill"])[y]
+
+
+def test_alone_it_is_the_tuned_control(patients):
+    x, y = patients[0][:60], patients[1][:60]
+    samples = Samples(x, (y == "well").astype(np.int64), 2)
+    control = own_fit(samples, 1, rng=np.random.default_rng(0)).averaged
+    found = TransferClassifier().fit(x, y)
+    assert found.classes_.tolist() == ["ill", "well"]
+    assert np.allclose(found.predict_proba(patients[0]), control.probabilities(patients[0]))
+    assert found.trust_.in_peers == 0
+
+
+def test_good_peers_help_and_random_ones_are_left_out(patients):
+    x, y = patients
+    few, rest = (x[:24], y[:24]), (x[60:], y[60:])
+    teacher = TransferClassifier().fit(x[160:], y[160:])
+    answers = {"south": teacher.decision_function(few[0])}
+    helped = TransferClassifier(answers).fit(*few)
+    assert helped.trust_.in_peers > 0.5
+    assert helped.score(*rest) >= TransferClassifier().fit(*few).score(*rest)
+    noise = np.random.default_rng(0).normal(size=24) * 3
+    assert TransferClassifier({"x": noise}).fit(*few).trust_.left_out == ("x",)
+    mean = TransferClassifier(answers["south"]).fit(*few)
+    samples = Samples(few[0], (few[1] == "well").astype(np.int64), 2)
+    own = own_fit(samples, 1, rng=np.random.default_rng(0))
+    expected = transfer(own, answers["south"][:, None]).model.probabilities(x)
+    assert np.allclose(mean.predict_proba(x), expected)
+
+
+def test_it_is_searched_cloned_and_put_into_pipelines(patients):
+    x, y = patients[0][:80], patients[1][:80]
+    search = GridSearchCV(TransferClassifier(), {"degree": [1, 2]}, cv=3).fit(x, y)
+    assert search.best_params_["degree"] in (1, 2)
+    pipeline = make_pipeline(FunctionTransformer(np.tanh), clone(TransferClassifier(degree=2)))
+    assert cross_val_score(pipeline, x, y, cv=3).mean() > 0.6
+
+
+def test_answers_about_other_patients_are_refused(patients):
+    x, y = patients
+    with pytest.raises(ConfigError, match=r"south: .*not of these patients .*\(3, 1\)"):
+        TransferClassifier({"south": np.zeros(3)}).fit(x[:9], y[:9])
+
+
+def test_calibration_only_scales_logits(patients):
+    x, y = patients[0][:80], patients[1][:80]
+    plain, warm = TransferClassifier().fit(x, y), sf.TransferClassifier(calibrate=True).fit(x, y)
+    assert np.allclose(plain.decision_function(x) / warm.temperature_, warm.decision_function(x))
+    assert 0.2 < warm.temperature_ < 5
+    held_out = cross_val_score(TransferClassifier(), x, y, scoring="neg_log_loss", cv=5).mean()
+    warmer = TransferClassifier(calibrate=True)
+    assert cross_val_score(warmer, x, y, scoring="neg_log_loss", cv=5).mean() > held_out - 0.05
