@@ -88,7 +88,7 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     Attributes:
         features: d, width of the student's features.
         hidden: units of the quadratic layer, 0 for a linear head.
-        classes: M, width of the logits.
+        classes: M, width of the logits; one logit may stand for two classes.
         samples: B, the student's samples; they fill ceil(B / (N/2)) blocks.
         release: what leaves the encryption (protocol.md section 2).
         basis: of a projection: coefficients of the message polynomial, or the student's rows.
@@ -179,7 +179,15 @@ def check_spec(spec: ExchangeSpec) -> None:
     Raises:
         PlanError: names the field, and the nearest possible value where there is one.
     """
-    for field, least in (("features", 1), ("samples", 2), ("hidden", 0), ("q", 1)):
+    if isinstance(spec.hidden, Sequence):
+        raise PlanError(
+            "a head has one hidden layer; a model of more layers is a network",
+            where="hidden",
+            found=spec.hidden,
+            expected="one width, or 0",
+            hint="Give bounds of every layer as `network`, and a NetworkHead as the model",
+        )
+    for field, least in (("features", 1), ("classes", 1), ("samples", 2), ("hidden", 0), ("q", 1)):
         _within(field, getattr(spec, field), least, MAX_SIZE)
     _within("flooding_bits", spec.flooding_bits, 0, 60)
     _within("weight_bits", spec.weight_bits, 2, MAX_WEIGHT_BITS)

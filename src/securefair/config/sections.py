@@ -7,6 +7,7 @@ explains the words.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -192,6 +193,19 @@ class ModelSection(Section):
     weight_bits: int = Field(
         default=12, ge=4, le=14, description="Bits of a weight when the model meets ciphertexts"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_layer(cls, table: object) -> object:
+        hidden = table.get("hidden") if isinstance(table, Mapping) else None
+        if isinstance(hidden, list | tuple):
+            raise contradiction(
+                "hidden",
+                "a head has one hidden layer; a model of more layers is a network",
+                found=hidden,
+                expected='one width, or kind = "network"',
+            )
+        return table
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -20,7 +20,7 @@ def changed(**changes):
     [
         ({"features": 0}, "features"),
         ({"features": -3}, "features"),
-        ({"classes": 1}, "classes"),
+        ({"classes": 0}, "classes"),
         ({"samples": 1}, "samples"),
         ({"samples": MAX_SIZE + 1}, "samples"),
         ({"hidden": -1}, "hidden"),
@@ -113,3 +113,8 @@ def test_hidden_values_are_bounded_by_cauchy_and_schwarz(features, size, norm, r
 def test_a_spec_survives_the_wire_unchanged():
     spec = changed(release="class_sums", bounds=HeadBounds(feature=2.5, feature_norm=3.0))
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(spec), type=ExchangeSpec) == spec
+
+
+def test_several_hidden_layers_are_refused_with_the_reason():
+    with pytest.raises(PlanError, match=r"hidden: a head has one hidden layer.*\(32, 16\)"):
+        check_spec(changed(hidden=(32, 16)))

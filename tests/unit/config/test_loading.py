@@ -166,3 +166,9 @@ def test_overrides_are_checked_like_a_file():
     assert caught.value.where == "command line: training.round"
     with pytest.raises(ConfigError, match="no such key"):
         override(demo_config(), {"run.name.first": "x"})
+
+
+def test_several_hidden_layers_are_refused_with_the_reason():
+    error = mistake(HEART + "[model]\nhidden = [32, 16]\n")
+    assert (error.where, error.found) == ("trial.toml: model.hidden", [32, 16])
+    assert "one hidden layer" in error.problem
