@@ -20,8 +20,16 @@ from securefair.errors import DataError, EncryptionError, PlanError
 from securefair.exchange import steps
 from securefair.exchange.account import Account, Allowance, item_of, parameters_of
 from securefair.exchange.request import Request, decode_request
+from securefair.exchange.saved_teacher import (
+    SAVED_FORMAT,
+    SavedTeacher,
+    read_teacher,
+    saved_layers,
+    write_teacher,
+)
 from securefair.model.heads import Foldable
 from securefair.model.networks import NetworkHead
+from securefair.storage import Cost, Secret, unlock
 
 MIN_FLOODING_BITS = 30
 """A teacher refuses to answer with less."""
@@ -110,7 +118,72 @@ class Teacher:
         self._allowance = Allowance(
             max_numbers=max_numbers, max_bits=max_bits, total_numbers=total_numbers
         )
-        self._account = Account(None if store is None else Path(store))
+        self._store = None if store is None else Path(store).absolute()
+        self._account = Account(self._store)
+
+    def save(
+        self,
+        path: str | Path,
+        passphrase: str | Secret | None = None,
+        *,
+        passphrase_file: str | Path | None = None,
+        cost: Cost | None = None,
+    ) -> None:
+        """Keep the model and what was agreed in a new keystore file, encrypted, of mode 0600.
+
+        An account in memory is not kept: a teacher that is saved should have a `store`.
+
+        Args:
+            path, passphrase, passphrase_file, cost: as in `Student.save`.
+
+        Raises:
+            ModelError: the model is a network, not a head.
+            StorageError: the file exists or cannot be written, or there is no passphrase.
+        """
+        state = SavedTeacher(
+            format=SAVED_FORMAT,
+            layers=saved_layers(self.model),
+            agreed=self._agreed,
+            seed=self._seed,
+            backend=self._backend.name,
+            min_flooding_bits=self._min_flooding_bits,
+            min_samples=self._min_samples,
+            store=None if self._store is None else str(self._store),
+            max_numbers=self._allowance.max_numbers,
+            max_bits=self._allowance.max_bits,
+            total_numbers=self._allowance.total_numbers,
+        )
+        file = None if passphrase_file is None else Path(passphrase_file)
+        write_teacher(Path(path), unlock(passphrase, file=file), state, cost)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        passphrase: str | Secret | None = None,
+        *,
+        passphrase_file: str | Path | None = None,
+    ) -> Teacher:
+        """The teacher that was saved, with its store and limits.
+
+        Raises:
+            StorageError: the file is missing, damaged, of another version or open to others, or
+                the passphrase is wrong; or the store cannot be used.
+        """
+        file = None if passphrase_file is None else Path(passphrase_file)
+        state = read_teacher(Path(path), unlock(passphrase, file=file))
+        return cls(
+            state.model(),
+            state.agreed,
+            seed=state.seed,
+            backend=state.backend,
+            min_flooding_bits=state.min_flooding_bits,
+            min_samples=state.min_samples,
+            store=state.store,
+            max_numbers=state.max_numbers,
+            max_bits=state.max_bits,
+            total_numbers=state.total_numbers,
+        )
 
     def receive(
         self,

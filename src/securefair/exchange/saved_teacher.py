@@ -1,0 +1,128 @@
+"""A teacher on disk: its model's numbers and what it agreed to, encrypted in a keystore."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from securefair.circuit.spec import ExchangeSpec
+from securefair.errors import ModelError, StorageError
+from securefair.model.folded import FoldedNetwork, Square, dense_network
+from securefair.model.heads import Foldable
+from securefair.model.linear_maps import DenseMap
+from securefair.model.networks import NetworkHead
+from securefair.storage import Cost, Keystore, Secret
+
+SAVED_FORMAT = 1
+ENTRY = "teacher"
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedHead:
+    """A head that was saved: it answers as the one it came from, and cannot be trained."""
+
+    network: FoldedNetwork
+
+    def folded(self) -> FoldedNetwork:
+        """Its dense maps."""
+        return self.network
+
+
+class SavedMap(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """One dense map: (out, in), then weights and bias as float64."""
+
+    shape: tuple[int, int]
+    weights: bytes
+    bias: bytes
+
+    def __repr__(self) -> str:
+        """Weights are private and never print."""
+        return f"SavedMap({self.shape}, redacted)"
+
+
+class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that a teacher is made from."""
+
+    format: int
+    layers: tuple[SavedMap, ...]
+    agreed: ExchangeSpec | None
+    seed: bytes
+    backend: str
+    min_flooding_bits: int
+    min_samples: int | None
+    store: str | None
+    max_numbers: float | None
+    max_bits: float | None
+    total_numbers: float | None
+
+    def model(self) -> LoadedHead:
+        """The model.
+
+        Raises:
+            ModelError: its numbers do not fit each other.
+        """
+        try:
+            layers = [
+                DenseMap(
+                    np.frombuffer(layer.weights, dtype="<f8").reshape(layer.shape),
+                    np.frombuffer(layer.bias, dtype="<f8"),
+                )
+                for layer in self.layers
+            ]
+        except ValueError as error:
+            raise ModelError("a saved model is damaged", found=str(error)) from error
+        return LoadedHead(dense_network(*layers))
+
+
+def saved_layers(model: Foldable) -> tuple[SavedMap, ...]:
+    """A head's maps as bytes.
+
+    Raises:
+        ModelError: it is a network.
+    """
+    saved = []
+    for layer in model.folded().layers:
+        if isinstance(layer, Square):
+            continue  # between any two maps of a head
+        if not isinstance(layer, DenseMap) or isinstance(model, NetworkHead):
+            raise ModelError(
+                "only heads can be saved with their teacher",
+                found=type(model).__name__,
+                hint="Save the network by its own means, and make a Teacher from it",
+            )
+        weights, bias = layer.weights.astype("<f8"), layer.bias.astype("<f8")
+        saved.append(SavedMap((len(weights), weights.shape[1]), weights.tobytes(), bias.tobytes()))
+    return tuple(saved)
+
+
+def write_teacher(path: Path, passphrase: Secret, state: SavedTeacher, cost: Cost | None) -> None:
+    """A new keystore that holds the teacher."""
+    keystore = Keystore.create(path, passphrase, cost=cost)
+    keystore.put(ENTRY, Secret(bytearray(msgspec.msgpack.encode(state))))
+    keystore.close()
+
+
+def read_teacher(path: Path, passphrase: Secret) -> SavedTeacher:
+    """The teacher in a keystore.
+
+    Raises:
+        StorageError: it holds none, or one of another version.
+    """
+    keystore = Keystore.open(path, passphrase)
+    try:
+        state = msgspec.msgpack.decode(keystore.get(ENTRY).reveal(), type=SavedTeacher)
+    except msgspec.MsgspecError as error:
+        raise StorageError("this keystore holds no teacher", where=str(path)) from error
+    finally:
+        keystore.close()
+    if state.format != SAVED_FORMAT:
+        raise StorageError(
+            "this teacher was saved by another version of securefair",
+            where=str(path),
+            found=f"format {state.format}",
+            expected=f"format {SAVED_FORMAT}",
+        )
+    return state

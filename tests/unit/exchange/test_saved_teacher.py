@@ -1,0 +1,69 @@
+"""A teacher that goes on in another process: the same answers, the same account."""
+
+import numpy as np
+import pytest
+from torch import nn
+
+from securefair.circuit.spec import ExchangeSpec
+from securefair.data.dataset import Samples
+from securefair.errors import LedgerError, ModelError, StorageError
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
+from securefair.model.heads import build_head
+from securefair.model.networks import NetworkHead, he_network
+from securefair.storage import Cost, Keystore, Secret
+
+CHEAP = Cost(log2_n=4)
+SPEC = ExchangeSpec(features=3, hidden=2, classes=2, samples=40, q=4)
+MODEL = build_head("quadratic", 3, 2, 2, 1)
+
+
+def asked(backend="clear"):
+    rng = np.random.default_rng(0)
+    student = Student(SPEC, backend=backend, seed=b"seed")
+    samples = Samples(rng.uniform(-1, 1, (40, 3)), np.arange(40) % 2, 2)
+    return student, student.request(samples)
+
+
+def test_a_loaded_teacher_answers_as_the_saved_one(tmp_path):
+    student, request = asked()
+    teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", max_numbers=80)
+    teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    loaded = Teacher.load(tmp_path / "teacher", passphrase="horse")
+    expected, found = student.open(teacher.answer(request)), student.open(loaded.answer(request))
+    assert (found.released == expected.released).all()
+
+
+def test_its_account_is_the_stores(tmp_path):
+    _, request = asked()
+    limits = {"store": tmp_path / "store", "max_numbers": 2 * SPEC.q * SPEC.classes}
+    teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", **limits)
+    teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    assert teacher.answer(request)
+    assert Teacher.load(tmp_path / "teacher", passphrase="horse").answer(request)
+    for own in (teacher, Teacher.load(tmp_path / "teacher", passphrase="horse")):
+        with pytest.raises(LedgerError):
+            own.answer(request)
+
+
+def test_the_file_is_private_and_shows_no_weight(tmp_path):
+    Teacher(MODEL, SPEC).save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    content = (tmp_path / "teacher").read_bytes()
+    assert (tmp_path / "teacher").stat().st_mode & 0o777 == 0o600
+    for layer in MODEL.folded().layers[::2]:
+        assert layer.weights.tobytes() not in content
+    with pytest.raises(StorageError, match="passphrase is wrong"):
+        Teacher.load(tmp_path / "teacher", passphrase="donkey")
+
+
+def test_networks_and_other_files_are_refused_by_name(tmp_path):
+    own = Samples(np.zeros((4, 16)), np.arange(4) % 2, 2)
+    layers = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Flatten(), nn.Linear(32, 2))
+    network = NetworkHead(he_network(layers, (1, 4, 4)), 2, own.features)
+    with pytest.raises(ModelError, match="only heads"):
+        Teacher(network).save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    assert not (tmp_path / "teacher").exists()
+    keys = Keystore.create(tmp_path / "keys", Secret(b"horse"), cost=CHEAP)
+    keys.put("teacher", Secret(b"something else"))
+    with pytest.raises(StorageError, match="no teacher"):
+        Teacher.load(tmp_path / "keys", passphrase="horse")
