@@ -7,6 +7,9 @@ features have arrived is imported, and may then be answered.
 Channels may lose messages. A participant that misses a peer's Hello, Keys or Features says Hello
 again at the beginning of its next round; who hears a Hello again sends everything again, at most
 once a round. Repeated messages are harmless, so nobody needs to know what exactly was lost.
+
+A participant that lost its keys makes others, of a higher epoch. Its peers then forget the old ones
+and what came with them, import the new ones, and count what they answer anew.
 """
 
 from __future__ import annotations
@@ -76,6 +79,8 @@ def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
     """Keep one half of a peer's upload; import it when both halves are there."""
     if isinstance(message, Features) and not turn.settings.needs_features:
         raise RemoteProtocolError("sent features, which nobody encrypts here", culprit=name)
+    if isinstance(message, Keys):
+        _renew(turn, name, message)
     introduction = turn.peer(name).introduction
     kind = type(message)
     content = fingerprint(message)
@@ -92,7 +97,9 @@ def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
         return
     fingerprints = {**introduction.fingerprints, kind: content}
     if isinstance(message, Keys):
-        introduction = replace(introduction, keys=message, fingerprints=fingerprints)
+        introduction = replace(
+            introduction, keys=message, fingerprints=fingerprints, key_epoch=message.key_epoch
+        )
     else:
         introduction = replace(
             introduction,
@@ -101,24 +108,26 @@ def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
             samples=message.samples,
             data_epoch=message.data_epoch,
         )
-    keys, features = introduction.keys, introduction.features
-    if keys is not None and (features is not None or not turn.settings.needs_features):
-        state = ADMISSION.next(introduction.state, Event.UPLOADED)
-        introduction = replace(introduction, state=state)
-        turn.run(ImportPeer(name, keys, features))
     turn.set_introduction(name, introduction)
+    _import_complete(turn, name)
 
 
-def on_imported(turn: Turn, name: str) -> None:
+def on_imported(turn: Turn, job: ImportPeer) -> None:
     """The peer's queries can be answered from now on, a waiting one first."""
+    name = job.peer
+    if _renewed_meanwhile(turn, job):
+        return
     introduction = turn.peer(name).introduction
     state = ADMISSION.next(introduction.state, Event.IMPORTED)
     turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
     teacher.serve_kept(turn, name)
 
 
-def on_import_failed(turn: Turn, name: str, error: str) -> None:
+def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
     """The upload is unusable: refuse the peer, as student and as teacher."""
+    name = job.peer
+    if _renewed_meanwhile(turn, job):
+        return
     introduction = turn.peer(name).introduction
     state = ADMISSION.next(introduction.state, Event.IMPORT_FAILED)
     turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
@@ -144,6 +153,41 @@ def on_preparation_failed(turn: Turn) -> None:
         turn.memory, upload=Upload(PREPARATION.next(turn.memory.upload.state, Event.FAILED))
     )
     student.cannot_ask_anyone(turn)
+
+
+def _renew(turn: Turn, name: str, message: Keys) -> None:
+    """Forget a peer's old keys, and all that rests on them, where it sends newer ones."""
+    peer = turn.peer(name)
+    introduction = peer.introduction
+    if Keys not in introduction.fingerprints or message.key_epoch <= introduction.key_epoch:
+        return
+    fresh = replace(introduction, keys=None, features=None, fingerprints={})
+    if introduction.state is not AdmissionState.IMPORTING:  # whose end is waited for
+        fresh = replace(fresh, state=ADMISSION.next(introduction.state, Event.RENEWED))
+    turn.set_peer(name, replace(peer, introduction=fresh, serving={}))
+
+
+def _renewed_meanwhile(turn: Turn, job: ImportPeer) -> bool:
+    """Whether newer keys came while these were imported; they are imported next."""
+    introduction = turn.peer(job.peer).introduction
+    if introduction.fingerprints.get(Keys) == fingerprint(job.keys):
+        return False
+    state = ADMISSION.next(introduction.state, Event.RENEWED)
+    turn.set_introduction(job.peer, replace(introduction, state=state))
+    _import_complete(turn, job.peer)
+    return True
+
+
+def _import_complete(turn: Turn, name: str) -> None:
+    """Import a peer's upload once both halves are there."""
+    introduction = turn.peer(name).introduction
+    keys, features = introduction.keys, introduction.features
+    if introduction.state is not AdmissionState.GREETED or keys is None:
+        return
+    if features is not None or not turn.settings.needs_features:
+        state = ADMISSION.next(introduction.state, Event.UPLOADED)
+        turn.set_introduction(name, replace(introduction, state=state))
+        turn.run(ImportPeer(name, keys, features))
 
 
 def _own_hello(turn: Turn) -> Hello:
@@ -208,6 +252,7 @@ def _repeat_upload(turn: Turn, name: str) -> None:
     turn.set_introduction(name, replace(introduction, upload_repeated_in=turn.round))
     turn.send(name, _own_hello(turn))
     _send_prepared(turn, name, prepared)
+    student.ask_again(turn, name)
 
 
 def _send_prepared(turn: Turn, name: str, prepared: Prepared) -> None:

@@ -15,7 +15,7 @@ from securefair.protocol.value import Value
 
 
 class Begin(Value, frozen=True):
-    """Begin a round; rounds follow each other without gaps.
+    """Begin a round, later than the one before. Who was away may skip those that it missed.
 
     `coins[k]` in [0, 1) is the sharing coin of this participant as teacher for student k. Rounds
     in which sharing is not left to chance may leave it empty. `teacher_version` names the model
@@ -58,7 +58,14 @@ class Expired(Value, frozen=True):
     round: int
 
 
-Input: TypeAlias = Begin | Received | Done | Failed | Expired
+class Presence(Value, frozen=True):
+    """The host finds that a peer is away, or back; nobody waits for a peer that is away."""
+
+    peer: str
+    here: bool
+
+
+Input: TypeAlias = Begin | Received | Done | Failed | Expired | Presence
 
 
 class RoundSummary(Value, frozen=True, kw_only=True):

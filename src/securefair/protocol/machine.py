@@ -35,6 +35,7 @@ from securefair.protocol.effects import (
     Expired,
     Failed,
     Input,
+    Presence,
     Received,
     RoundOver,
     RoundSummary,
@@ -98,11 +99,12 @@ class ParticipantMachine:
         name: this participant.
         peers: all others; their order is the order of every list in the effects.
         settings: see MachineSettings.
-        standing: of a machine that has finished rounds before; this one begins the next.
+        saved_state: of a machine that has finished rounds before; this one begins the next.
+        memory: of a machine whose process ended (`stored`); this one goes on in the middle.
 
     Raises:
-        LocalProtocolError: a name is empty, doubled, or among the peers; or the standing is that of
-            other peers.
+        LocalProtocolError: a name is empty, doubled, or among the peers; or the saved state or
+            memory is that of other peers.
     """
 
     def __init__(
@@ -112,6 +114,7 @@ class ParticipantMachine:
         settings: MachineSettings,
         *,
         saved_state: SavedState | None = None,
+        memory: Memory | None = None,
     ) -> None:
         names = [name, *peers]
         if "" in names or len(set(names)) != len(names):
@@ -125,7 +128,9 @@ class ParticipantMachine:
             ledger=Ledger(settings.disclosure),
             peers={peer: Peer(reputation=reputation) for peer in peers},
         )
-        if saved_state is not None:
+        if memory is not None:
+            self._memory = _checked(memory, self._memory)
+        elif saved_state is not None:
             self._memory = _recalled(self._memory, saved_state)
 
     @property
@@ -182,7 +187,7 @@ def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
     """A fresh memory with what was worth remembering; everyone is a stranger again."""
     if set(saved_state.reputations) != set(memory.peers):
         raise LocalProtocolError(
-            "a standing is that of other peers",
+            "a saved state is that of other peers",
             where="saved_state",
             found=sorted(saved_state.reputations),
             expected=sorted(memory.peers),
@@ -203,6 +208,18 @@ def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
     )
 
 
+def _checked(memory: Memory, fresh: Memory) -> Memory:
+    """A stored memory under the settings of today, which may limit disclosure otherwise."""
+    if list(memory.peers) != list(fresh.peers):
+        raise LocalProtocolError(
+            "a memory is that of other peers",
+            where="memory",
+            found=list(memory.peers),
+            expected=list(fresh.peers),
+        )
+    return replace(memory, ledger=replace(memory.ledger, policy=fresh.ledger.policy))
+
+
 def _dispatch(turn: Turn, event: Input) -> None:
     match event:
         case Begin():
@@ -215,6 +232,8 @@ def _dispatch(turn: Turn, event: Input) -> None:
             _failed(turn, event)
         case Expired():
             _expire(turn, event)
+        case Presence():
+            _take_note_of(turn, event)
 
 
 def _begin(turn: Turn, event: Begin) -> None:
@@ -237,9 +256,12 @@ def _begin(turn: Turn, event: Begin) -> None:
 
 def _check_begin(turn: Turn, event: Begin) -> None:
     memory, settings = turn.memory, turn.settings
-    if event.round != memory.round + 1:
+    if event.round <= memory.round:
         raise LocalProtocolError(
-            "rounds follow each other", where="Begin", found=event.round, expected=memory.round + 1
+            "rounds follow each other",
+            where="Begin",
+            found=event.round,
+            expected=f">= {memory.round + 1}",
         )
     if event.teacher_version < memory.teacher_version:
         raise LocalProtocolError(
@@ -305,8 +327,8 @@ def _done(turn: Turn, event: Done) -> None:
     match event.job, event.result:
         case PrepareKeysAndFeatures(), Prepared() as prepared:
             admission.on_prepared(turn, prepared)
-        case ImportPeer(peer=peer), _:
-            admission.on_imported(turn, peer)
+        case ImportPeer() as job, _:
+            admission.on_imported(turn, job)
         case PrepareQuery() as job, Predictions(payload=payload):
             student.on_predictions(turn, job, payload)
         case AnswerQuery() as job, Answered(payload=payload):
@@ -332,8 +354,8 @@ def _failed(turn: Turn, event: Failed) -> None:
     match event.job:
         case PrepareKeysAndFeatures():
             admission.on_preparation_failed(turn)
-        case ImportPeer(peer=peer):
-            admission.on_import_failed(turn, peer, event.error)
+        case ImportPeer() as job:
+            admission.on_import_failed(turn, job, event.error)
         case PrepareQuery() as job:
             student.on_predictions_failed(turn, job)
         case AnswerQuery() as job:
@@ -374,6 +396,14 @@ def _expire(turn: Turn, event: Expired) -> None:
     if exchanging:
         student.expire(turn)
         _step(turn)
+
+
+def _take_note_of(turn: Turn, event: Presence) -> None:
+    if event.peer not in turn.memory.peers:
+        raise LocalProtocolError("there is no such peer", where="Presence", found=event.peer)
+    turn.set_peer(event.peer, replace(turn.peer(event.peer), away=not event.here))
+    if not event.here:
+        student.give_up(turn, event.peer)
 
 
 def _settle(turn: Turn) -> None:

@@ -50,6 +50,7 @@ class Event(enum.Enum):
     UPLOADED = "Keys and Features are both there"
     IMPORTED = "import done"
     IMPORT_FAILED = "import failed"
+    RENEWED = "Keys of a higher epoch"
 
     CHOSEN = "to be asked this round"
     QUERY_SENT = "Query sent"
@@ -244,11 +245,16 @@ ADMISSION = Table(
             Event.HELLO: AdmissionState.GREETED,
             Event.HELLO_DIFFERS: AdmissionState.REFUSED,
         },
-        AdmissionState.GREETED: {Event.UPLOADED: AdmissionState.IMPORTING},
+        AdmissionState.GREETED: {
+            Event.UPLOADED: AdmissionState.IMPORTING,
+            Event.RENEWED: AdmissionState.GREETED,
+        },
         AdmissionState.IMPORTING: {
             Event.IMPORTED: AdmissionState.ADMITTED,
             Event.IMPORT_FAILED: AdmissionState.REFUSED,
+            Event.RENEWED: AdmissionState.GREETED,  # the import of the old ones has ended
         },
+        AdmissionState.ADMITTED: {Event.RENEWED: AdmissionState.GREETED},
     },
 )
 

@@ -27,7 +27,7 @@ UNSETTLED = (AskingState.WAITING, AskingState.ASKED, AskingState.OPENING)
 
 
 def begin(turn: Turn) -> None:
-    """Choose whom to ask (every peer if forced, else those with r > 0) and start asking."""
+    """Choose whom to ask (every peer if forced, else those with r > 0; nobody who is away)."""
     forced = turn.settings.forced(turn.round)
     for name, peer in turn.memory.peers.items():
         asking = Asking()
@@ -153,13 +153,29 @@ def on_open_failed(turn: Turn, job: OpenAnswer, error: str) -> None:
 def expire(turn: Turn) -> None:
     """The deadline has passed: whatever is not settled is missed."""
     for name in unsettled(turn):
-        asking = turn.peer(name).asking
-        state = ASKING.next(asking.state, Event.EXPIRED)
-        turn.set_asking(name, replace(asking, state=state))
+        _miss(turn, name)
+
+
+def give_up(turn: Turn, name: str) -> None:
+    """A teacher is away: its answer is missed, unless it is here already."""
+    if turn.peer(name).asking.state in (AskingState.WAITING, AskingState.ASKED):
+        _miss(turn, name)
+
+
+def ask_again(turn: Turn, name: str) -> None:
+    """Repeat the query to a teacher that may have lost it."""
+    asking = turn.peer(name).asking
+    if asking.state is AskingState.ASKED and asking.exchange is not None:
+        turn.send(name, Query(turn.round, asking.exchange, turn.memory.predictions.payload))
+
+
+def _miss(turn: Turn, name: str) -> None:
+    asking = turn.peer(name).asking
+    turn.set_asking(name, replace(asking, state=ASKING.next(asking.state, Event.EXPIRED)))
 
 
 def _wanted(peer: Peer, forced: bool) -> bool:
-    if peer.introduction.state is AdmissionState.REFUSED:
+    if peer.introduction.state is AdmissionState.REFUSED or peer.away:
         return False
     return forced or (peer.reputation is not None and peer.reputation > 0)
 

@@ -116,20 +116,9 @@ def _repeat(turn: Turn, name: str, serving: Serving, query: Query) -> None:
 def _keep_ahead(turn: Turn, name: str, query: Query) -> None:
     """Keep the query of a later round until it begins; one a student, the latest.
 
-    A student that does not ask this participant need not wait for it, so it may be some rounds
-    ahead. It asks everybody in forced rounds and then waits, hence it is ahead by forced_every
-    rounds at most (unless it has given up waiting). Whoever asks about a later round has ended
-    the earlier ones.
+    A student may be ahead by any number of rounds, since it did not wait for this participant, or
+    did so in vain. Whoever asks about a later round has ended the earlier ones.
     """
-    furthest = turn.round + turn.settings.forced_every
-    if query.round > furthest:
-        raise RemoteProtocolError(
-            "asks about a round that is too far ahead",
-            culprit=name,
-            where="query.round",
-            found=query.round,
-            expected=f"at most {furthest}",
-        )
     peer = turn.peer(name)
     if max(peer.serving, default=-1) > query.round:
         return
@@ -150,7 +139,8 @@ def _decide(turn: Turn, name: str, serving: Serving) -> None:
         _decline(turn, name, serving, DeclineReason.NOT_SHARING)
         return
     introduction = peer.introduction
-    basis = f"features {introduction.data_epoch}"
+    # Whether features under new keys are the old ones cannot be seen: they count anew.
+    basis = f"features {introduction.data_epoch}, keys {introduction.key_epoch}"
     if turn.settings.needs_predictions:
         basis += f", predictions {query.round}"
     try:

@@ -51,8 +51,8 @@ from securefair.protocol.states import (
 class Introduction:
     """What a peer has sent to introduce itself, and what has been sent to it.
 
-    `keys` and `features` are held until they are imported, their fingerprints for ever;
-    `samples` and `data_epoch` are those of the features.
+    `keys` and `features` are held until they are imported, their fingerprints for as long as the
+    keys last; `samples` and `data_epoch` are those of the features, `key_epoch` of the keys.
     """
 
     state: AdmissionState = ADMISSION.initial
@@ -62,6 +62,7 @@ class Introduction:
     fingerprints: Mapping[type[Message], bytes] = field(default_factory=dict)
     samples: int = 0
     data_epoch: int = 0
+    key_epoch: int = 0
     upload_sent: bool = False
     upload_repeated_in: int | None = None  # round
 
@@ -89,7 +90,8 @@ class Peer:
     """All that is remembered of one peer.
 
     `exchanges` counts the queries sent to it, `serving` is by round: the current one, those of
-    the last `keep_rounds`, and one later round whose query came early.
+    the last `keep_rounds`, and one later round whose query came early. `away` is what the host said
+    last.
     """
 
     introduction: Introduction = field(default_factory=Introduction)
@@ -97,6 +99,7 @@ class Peer:
     exchanges: int = 0
     asking: Asking = field(default_factory=Asking)
     serving: Mapping[int, Serving] = field(default_factory=dict)
+    away: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from securefair.protocol.effects import (
     Effect,
     Expired,
     Failed,
+    Presence,
     Received,
     RoundOver,
     Run,
@@ -467,12 +468,105 @@ def test_a_repeated_hello_gets_everything_again_once_a_round():
         Send("bea", HELLO),
         Send("bea", OWN.keys),
         Send("bea", OWN.features),
+        Send("bea", Query(0, 0, b"")),  # the first may have been lost, too
     ]
     assert stage.hear("bea", HELLO) == []
     stage.replied(0, bea=None, cem=None)
     stage.stepped(0)
     stage.begin(1)
     assert sends(stage.hear("bea", HELLO), "bea") == [HELLO, OWN.keys, OWN.features]
+
+
+NEW_KEYS, NEW_FEATURES = Keys(4, b"new", b"evk"), Features(0, 30, b"new", b"")
+
+
+def test_a_peer_that_lost_its_keys_is_imported_again_and_charged_anew():
+    stage = Stage(forced_every=1).started()
+    [run] = stage.hear("bea", Query(0, 0, b""))
+    stage.done(run.job, Answered(b"numbers"))
+    assert stage.hear("bea", NEW_KEYS) == []
+    assert stage.admission("bea") is AdmissionState.GREETED
+    assert stage.hear("bea", Query(0, 0, b"")) == []  # waits for the import
+    [run] = stage.hear("bea", NEW_FEATURES)
+    assert run.job == ImportPeer("bea", NEW_KEYS, NEW_FEATURES)
+    [run] = stage.done(run.job, Imported())
+    assert run.job == AnswerQuery("bea", 0, 0, b"")
+    released = stage.machine.ledger.accounts["bea"].released
+    assert released == {0: {"features 0, keys 0": 60, "features 0, keys 4": 60}}
+
+
+def test_new_keys_that_come_during_an_import_are_imported_after_it():
+    stage = Stage()
+    stage.begin(0)
+    for message in (HELLO, KEYS, FEATURES, NEW_KEYS, NEW_FEATURES):
+        effects = stage.hear("bea", message)
+    assert effects == []
+    [run] = stage.done(ImportPeer("bea", KEYS, FEATURES), Imported())
+    assert run.job == ImportPeer("bea", NEW_KEYS, NEW_FEATURES)
+    stage.done(run.job, Imported())
+    assert stage.admission("bea") is AdmissionState.ADMITTED
+
+
+def test_keys_of_an_older_epoch_or_others_of_the_same_are_blamed():
+    stage = Stage().started()
+    stage.hear("bea", NEW_KEYS)
+    stage.blamed("bea", KEYS, "sent other content")
+    stage.blamed("bea", Keys(4, b"other", b"evk"), "sent other content")
+
+
+def test_nobody_waits_for_a_peer_that_is_away():
+    stage = Stage().started()
+    [run] = stage.hear("cem", Answer(0, 0, b"numbers"))
+    stage.done(run.job, Opened(0.5))
+    assert stage.machine.handle(Presence("bea", False)) == [Run(Step(0, ("cem",), (0.5,)))]
+    over = stage.stepped(0)
+    assert over.summary.missed == ("bea",)
+    stage.begin(3)
+    assert stage.asking("bea").state is AskingState.NOT_ASKED
+    assert stage.asking("cem").state is AskingState.ASKED
+    assert stage.machine.handle(Presence("bea", True)) == []
+    stage.replied(3, cem=0.5)
+    stage.stepped(3)
+    stage.begin(6)
+    assert stage.asking("bea").state is AskingState.ASKED
+
+
+def test_an_answer_that_is_here_is_used_although_its_teacher_went_away():
+    stage = Stage(peers=("bea",)).started()
+    [run] = stage.hear("bea", Answer(0, 0, b"numbers"))
+    assert stage.machine.handle(Presence("bea", False)) == []
+    assert stage.done(run.job, Opened(0.5)) == [Run(Step(0, ("bea",), (0.5,)))]
+
+
+def test_who_was_away_skips_rounds_but_never_goes_back():
+    stage = Stage().after_round_0(bea=0.5, cem=0.5)
+    stage.begin(7)
+    assert stage.machine.memory.round == 7
+    stage.replied(7, bea=0.5, cem=0.5)
+    stage.stepped(7)
+    with pytest.raises(LocalProtocolError, match="follow"):
+        stage.begin(7)
+
+
+def test_presence_is_of_peers_only():
+    with pytest.raises(LocalProtocolError, match="no such peer"):
+        Stage().machine.handle(Presence("eve", True))
+
+
+def test_a_memory_of_other_peers_is_refused():
+    memory = Stage().started().machine.memory
+    with pytest.raises(LocalProtocolError, match="other peers"):
+        ParticipantMachine("ann", ("bea", "dan"), SETTINGS, memory=memory)
+
+
+def test_a_stored_ledger_is_kept_to_the_limits_of_today():
+    memory = Stage().started().machine.memory
+    tight = dataclasses.replace(SETTINGS.disclosure, student_total=1)
+    machine = ParticipantMachine(
+        "ann", ("bea", "cem"), dataclasses.replace(SETTINGS, disclosure=tight), memory=memory
+    )
+    [decline] = machine.handle(Received("bea", Query(0, 0, b"")))
+    assert decline.message.reason is DeclineReason.DISCLOSURE_LIMIT
 
 
 def test_a_repeated_hello_before_the_upload_was_sent_gets_nothing():
@@ -699,13 +793,14 @@ def test_a_query_whose_import_outlasts_the_round_is_declined_as_stale():
     assert Send("bea", Decline(0, 0, STALE)) in stage.begin(1)
 
 
-def test_queries_of_older_rounds_are_stale_and_of_far_rounds_blamed():
-    """forced_every is 3: nobody can be further ahead who waits in forced rounds."""
+def test_queries_of_older_rounds_are_stale_and_of_far_rounds_kept():
+    """Whoever was away is behind all others, and none of them is at fault."""
     stage = Stage().after_round_0(bea=0.5, cem=0.5)
     stage.begin(1)
     assert stage.hear("bea", Query(0, 0, b"")) == [Send("bea", Decline(0, 0, STALE))]
-    stage.blamed("bea", Query(5, 1, b""), "too far ahead")
     assert stage.hear("bea", Query(4, 1, b"")) == []
+    assert stage.hear("bea", Query(500, 2, b"")) == []
+    assert sorted(stage.machine.memory.peers["bea"].serving) == [500]
 
 
 def test_only_the_latest_query_is_kept_ahead():
@@ -755,7 +850,7 @@ def test_every_answer_is_charged_to_the_student_under_the_version_that_gave_it()
     stage.introduce()
     stage.hear("bea", Query(0, 0, b""))
     account = stage.machine.ledger.accounts["bea"]
-    assert account.released == {7: {"features 0": 60}}  # 30 samples, 2 classes
+    assert account.released == {7: {"features 0, keys 0": 60}}  # 30 samples, 2 classes
     assert account.samples == 30
     assert "cem" not in stage.machine.ledger.accounts
 
@@ -781,7 +876,8 @@ def test_new_predictions_are_new_numbers_even_from_an_unchanged_teacher():
     stage.begin(0, version=7)
     stage.introduce()
     stage.hear("bea", Query(0, 0, b"E(p)"))
-    assert stage.machine.ledger.accounts["bea"].released == {7: {"features 0, predictions 0": 2}}
+    released = stage.machine.ledger.accounts["bea"].released
+    assert released == {7: {"features 0, keys 0, predictions 0": 2}}
 
 
 def test_beyond_the_limit_the_teacher_declines_even_when_forced():

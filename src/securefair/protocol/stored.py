@@ -1,0 +1,148 @@
+"""A machine's memory as bytes and back, so that a participant goes on where its process ended.
+
+The structure is that of the classes (`turn.Memory` and what is in it): every object is a list of
+its class's name and its fields, in order. Large byte strings stand apart, by their hash: keys and
+uploads of megabytes stay the same while kilobytes change with every input.
+
+Guarantee: a memory that was written and read is equal to the one that was written, every float to
+its last bit. Reading runs no code of the bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import types
+import typing
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from securefair.errors import LocalProtocolError
+from securefair.protocol.messages import MESSAGE_TYPES
+from securefair.protocol.turn import Memory
+
+APART_BYTES = 512
+"""Longer byte strings stand apart."""
+
+HASH_BYTES = 32
+
+_APART = 1  # code of msgpack's extension
+_NAMED = {kind.__name__: kind for kind in MESSAGE_TYPES}
+
+
+def encode_memory(memory: Memory) -> tuple[bytes, dict[bytes, bytes]]:
+    """A memory without its large byte strings, and these by their hash."""
+    apart: dict[bytes, bytes] = {}
+    return msgspec.msgpack.encode(_plain(memory, apart)), apart
+
+
+def decode_memory(data: bytes, load: Callable[[bytes], bytes]) -> Memory:
+    """The memory that was written.
+
+    Args:
+        data: what `encode_memory` gave.
+        load: a large byte string, by its hash.
+
+    Raises:
+        LocalProtocolError: it is no memory of this version.
+    """
+    try:
+        memory = _restored(msgspec.msgpack.decode(data), Memory, load)
+    except (msgspec.DecodeError, TypeError, ValueError, KeyError) as error:
+        raise LocalProtocolError(
+            "what was stored is no memory of this version", where="memory", found=str(error)
+        ) from error
+    if not isinstance(memory, Memory):
+        raise LocalProtocolError("what was stored is no memory", found=type(memory).__name__)
+    return memory
+
+
+def _plain(value: object, apart: dict[bytes, bytes]) -> object:
+    match value:
+        case enum.Enum():  # before the numbers and texts that some of them are
+            return value.name
+        case None | bool() | int() | float() | str():
+            return value
+        case bytes():
+            if len(value) <= APART_BYTES:
+                return value
+            digest = hashlib.sha256(value).digest()
+            apart[digest] = value
+            return msgspec.msgpack.Ext(_APART, digest)
+        case type():
+            return value.__name__
+        case Mapping():
+            return [[_plain(key, apart), _plain(one, apart)] for key, one in value.items()]
+        case tuple():
+            return [_plain(one, apart) for one in value]
+    return [type(value).__name__, *(_plain(getattr(value, name), apart) for name in _fields(value))]
+
+
+def _fields(value: object) -> tuple[str, ...]:
+    if isinstance(value, msgspec.Struct):
+        return value.__struct_fields__
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return tuple(field.name for field in dataclasses.fields(value))
+    raise LocalProtocolError("a memory holds what cannot be stored", found=type(value).__name__)
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _restored(data: Any, hint: Any, load: Callable[[bytes], bytes]) -> Any:
+    """A value of the annotated type; whatever does not fit raises TypeError or ValueError."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _of_union(data, arguments, load)
+    if origin is type:
+        return _NAMED[data]
+    if origin is not None and issubclass(origin, Mapping):
+        key, value = arguments
+        return {_restored(k, key, load): _restored(v, value, load) for k, v in data}
+    if origin is tuple:
+        kinds = [arguments[0]] * len(data) if arguments[-1] is Ellipsis else arguments
+        return tuple(_restored(one, kind, load) for one, kind in zip(data, kinds, strict=True))
+    if isinstance(data, msgspec.msgpack.Ext):
+        found = load(bytes(data.data))
+        if hint is not bytes or hashlib.sha256(found).digest() != bytes(data.data):
+            raise ValueError("a byte string is not what was written")
+        return found
+    if issubclass(hint, enum.Enum):
+        return hint[data]
+    if issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint):
+        return _object(data, hint, load)
+    if hint is float and isinstance(data, int) and not isinstance(data, bool):
+        return float(data)
+    if type(data) is not hint:
+        raise TypeError(f"{type(data).__name__} in the place of {hint.__name__}")
+    return data
+
+
+def _of_union(data: Any, kinds: tuple[Any, ...], load: Callable[[bytes], bytes]) -> Any:
+    if data is None:
+        if type(None) not in kinds:
+            raise TypeError("nothing where something is needed")
+        return None
+    others = [kind for kind in kinds if kind is not type(None)]
+    if len(others) == 1:
+        return _restored(data, others[0], load)
+    named = {kind.__name__: kind for kind in others if isinstance(kind, type)}
+    return _object(data, named[data[0]], load)
+
+
+def _object(data: Any, kind: Any, load: Callable[[bytes], bytes]) -> Any:
+    name, *values = data
+    hints = _hints(kind)
+    if name != kind.__name__ or len(values) != len(hints):
+        raise TypeError(f"{name} of {len(values)} fields in the place of {kind.__name__}")
+    parts = {
+        field: _restored(value, hint, load)
+        for (field, hint), value in zip(hints.items(), values, strict=True)
+    }
+    return kind(**parts)
