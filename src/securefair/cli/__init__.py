@@ -10,9 +10,14 @@ import typer
 from securefair.cli.ending import Commands
 from securefair.cli.extensions import extensions
 from securefair.cli.health import doctor
+from securefair.cli.identity import app as identity_app
 from securefair.cli.predicting import evaluate, predict, show
+from securefair.cli.project import app as project_app
 from securefair.cli.reading import compare, report
+from securefair.cli.rehearsal import rehearse
 from securefair.cli.running import demo, resume, run
+from securefair.cli.site import app as site_app
+from securefair.cli.site import audit_app
 from securefair.cli.starting import check, config, new
 from securefair.profiling.commands import app as profile_app
 from securefair.profiling.plan_command import plan
@@ -52,12 +57,14 @@ def options(version: VersionOption = False) -> None:
 
 STARTING, RUNNING, READING = "Start", "Run", "Read results"
 USING, MEASURING = "Use the model", "Plan and measure"
+DEPLOYING = "Between hospitals"
 
 for _panel, _commands in (
     (STARTING, (new, check, config, doctor)),
     (RUNNING, (demo, run, resume)),
     (READING, (report, compare)),
     (USING, (predict, evaluate, show)),
+    (DEPLOYING, (rehearse,)),
     (MEASURING, (plan, *extensions())),
 ):
     for _command in _commands:
@@ -65,6 +72,8 @@ for _panel, _commands in (
 
 # Families with sub-commands of their own.
 app.add_typer(profile_app, rich_help_panel=MEASURING)
+for _family in (identity_app, project_app, site_app, audit_app):
+    app.add_typer(_family, rich_help_panel=DEPLOYING)
 
 
 def main() -> None:

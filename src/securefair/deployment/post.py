@@ -7,9 +7,10 @@ refused changes nothing but its count.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from securefair.deployment.card import Card, utc
@@ -65,9 +66,9 @@ class Post:
         self._own = about.identity.card.fingerprint
         self._names = {card.fingerprint: name for name, card in about.cards.items()}
         self._nonces: dict[str, bytes] = {}
-        self.changed = threading.Condition()
-        self.fault: StorageError | None = None  # this site's own store was turned back
-        self.failure: BaseException | None = None  # of a courier's thread: the store, say
+        self._changed = threading.Condition()
+        self._changes = 0
+        self.fault: StorageError | None = None  # why this site must not go on
         self.carried = 0  # bytes of parcels that were taken or refused here
 
     @property
@@ -109,8 +110,19 @@ class Post:
 
     def announce(self) -> None:
         """Something was committed: wake whoever waits for it."""
-        with self.changed:
-            self.changed.notify_all()
+        with self._changed:
+            self._changes += 1
+            self._changed.notify_all()
+
+    @property
+    def changes(self) -> int:
+        """How often something was committed; for `wait`."""
+        return self._changes
+
+    def wait(self, since: int, seconds: float) -> None:
+        """Wait until something was committed after `changes` was `since`, or so many seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._changes != since, seconds)
 
     def unconfirmed(self, tx: Transaction, peer: str) -> int:
         """Envelopes that a peer has not confirmed yet."""
@@ -121,11 +133,13 @@ class Post:
 
     def pending(self, peer: str, seconds: float) -> bytes | None:
         """See `Port`."""
-        envelope = self._first(peer)
-        if envelope is None:
-            with self.changed:
-                self.changed.wait(seconds)
+        envelope: bytes | None = None
+        since = self.changes
+        with self._guarded():
             envelope = self._first(peer)
+            if envelope is None:
+                self.wait(since, seconds)
+                envelope = self._first(peer)
         if envelope is None:
             return None
         nonce = self._nonces[peer] = os.urandom(NONCE_BYTES)
@@ -143,10 +157,12 @@ class Post:
         )
         if read is None:
             return False
-        with self._store.transaction() as tx:
-            taken = self._settle(tx, peer, read)
-        self.announce()
-        return taken
+        with self._guarded():
+            with self._store.transaction() as tx:
+                taken = self._settle(tx, peer, read)
+            self.announce()
+            return taken
+        return False
 
     def receive(self, parcel: bytes) -> bytes:
         """See `Port`."""
@@ -165,10 +181,12 @@ class Post:
         except RefusedError as error:
             self._refuse(error)
             return b""
-        with self._store.transaction() as tx:
-            receipt = self._take(tx, header, frame, digest_of(envelope), nonce)
-        self.announce()
-        return receipt.encode(about.identity)
+        with self._guarded():
+            with self._store.transaction() as tx:
+                receipt = self._take(tx, header, frame, digest_of(envelope), nonce)
+            self.announce()
+            return receipt.encode(about.identity)
+        return b""
 
     # --- inside ---
 
@@ -309,9 +327,18 @@ class Post:
     def _refuse(self, error: RefusedError) -> None:
         """Count what was refused."""
         peer = self._names.get(error.sender or b"", "")
-        with self._store.transaction() as tx:
+        with self._guarded(), self._store.transaction() as tx:
             self._note(tx, error.reason, peer)
         self.announce()
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """A store that fails ends the site, not the courier's thread."""
+        try:
+            yield
+        except StorageError as error:
+            self.fault = error
+            self.announce()
 
     def _note(self, tx: Transaction, reason: Reason, peer: str, fate: Fate = Fate.REFUSED) -> Fate:
         """Count a refusal; the first and every doubling goes into the audit log."""

@@ -29,6 +29,22 @@ def coin(seed: int, round: int, teacher: str, student: str) -> float:
     return math.ldexp(int.from_bytes(digest, "big") >> (64 - _COIN_BITS), -_COIN_BITS)
 
 
+def private_coin(secret: bytes, round: int, student: str) -> float:
+    """The uniform number in [0, 1) by which the owner of `secret` decides about `student`.
+
+    A keyed hash: who does not know the secret cannot foretell it, and a participant that starts
+    again draws the same coin.
+
+    Args:
+        secret: 16 to 64 random bytes, of this participant alone.
+        round: whose decision it is.
+        student: the name.
+    """
+    fields = json.dumps([round, student], separators=(",", ":")).encode()
+    digest = blake2b(fields, digest_size=8, key=secret, person=b"sf-private-coin").digest()
+    return math.ldexp(int.from_bytes(digest, "big") >> (64 - _COIN_BITS), -_COIN_BITS)
+
+
 def is_forced(round: int, every: int) -> bool:
     """Whether every peer is asked and answers in this round: round 0 and each `every`-th (R).
 

@@ -25,7 +25,7 @@ from securefair.storage.memory import Memory
 from securefair.storage.privacy import Guarantee, PrivacyBudget, PrivacyEvent, add_up
 from securefair.storage.queues import Arrival, Inbox, Item, Outbox
 from securefair.storage.secret import Secret
-from securefair.storage.store import Access, Store, Transaction
+from securefair.storage.store import Access, Store, Transaction, running_process
 from securefair.storage.unlock import unlock
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "Store",
     "Transaction",
     "add_up",
+    "running_process",
     "unlock",
     "verify_chain",
 ]

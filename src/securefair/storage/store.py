@@ -228,6 +228,27 @@ class Store:
             raise _explained(error, self.folder) from error
 
 
+def running_process(folder: Path) -> int | None:
+    """The process that has a store open for itself; None if there is none.
+
+    Raises:
+        StorageError: there is no store in this folder.
+    """
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        raise StorageError(
+            "there is no store in this folder", where=str(folder), found=error.strerror
+        ) from error
+    try:
+        if acquire(descriptor, fcntl.LOCK_SH, wait_s=0.0):
+            return None
+        owner = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+    finally:
+        os.close(descriptor)
+    return int(owner) if owner.isdigit() else None
+
+
 def _lock(folder: Path, access: Access, wait_s: float) -> int:
     """An open file that holds the lock of this access; closing it gives the lock back."""
     try:

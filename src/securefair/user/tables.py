@@ -191,28 +191,47 @@ def table_settings(spec: TableSpec) -> dict[str, object]:
     }
 
 
+def one_from_files(
+    config: RunConfig, one: ParticipantSection, *, classes: int, seed: int
+) -> ParticipantData:
+    """One participant's samples, where nobody sees the others'.
+
+    Args:
+        config: the rules that were agreed on.
+        one: its files.
+        classes: that were agreed on.
+        seed: of what is held out.
+
+    Raises:
+        DataError: a file cannot be used; names file, line and column.
+    """
+    return _loaded(config, _FileLoader(config, classes), one, seed)
+
+
 def _from_files(config: RunConfig, seed: int) -> list[ParticipantData]:
     load = _FileLoader(config)
-    everyone = []
-    for one in config.participants:
-        with about(one.name):
-            samples = load(one.file)
-            if one.test_file is not None:
-                everyone.append(ParticipantData(one.name, samples, load(one.test_file)))
-                continue
-        everyone.append(hold_out(one.name, samples, config.data.test_fraction, seed))
-    return alike(everyone)
+    return alike([_loaded(config, load, one, seed) for one in config.participants])
+
+
+def _loaded(
+    config: RunConfig, load: _FileLoader, one: ParticipantSection, seed: int
+) -> ParticipantData:
+    with about(one.name):
+        samples = load(one.file)
+        if one.test_file is not None:
+            return ParticipantData(one.name, samples, load(one.test_file))
+    return hold_out(one.name, samples, config.data.test_fraction, seed)
 
 
 class _FileLoader:
     """One file -> samples, by the rules of a configuration."""
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, classes: int | None = None) -> None:
         self._range = config.data.feature_range
         self._patients = None if config.privacy is None else config.privacy.patient_column
         table = config.table
         self._spec = table_spec(table) if table is not None and table.columns else None
-        self._classes = len(table.classes) or None if table is not None else None
+        self._classes = classes or (len(table.classes) or None if table is not None else None)
         if self._classes is None and self._spec is None:
             # Arrays name no classes; everyone's largest label decides, and nothing else is told.
             self._classes = max(_largest_label(one, self._range) for one in config.participants) + 1

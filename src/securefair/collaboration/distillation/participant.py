@@ -50,6 +50,8 @@ from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
 from securefair.protocol.promise import Promise
 from securefair.protocol.saved_state import SavedState
+from securefair.protocol.turn import Memory
+from securefair.storage import Secret
 
 Array = NDArray[np.float64]
 J = TypeVar("J")
@@ -109,11 +111,15 @@ class Participant:
             model answers, and nothing is promised to the patients behind it.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
         given: the model to start from, which stays as it is; None: a new one from the seed.
+        keys: of an earlier process (`Student.export_keys`); None makes new ones.
+        memory: of the machine of an earlier process, which ended in the middle.
+        key_epoch: of the keys; higher than that of any earlier ones.
 
-    Its keys are new with every object, and leave it in no form but encrypted or public.
+    Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
     Raises:
         PlanError, DataError, ModelError: data or model do not fit what was agreed.
+        EncryptionError: the keys are not of this collaboration.
     """
 
     def __init__(
@@ -128,8 +134,12 @@ class Participant:
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         given: Head | None = None,
+        keys: Secret | None = None,
+        memory: Memory | None = None,
+        key_epoch: int = 0,
     ) -> None:
         self.name = data.name
+        self._key_epoch = key_epoch
         self.data = data
         self.collaboration = collaboration
         seed = private_seed() if seed is None else seed
@@ -151,7 +161,7 @@ class Participant:
             promise=None if teacher is None else promise_of(teacher),
             required=None if required is None else Promise(*required),
         )
-        self.machine = self._machine(None)
+        self.machine = self._machine(None, memory)
         self.rounds: dict[int, RoundNotes] = {}
         self._model = model
         self._seed = seed
@@ -161,13 +171,22 @@ class Participant:
             backend=backend,
             seed=collaboration.basis_seed,
             max_openings=None,  # one key for all peers and rounds: docs/threat-model.md, KW-13
+            keys=keys,
         )
         self._uploads: dict[str, Upload] = {}
 
     def restore(self, train_state: TrainState, saved_state: SavedState) -> None:
         """Go on where an earlier process of this participant stood after a round."""
         self.train_state = train_state
-        self.machine = self._machine(saved_state)
+        self.machine = self._machine(saved_state, None)
+
+    def prepare(self) -> None:
+        """Prepare to open answers to features that an earlier process has encrypted."""
+        self._student.prepare(self.data.train)
+
+    def export_keys(self) -> Secret:
+        """Its keys as a student, for its keystore and nobody else."""
+        return self._student.export_keys()
 
     def train_alone(self) -> None:
         """CYCle, Alg. 2, line 1.
@@ -184,9 +203,11 @@ class Participant:
                 seed=derived_seed(self._seed, "batches", self.name),
             )
 
-    def _machine(self, saved_state: SavedState | None) -> ParticipantMachine:
+    def _machine(self, saved_state: SavedState | None, memory: Memory | None) -> ParticipantMachine:
         peers = [name for name in self.collaboration.participants if name != self.name]
-        return ParticipantMachine(self.name, peers, self._settings, saved_state=saved_state)
+        return ParticipantMachine(
+            self.name, peers, self._settings, saved_state=saved_state, memory=memory
+        )
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: all answers of the round come from it."""
@@ -228,7 +249,7 @@ class Participant:
         features, basis = self._student.encrypt_features(self.data.train)
         public = self._student.public_keys
         return Prepared(
-            Keys(0, public.encryption, public.relinearization),
+            Keys(self._key_epoch, public.encryption, public.relinearization),
             Features(0, len(self.data.train), features, basis),
         )
 

@@ -1,0 +1,152 @@
+"""`securefair identity`: a hospital's card and its private keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from securefair.cli.options import JsonOption
+from securefair.cli.telling import tell
+
+if TYPE_CHECKING:
+    from securefair.deployment.card import Card
+    from securefair.storage import Secret
+
+app = typer.Typer(name="identity", help="A hospital's card and keys.", no_args_is_help=True)
+
+PassphraseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        help="File with the passphrase; else the systemd credential securefair-passphrase; else "
+        "it is asked for.",
+    ),
+]
+CardArgument = Annotated[Path, typer.Argument(help="A card.")]
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Letters, digits, dots, dashes, underscores.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for NAME.card and NAME.keys.")
+    ] = Path(),
+    days: Annotated[int, typer.Option(min=1, max=3650, help="How long it is valid.")] = 730,
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a card, which everybody may see, and its private keys, under a passphrase.
+
+    Example: securefair identity new north --out ~/securefair
+    """
+    import time
+
+    from securefair.config.writing import plain_toml
+    from securefair.deployment.identity import Identity
+    from securefair.deployment.place import IDENTITY
+    from securefair.errors import StorageError
+    from securefair.report import write_text
+    from securefair.storage import Keystore, Secret
+
+    card_file, keys_file = out / f"{name}.card", out / f"{name}.keys"
+    identity = Identity.generate(name, now=time.time(), seconds=days * 86_400)
+    if card_file.exists():
+        raise StorageError("this file exists already", where=str(card_file))
+    out.mkdir(parents=True, exist_ok=True)
+    keys = Keystore.create(keys_file, passphrase(passphrase_file, confirm=True))
+    keys.put(IDENTITY, Secret(bytearray(identity.secrets())))
+    write_text(card_file, plain_toml({"card": identity.card.table()}))
+    files = {"card": str(card_file), "keys": str(keys_file)}
+    text = f"{_text(identity.card)}\nCard: {card_file}\nKeys: {keys_file} (never give this away)"
+    tell(json, text, _facts(identity.card) | files)
+
+
+@app.command()
+def show(card: CardArgument, json: JsonOption = False) -> None:
+    """Show whose card it is, and its fingerprint, to be read over the telephone.
+
+    Example: securefair identity show north.card
+    """
+    found = card_file(card)
+    tell(json, _text(found), _facts(found))
+
+
+@app.command()
+def verify(
+    card: CardArgument,
+    fingerprint: Annotated[
+        list[str], typer.Argument(help="The sixty digits that the other side read aloud.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Compare a card with the fingerprint that its owner reads aloud.
+
+    Example: securefair identity verify south.card 12345 67890 ... (twelve groups)
+    """
+    from securefair.cli.ending import EXIT_FAILED
+
+    found = card_file(card)
+    said = "".join(fingerprint).replace(" ", "")
+    same = said == found.spoken.replace(" ", "")
+    text = (
+        f"The same: this is the card of {found.name}."
+        if same
+        else f"DIFFERENT: this is not the card of whoever read that. It says {found.spoken}"
+    )
+    tell(json, text, _facts(found) | {"same": same})
+    if not same:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def card_file(path: Path) -> Card:
+    """The card in a file.
+
+    Raises:
+        DataError: there is none, or it was altered.
+    """
+    import tomllib
+
+    from securefair.deployment.identity import read_card
+    from securefair.errors import DataError
+
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError("a card cannot be read", where=str(path), found=str(error)) from error
+    return read_card(table, where=str(path))
+
+
+def passphrase(file: Path | None, *, confirm: bool = False) -> Secret:
+    """A passphrase from a file, a credential of systemd, or whoever sits at the terminal.
+
+    Raises:
+        StorageError: there is none.
+    """
+    import sys
+
+    from securefair.storage import unlock
+
+    def ask() -> str:
+        return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm))
+
+    return unlock(file=file, ask=ask if sys.stdin.isatty() else None)
+
+
+def _text(card: Card) -> str:
+    from securefair.deployment.card import utc
+
+    return (
+        f"{card.name}, valid {utc(card.valid_from)} to {utc(card.valid_until)}\n"
+        f"Fingerprint: {card.spoken}"
+    )
+
+
+def _facts(card: Card) -> dict[str, object]:
+    return {
+        "name": card.name,
+        "valid_from": card.valid_from,
+        "valid_until": card.valid_until,
+        "fingerprint": card.spoken,
+    }

@@ -1,0 +1,216 @@
+"""`securefair project`: what all sites agree on, in one file that all sign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from securefair.cli.identity import PassphraseOption, card_file, passphrase
+from securefair.cli.options import JsonOption
+from securefair.cli.telling import tell
+
+if TYPE_CHECKING:
+    from securefair.deployment.project import Project
+
+app = typer.Typer(name="project", help="What all sites agree on.", no_args_is_help=True)
+
+ProjectArgument = Annotated[Path, typer.Argument(help="The project file.")]
+
+
+@app.command()
+def propose(
+    data: Annotated[Path, typer.Argument(help="This site's table: .csv or .parquet.")],
+    label: Annotated[str, typer.Option("--label", help="Column to predict.")],
+    out: Annotated[Path, typer.Option("--out", help="File for the proposal.")],
+    at_least: Annotated[
+        int, typer.Option(min=1, help="Patients who must share a level before it is named.")
+    ] = 5,
+    json: JsonOption = False,
+) -> None:
+    """Propose rules for a table, from this site's rows alone; the others compare theirs.
+
+    It names columns, kinds, levels that enough patients share, and ranges rounded outwards. Look
+    at the file before it leaves.
+
+    Example: securefair project propose own.csv --label num --out north.proposal.toml
+    """
+    from securefair.config.writing import plain_toml
+    from securefair.data import read_rows
+    from securefair.deployment.schema import propose as proposed
+    from securefair.report import write_text
+    from securefair.user.tables import table_settings
+
+    proposal = proposed(
+        read_rows(data), label=label, at_least=at_least, missing=("", "?", "NA", "NaN", "nan")
+    )
+    write_text(out, plain_toml({"table": table_settings(proposal.spec)}))
+    lines = [f"{len(proposal.spec.columns)} columns in {out}"]
+    lines += [f"not used: {name} ({why})" for name, why in proposal.unused.items()]
+    lines += [
+        f"{name}: {count} levels of fewer than {at_least} patients are not named"
+        for name, count in proposal.rare.items()
+    ]
+    columns = [column.name for column in proposal.spec.columns]
+    facts = {"columns": columns, "unused": proposal.unused, "rare": proposal.rare}
+    tell(json, "\n".join(lines), facts | {"file": str(out)})
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the project.")],
+    card: Annotated[list[Path], typer.Option("--card", help="A site's card; once for each.")],
+    out: Annotated[Path, typer.Option("--out", help="The project file.")],
+    max_samples: Annotated[
+        int, typer.Option(min=2, help="Most training samples that a site may bring.")
+    ],
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML with sections of a configuration, such as [model], [training], [table]."
+        ),
+    ] = None,
+    algorithm: Annotated[str, typer.Option(help="cycle or vpdl.")] = "cycle",
+    features: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
+    classes: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
+    round_hours: Annotated[float, typer.Option(min=0.01, help="Deadline of a round.")] = 1.0,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="How long it runs at most.")] = 365,
+    json: JsonOption = False,
+) -> None:
+    """Write a project file of these sites' cards; nobody has signed it yet.
+
+    Example: securefair project new heart --card north.card --card south.card --max-samples 400
+    --settings settings.toml --out heart.toml
+    """
+    import time
+    import tomllib
+
+    from securefair.deployment.making import new_project
+    from securefair.errors import ConfigError
+    from securefair.report import write_text
+
+    try:
+        text = "" if settings is None else settings.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError("the settings cannot be read", found=str(error)) from error
+    project = new_project(
+        name,
+        [card_file(path) for path in card],
+        table,
+        algorithm=algorithm,
+        max_samples=max_samples,
+        features=features,
+        classes=classes,
+        round_seconds=round_hours * 3600,
+        now=time.time(),
+        days=days,
+    )
+    write_text(out, project.to_toml())
+    _show(project, json)
+
+
+@app.command()
+def add(
+    project: ProjectArgument,
+    card: Annotated[Path, typer.Argument(help="A card.")],
+    json: JsonOption = False,
+) -> None:
+    """Add a site; everybody signs again.
+
+    Example: securefair project add heart.toml west.card
+    """
+    from securefair.deployment.making import with_agreement
+    from securefair.deployment.project import load_project
+    from securefair.report import write_text
+
+    changed = with_agreement(load_project(project).with_card(card_file(card)))
+    write_text(project, changed.to_toml())
+    _show(changed, json)
+
+
+@app.command()
+def sign(
+    project: ProjectArgument,
+    identity: Annotated[Path, typer.Option("--identity", help="NAME.keys of `identity new`.")],
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Sign what the file says, as this site. Read it first: it binds you.
+
+    Example: securefair project sign heart.toml --identity north.keys
+    """
+    from securefair.deployment.agreeing import check_agreement
+    from securefair.deployment.making import identity_in
+    from securefair.deployment.project import load_project
+    from securefair.report import write_text
+
+    loaded = load_project(project)
+    check_agreement(loaded)
+    signed = loaded.signed(identity_in(identity, loaded, passphrase(passphrase_file)))
+    write_text(project, signed.to_toml())
+    _show(signed, json)
+
+
+@app.command()
+def check(
+    project: Annotated[
+        Path, typer.Argument(help="The project file, or the first proposal of a table's rules.")
+    ],
+    proposals: Annotated[
+        list[Path] | None, typer.Argument(help="Further proposals to compare.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Check a project: cards, signatures, plan. With proposals: list every difference.
+
+    Example: securefair project check heart.toml
+
+    Or: securefair project check north.proposal.toml south.proposal.toml
+    """
+    from securefair.cli.ending import EXIT_FAILED
+    from securefair.deployment.agreeing import check_agreement
+    from securefair.deployment.making import read_proposals
+    from securefair.deployment.project import load_project
+    from securefair.deployment.schema import differences
+
+    if proposals:
+        found = differences(read_proposals([project, *proposals]))
+        lines = [str(one) for one in found]
+        lines.append(f"{len(found)} differences" if found else "The proposals are the same.")
+        tell(json, "\n".join(lines), found)
+        if found:
+            raise typer.Exit(EXIT_FAILED)
+        return
+    loaded = load_project(project)
+    check_agreement(loaded)
+    _show(loaded, json)
+
+
+def _show(project: Project, json: bool) -> None:
+    from securefair.deployment.agreeing import collaboration_of
+
+    release = collaboration_of(project).spec.release
+    settings, totals = project.terms.project, project.terms.config.disclosure
+    rounds = project.terms.config.training.rounds
+    lines = [f"{settings.name}, digest {project.digest.hex()}"]
+    for card in project.cards:
+        state = "signed" if card.name in project.signatures else "NOT SIGNED"
+        lines.append(f"  {card.name}: {state}\n    {card.spoken}")
+    lines.append(
+        f"{settings.algorithm}, {rounds} rounds, release {release}; at most "
+        f"{totals.student_total} numbers to one student, {totals.teacher_total} of one teacher"
+    )
+    facts = {
+        "name": settings.name,
+        "digest": project.digest.hex(),
+        "sites": {card.name: card.spoken for card in project.cards},
+        "unsigned": project.unsigned,
+        "algorithm": settings.algorithm,
+        "rounds": rounds,
+        "release": release,
+        "student_total": totals.student_total,
+        "teacher_total": totals.teacher_total,
+    }
+    tell(json, "\n".join(lines), facts)

@@ -1,0 +1,54 @@
+"""`securefair rehearse`: a whole collaboration of real site processes on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from securefair.cli.options import JsonOption
+
+
+def rehearse(
+    courier: Annotated[str, typer.Option(help="How parcels travel: local.")] = "local",
+    sites: Annotated[int, typer.Option(min=2, max=8, help="Hospitals, a process each.")] = 4,
+    rounds: Annotated[int, typer.Option(min=1, help="Protocol rounds.")] = 6,
+    kills: Annotated[int, typer.Option(min=0, help="Processes to kill, at random moments.")] = 5,
+    faults: Annotated[
+        float,
+        typer.Option(min=0.0, max=0.2, help="Rate of each kind of fault of the couriers."),
+    ] = 0.03,
+    json: JsonOption = False,
+) -> None:
+    """Rehearse: sites with identities and stores of their own, killed and disturbed.
+
+    Heart disease data, no configuration. Drops, repeats, reordering, delays and flipped bits each
+    occur at the given rate. Afterwards all decisions are compared with the same run in one process.
+    Exit code 0 only if nothing was lost and every decision is the same.
+
+    Example: securefair rehearse --sites 4 --rounds 6 --kills 5 --faults 0.03
+    """
+    import tempfile
+    from pathlib import Path
+
+    import msgspec
+
+    from securefair.cli.ending import EXIT_FAILED
+    from securefair.deployment.rehearsal import rehearse as rehearsed
+    from securefair.errors import ConfigError
+
+    if courier != "local":
+        raise ConfigError("no such courier", where="--courier", found=courier, expected="local")
+    with tempfile.TemporaryDirectory(prefix="sf-") as folder:
+        result = rehearsed(Path(folder), sites=sites, rounds=rounds, kills=kills, faults=faults)
+    if json:
+        typer.echo(msgspec.json.encode(result).decode())
+    else:
+        equal = "the same as" if result.decisions_equal else "OTHER THAN"
+        typer.echo(
+            f"{sites} sites, {result.rounds} rounds each, {result.kills} processes killed, "
+            f"{result.refused} envelopes refused, {result.seconds:.0f} s.\n"
+            f"Decisions are {equal} in one process; rounds lost: {result.lost_rounds}."
+        )
+    if not result.passed:
+        raise typer.Exit(EXIT_FAILED)

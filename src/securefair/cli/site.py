@@ -1,0 +1,221 @@
+"""`securefair site` and `securefair audit`: one hospital's own machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from securefair.cli.identity import PassphraseOption, passphrase
+from securefair.cli.options import JsonOption
+from securefair.cli.telling import tell
+
+app = typer.Typer(name="site", help="One hospital's own machine.", no_args_is_help=True)
+audit_app = typer.Typer(name="audit", help="The log of what a site did.", no_args_is_help=True)
+
+SiteArgument = Annotated[Path, typer.Argument(help="The site's folder.")]
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="New folder, with a short path.")],
+    project: Annotated[Path, typer.Option("--project", help="Signed by all sites.")],
+    identity: Annotated[Path, typer.Option("--identity", help="NAME.keys of `identity new`.")],
+    data: Annotated[Path, typer.Option("--data", help="Own samples: .csv, .parquet or .npz.")],
+    test_data: Annotated[
+        Path | None, typer.Option("--test-data", help="Else a part is held out.")
+    ] = None,
+    shared_folder: Annotated[
+        Path | None,
+        typer.Option("--shared-folder", help="Courier folder: a folder that all sites see."),
+    ] = None,
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a site's folder: keys, project, store, and a systemd unit to start it.
+
+    Without --shared-folder a relay's courier comes to the site's door.
+
+    Example: securefair site init ~/north --project heart.toml --identity north.keys --data own.csv
+    --shared-folder /mnt/heart
+    """
+    from securefair.deployment.making import identity_in
+    from securefair.deployment.place import CourierSettings, SiteSettings, make_place
+    from securefair.deployment.project import load_project
+    from securefair.deployment.samples import own_samples
+    from securefair.deployment.unit import unit_text
+    from securefair.report import write_text
+
+    secret = passphrase(passphrase_file)
+    loaded = load_project(project)
+    own = identity_in(identity, loaded, secret)
+    courier = (
+        CourierSettings(kind="flare")
+        if shared_folder is None
+        else CourierSettings(kind="folder", folder=str(shared_folder.absolute()))
+    )
+    settings = SiteSettings(
+        name=own.card.name,
+        data=str(data.absolute()),
+        test_data=None if test_data is None else str(test_data.absolute()),
+        courier=courier,
+    )
+    found = own_samples(settings, loaded.terms, seed=0)
+    make_place(folder, settings, loaded, own, secret)
+    unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute()))
+    text = (
+        f"{own.card.name}: {len(found.train)} training and {len(found.test)} test samples.\n"
+        f"Next: securefair site check {folder}; a systemd unit is in {unit}"
+    )
+    facts = {"name": own.card.name, "train": len(found.train), "test": len(found.test)}
+    tell(json, text, facts | {"unit": str(unit)})
+
+
+@app.command()
+def check(
+    folder: SiteArgument, passphrase_file: PassphraseOption = None, json: JsonOption = False
+) -> None:
+    """Check what a site needs before it starts: clock, signatures, plan, keys, data, disk.
+
+    Example: securefair site check ~/north
+    """
+    from securefair.deployment.checking import check_site
+
+    lines = list(check_site(folder, passphrase(passphrase_file)))
+    tell(json, "\n".join(lines), lines)
+
+
+@app.command()
+def start(
+    folder: SiteArgument, passphrase_file: PassphraseOption = None, json: JsonOption = False
+) -> None:
+    """Run the site in the foreground, until all rounds are over or it is stopped.
+
+    Example: securefair site start ~/north --passphrase-file ~/.north
+    """
+    from securefair.deployment.starting import run_site
+
+    def log(line: str) -> None:
+        typer.echo(line, err=json)
+
+    rounds = run_site(folder, passphrase(passphrase_file), log)
+    text = f"All {rounds} rounds are over. Next: securefair site export {folder} OUT"
+    tell(json, text, {"rounds": rounds})
+
+
+@app.command()
+def status(folder: SiteArgument, json: JsonOption = False) -> None:
+    """Show rounds, peers, disclosure so far and what was refused, whether the site runs or not.
+
+    Example: securefair site status ~/north
+    """
+    from securefair.deployment.status import sentences, status_of
+
+    found = status_of(folder)
+    tell(json, "\n".join(sentences(found)), found)
+
+
+@app.command()
+def stop(folder: SiteArgument, json: JsonOption = False) -> None:
+    """Stop a running site; it goes on where it was when it is started again.
+
+    Example: securefair site stop ~/north
+    """
+    from securefair.deployment.starting import stop_site
+
+    stopped = stop_site(folder)
+    tell(json, "Stopped." if stopped else "It was not running.", {"stopped": stopped})
+
+
+@app.command()
+def export(
+    folder: SiteArgument,
+    out: Annotated[Path, typer.Argument(help="New folder for the model and the report.")],
+    json: JsonOption = False,
+) -> None:
+    """Write this site's own model and its own report: what it may know, and nobody else's.
+
+    Example: securefair site export ~/north north-results
+    """
+    from securefair.deployment.export import export_site
+
+    files = [str(path) for path in export_site(folder, out)]
+    tell(json, "\n".join(files), files)
+
+
+@app.command()
+def recover(
+    folder: SiteArgument,
+    passphrase_file: PassphraseOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Go on after a store was lost or put back from a backup. It then answers nobody any more.
+
+    Model and records stay. Keys are made anew, and the ledger counts as full: nobody knows what
+    the site let out after the backup. Peers take its new epoch by themselves.
+
+    Example: securefair site recover ~/north
+    """
+    import time
+
+    from securefair.deployment.recovery import recover as recovered
+
+    secret = passphrase(passphrase_file)
+    if not yes:
+        typer.confirm("This site will learn, but answer nobody any more. Go on?", abort=True)
+    left = recovered(folder, secret, time.time())
+    tell(json, f"Recovered after round {left.round}, epoch {left.epoch}.", left)
+
+
+@app.command()
+def block(
+    folder: SiteArgument,
+    peer: Annotated[str, typer.Argument(help="Name of the peer.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Take its envelopes again.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Take nothing of a peer any more, for a stolen key or a site that left. Stop the site first.
+
+    Example: securefair site block ~/north south
+    """
+    import time
+
+    from securefair.deployment.recovery import block as blocked
+
+    blocked(folder, peer, time.time(), blocked=not undo)
+    text = f"{peer} is {'taken again' if undo else 'blocked'}."
+    tell(json, text, {"peer": peer, "blocked": not undo})
+
+
+@audit_app.command()
+def verify(
+    folder: SiteArgument,
+    head: Annotated[
+        list[str] | None,
+        typer.Option("--head", help="ROWS:HASH that a peer's `audit heads` printed."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Check the audit log: every row against the one before, and against heads that peers have.
+
+    Example: securefair audit verify ~/north --head 120:9f86d081884c7d65...
+    """
+    from securefair.deployment.auditing import verified
+
+    length, digest = verified(folder, head or [])
+    text = f"The audit log is whole: {length} rows, head {digest}"
+    tell(json, text, {"rows": length, "head": digest})
+
+
+@audit_app.command()
+def heads(folder: SiteArgument, json: JsonOption = False) -> None:
+    """Print the newest head of each peer's audit log that this site has seen, for `audit verify`.
+
+    Example: securefair audit heads ~/south
+    """
+    from securefair.deployment.auditing import seen_heads
+
+    found = seen_heads(folder)
+    tell(json, "\n".join(f"{name} {head}" for name, head in found.items()), found)

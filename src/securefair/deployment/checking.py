@@ -1,0 +1,65 @@
+"""What must hold before a site starts: a line for each thing that was found in order."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from securefair.circuit.planner import plan_exchange
+from securefair.deployment.agreeing import check_agreement, disclosure_of
+from securefair.deployment.card import utc
+from securefair.deployment.place import KEYS, STORE, identity_of, project_of, read_settings
+from securefair.deployment.samples import own_samples
+from securefair.errors import ConfigError, StorageError
+from securefair.storage import Keystore, Secret, Store
+
+ROOM = 4
+"""Times the largest upload of all peers together that must be free on the disk."""
+
+
+def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
+    """Check a site's folder.
+
+    Raises:
+        SecureFairError: something is not in order; one sentence says what.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    yield f"project {project.terms.project.name}: signed by {', '.join(project.names)}"
+    now = time.time()
+    project.check_time(now)
+    yield f"clock: {utc(now)}, project until {utc(project.terms.valid_until)}"
+    collaboration = check_agreement(project)
+    plan = plan_exchange(collaboration.spec)
+    yield (
+        f"plan: ring degree {plan.params.ring_degree}, {plan.numbers} numbers an answer, "
+        f"upload {plan.feature_bytes / 1e6:.1f} MB"
+    )
+    most = disclosure_of(project.terms)
+    yield f"disclosure: at most {most.student_total} numbers to one, {most.teacher_total} to all"
+    keys = Keystore.open(folder / KEYS, passphrase)
+    identity_of(keys, project, settings.name)
+    keys.close()
+    yield f"keys: of {settings.name}"
+    data = own_samples(settings, project.terms, seed=0)
+    yield f"data: {len(data.train)} training and {len(data.test)} test samples"
+    Store.open(folder / STORE).close()
+    needed = ROOM * collaboration.limits.largest_frame * len(project.names)
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StorageError(
+            "there is too little room on the disk",
+            where=str(folder),
+            found=f"{free / 1e6:.0f} MB",
+            expected=f"{needed / 1e6:.0f} MB",
+        )
+    yield f"disk: {free / 1e9:.1f} GB free"
+    courier = settings.courier
+    if courier.kind == "folder":
+        shared = Path(courier.folder or "")
+        if not shared.is_dir():
+            raise ConfigError("the shared folder is not there", where=str(shared))
+        yield f"courier: folder {shared}"
+    else:
+        yield f"courier: {courier.kind}, at the door in {folder}"

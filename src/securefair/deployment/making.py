@@ -1,0 +1,132 @@
+"""Projects and what goes into them, from files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from securefair.config import TableSection
+from securefair.data.table import TableSpec
+from securefair.deployment.agreeing import agreement_digest, proposed_totals, shape_of
+from securefair.deployment.card import Card
+from securefair.deployment.identity import Identity
+from securefair.deployment.place import IDENTITY
+from securefair.deployment.project import Project
+from securefair.deployment.terms import checked_terms
+from securefair.errors import ConfigError, DataError
+from securefair.protocol.messages import PROTOCOL_VERSION
+from securefair.storage import Keystore, Secret
+from securefair.user.tables import table_spec
+
+
+def new_project(
+    name: str,
+    cards: Sequence[Card],
+    settings: Mapping[str, Any],
+    *,
+    algorithm: str,
+    max_samples: int,
+    features: int | None,
+    classes: int | None,
+    round_seconds: float,
+    now: float,
+    days: int,
+) -> Project:
+    """A project that nobody has signed yet.
+
+    Args:
+        name: of the project.
+        cards: of all sites.
+        settings: sections of a configuration; totals of disclosure are proposed where missing.
+        algorithm: the kind of collaboration.
+        max_samples: most training samples of a site.
+        features, classes: where the settings have no [table].
+        round_seconds: deadline of a round.
+        now: seconds since 1970.
+        days: how long the project may run.
+
+    Raises:
+        ConfigError, PlanError: something cannot be agreed on.
+    """
+    project: dict[str, Any] = {
+        "name": name,
+        "algorithm": algorithm,
+        "max_samples": max_samples,
+        "round_seconds": float(round_seconds),
+        "setup_seconds": float(max(86_400.0, round_seconds)),
+        "valid_from": int(now) - 3600,
+        "valid_until": int(now) + days * 86_400,
+        "protocol": PROTOCOL_VERSION,
+    }
+    project |= {
+        key: value for key, value in (("features", features), ("classes", classes)) if value
+    }
+    table: dict[str, Any] = {**settings, "project": project}
+    terms = checked_terms(table, source="project new")
+    totals = proposed_totals(
+        terms.config, samples=max_samples, classes=shape_of(terms)[1], sites=len(cards)
+    )
+    given = settings.get("disclosure", {})
+    if not isinstance(given, dict):
+        raise ConfigError("a section is expected", where="disclosure")
+    table["disclosure"] = totals | given
+    made = Project(terms=checked_terms(table, source="project new"), cards=())
+    for card in cards:
+        made = made.with_card(card)
+    return with_agreement(made)
+
+
+def with_agreement(project: Project) -> Project:
+    """With the digest of the plan as this installation finds it; signatures are void.
+
+    Raises:
+        ConfigError, PlanError: the project cannot be carried out.
+    """
+    terms = project.terms.replaced(agreement=agreement_digest(project))
+    return replace(project, terms=terms, signatures={})
+
+
+def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
+    """The identity of a keystore whose card is in a project.
+
+    Raises:
+        StorageError: it does not open.
+        ConfigError: none of the project's cards belongs to it.
+    """
+    keys = Keystore.open(path, passphrase)
+    secrets = keys.get(IDENTITY).reveal()
+    keys.close()
+    for card in project.cards:
+        try:
+            return Identity.restore(card, secrets)
+        except DataError:
+            continue
+    raise ConfigError(
+        "none of the project's cards belongs to these keys",
+        where=str(path),
+        expected=", ".join(project.names),
+        hint="Give your card to whoever keeps the project file",
+    )
+
+
+def read_proposals(paths: Sequence[Path]) -> dict[str, TableSpec]:
+    """Rules of tables, by file name.
+
+    Raises:
+        ConfigError: a file cannot be used.
+    """
+    specs = {}
+    for path in paths:
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            specs[path.name] = table_spec(TableSection.model_validate(table.get("table")))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+            raise ConfigError(
+                "a proposal cannot be read", where=str(path), found=str(error).split("\n")[0]
+            ) from error
+    return specs

@@ -1,0 +1,71 @@
+"""When a site begins its next round: together with the others, but not at any price. Pure.
+
+A site begins a round once all peers that are here have ended the ones before, so that it finds them
+in the same round. After a round's deadline nobody is waited for any longer. Who was away goes on in
+the round in which most of the others are: the median of what they say, so that one peer alone
+cannot make a site skip its rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """What a site knows of everybody's rounds.
+
+    Attributes:
+        ready: the round that each peer said it may begin; peers that said nothing are missing.
+        away: peers that nobody waits for.
+        heard: peers that were heard of since this site's round began.
+        announced: the round that this site said it may begin.
+    """
+
+    ready: Mapping[str, int] = {}
+    away: tuple[str, ...] = ()
+    heard: tuple[str, ...] = ()
+    announced: int = 0
+
+    def hears(self, peer: str) -> Pace:
+        """After anything arrived from a peer."""
+        if peer in self.heard and peer not in self.away:
+            return self
+        return msgspec.structs.replace(
+            self,
+            away=tuple(name for name in self.away if name != peer),
+            heard=(*self.heard, *(() if peer in self.heard else (peer,))),
+        )
+
+    def says(self, peer: str, ready: int) -> Pace:
+        """After a notice of a peer; what it said before is not taken back."""
+        if ready <= self.ready.get(peer, 0):
+            return self
+        return msgspec.structs.replace(self, ready={**self.ready, peer: ready})
+
+    def next_round(self, ended: int, peers: tuple[str, ...]) -> int:
+        """The round to begin after the one that ended last (-1 before the first).
+
+        Peers that waited may have ended the next round already, if it did not need this site: they
+        wait again, and answer in it. Only if they are further did they go on alone.
+        """
+        said = sorted(self.ready.get(peer, 0) for peer in peers if peer not in self.away)
+        common = said[(len(said) - 1) // 2] if said else 0
+        return common if common > ended + 2 else ended + 1
+
+    def waits_for(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Peers that are here and have not ended the rounds before this one."""
+        return tuple(
+            peer for peer in peers if peer not in self.away and self.ready.get(peer, 0) < round
+        )
+
+    def silent(self, round: int, peers: tuple[str, ...]) -> tuple[str, ...]:
+        """Of those who are waited for, who was not heard of since the last round began."""
+        return tuple(peer for peer in self.waits_for(round, peers) if peer not in self.heard)
+
+    def begins(self, round: int, gone: tuple[str, ...]) -> Pace:
+        """As a round begins without those who are gone."""
+        return msgspec.structs.replace(
+            self, heard=(), away=(*self.away, *gone), announced=max(self.announced, round)
+        )

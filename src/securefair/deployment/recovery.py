@@ -1,0 +1,115 @@
+"""What an operator decides: to recover a site whose store was lost or turned back, or to block one.
+
+A recovered site keeps its model and its records, and nothing else: its streams begin a new epoch,
+its keys as a student are made anew, and its ledger counts as full, since nobody knows what it let
+out after the backup. It learns from then on, and answers nobody.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from securefair.deployment.agreeing import disclosure_of
+from securefair.deployment.card import utc
+from securefair.deployment.place import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
+from securefair.deployment.site import BLOB, MACHINE, STATE, stored_records
+from securefair.deployment.standing import PeerState, read_peer, write_peer
+from securefair.deployment.streams import stream_of
+from securefair.errors import ConfigError
+from securefair.protocol.ledger import Account
+from securefair.protocol.saved_state import SavedState
+from securefair.storage import Keystore, Secret, Store, Transaction
+
+RECOVERED = "recovered"
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left of a site that was recovered.
+
+    Attributes:
+        epoch: of its streams, seconds since 1970.
+        round: the last with a record; -1 for none.
+        full: most numbers to one student: so many count as disclosed to each.
+    """
+
+    epoch: int
+    round: int
+    full: int
+
+    @property
+    def key_epoch(self) -> int:
+        """Of its new keys: minutes since 1970, which is above all earlier ones."""
+        return self.epoch // 60
+
+    def saved_state(self, peers: tuple[str, ...], *, always_share: bool) -> SavedState:
+        """What its machine begins with."""
+        return SavedState(
+            round=self.round,
+            teacher_version=max(0, self.round),
+            reputations=dict.fromkeys(peers, 1.0 if always_share else None),
+            exchanges=dict.fromkeys(peers, 0),
+            accounts={peer: Account(samples=1, total=self.full) for peer in peers},
+        )
+
+
+def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
+    """Begin a new epoch with all peers, in a folder whose store was lost or put back.
+
+    Raises:
+        SecureFairError: the folder or keystore cannot be used, or the site runs.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    limits = disclosure_of(project.terms)
+    keys = Keystore.open(folder / KEYS, passphrase)
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        records = stored_records(tx)
+        left = Recovered(
+            epoch=int(now),
+            round=records[-1].round if records else -1,
+            full=limits.student_total or 0,
+        )
+        for card in project.cards:
+            if card.name != settings.name:
+                _begin_epoch(tx, card.name, left.epoch)
+        gone = [*tx.memory.names(BLOB), *tx.memory.names("host notes")]
+        gone += [*tx.memory.names("host model "), *tx.memory.names("host upload ")]
+        for name in (MACHINE, STATE, *gone):
+            tx.memory.delete(name)
+        tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
+        tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
+    keys.delete(STUDENT_KEYS)
+    keys.close()
+    return left
+
+
+def recovered_in(tx: Transaction) -> Recovered | None:
+    """What is left of a site, if it was recovered."""
+    data = tx.memory.get(RECOVERED)
+    return None if data is None else msgspec.msgpack.decode(data, type=Recovered)
+
+
+def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
+    """Take nothing of a peer any more, or take it again.
+
+    Raises:
+        SecureFairError: nobody has that name, or the site runs.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    if peer == settings.name:
+        raise ConfigError("a site does not block itself", where="peer", found=peer)
+    project.card(peer)
+    with Store.open(folder / STORE) as store, store.transaction() as tx:
+        write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
+        event = "blocked" if blocked else "unblocked"
+        tx.audit.append(event, {"peer": peer}, at=utc(now))
+
+
+def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
+    known = read_peer(tx, peer)
+    stream = stream_of(peer, known.epoch)
+    tx.outbox.drop(stream)
+    for item in list(tx.inbox.pending(stream)):
+        tx.inbox.done(item)
+    write_peer(tx, peer, PeerState(epoch=max(epoch, known.epoch + 1), blocked=known.blocked))

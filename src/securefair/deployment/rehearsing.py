@@ -1,0 +1,45 @@
+"""The process of one site in a rehearsal: `python -m securefair.deployment.rehearsing FOLDER ...`.
+
+It runs what `securefair site start` runs, but for two things that no site in earnest takes from
+outside: a common seed, and a courier that fails on purpose.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from securefair.deployment.couriers.faulty import faulty
+from securefair.deployment.port import HandOver
+from securefair.deployment.starting import Rehearsal, carried, open_site
+from securefair.errors import SecureFairError
+from securefair.storage import unlock
+
+
+def run_rehearsed(folder: Path, passphrase_file: Path, seed: int, faults: float) -> None:
+    """Run one site to its end.
+
+    Raises:
+        SecureFairError: it cannot go on.
+    """
+
+    def spoil(peer: str, hand_over: HandOver) -> HandOver:
+        return faulty(hand_over, faults, f"{folder.name} {peer} {os.getpid()}")
+
+    rehearsal = Rehearsal(seed=seed, spoil=spoil)
+    passphrase = unlock(file=passphrase_file)
+    with (
+        open_site(folder, passphrase, rehearsal=rehearsal) as opened,
+        carried(folder, opened, spoil),
+    ):
+        opened.site.run()
+
+
+if __name__ == "__main__":
+    try:
+        run_rehearsed(
+            Path(sys.argv[1]), Path(sys.argv[2]), seed=int(sys.argv[3]), faults=float(sys.argv[4])
+        )
+    except SecureFairError as problem:
+        sys.exit(f"{Path(sys.argv[1]).name}: {problem}")

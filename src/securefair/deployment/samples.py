@@ -1,0 +1,53 @@
+"""A site's own samples, by the rules that everyone signed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from securefair.config import ParticipantSection
+from securefair.data import ParticipantData
+from securefair.deployment.agreeing import shape_of
+from securefair.deployment.place import SiteSettings, check_data_file
+from securefair.deployment.terms import Terms
+from securefair.errors import DataError
+from securefair.user.tables import one_from_files
+
+
+def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantData:
+    """The samples of one site.
+
+    Args:
+        settings: which files.
+        terms: what was agreed.
+        seed: of what is held out.
+
+    Raises:
+        DataError: a file is missing or does not keep to the rules, or there are too many samples.
+    """
+    test = None if settings.test_data is None else Path(settings.test_data)
+    for path in (Path(settings.data), test):
+        if path is not None:
+            check_data_file(path)
+    features, classes = shape_of(terms)
+    own = one_from_files(
+        terms.config,
+        ParticipantSection(name=settings.name, file=Path(settings.data), test_file=test),
+        classes=classes,
+        seed=seed,
+    )
+    found = own.train.features.shape[1]
+    if found != features:
+        raise DataError(
+            "the samples have another number of features than agreed",
+            where=settings.name,
+            found=found,
+            expected=features,
+        )
+    if len(own.train) > terms.project.max_samples:
+        raise DataError(
+            "there are more training samples than agreed",
+            where=settings.name,
+            found=len(own.train),
+            expected=f"at most {terms.project.max_samples}",
+        )
+    return own

@@ -1,0 +1,137 @@
+"""What a site tells its operator: rounds, peers, bytes, disclosure so far; no patient, no model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from securefair.deployment.agreeing import disclosure_of
+from securefair.deployment.card import utc
+from securefair.deployment.place import STORE, project_of, read_settings
+from securefair.deployment.records import SiteState
+from securefair.deployment.site import SCOPE, STATE, stored_records
+from securefair.deployment.standing import read_peer, refusals
+from securefair.deployment.streams import stream_of
+from securefair.storage import Access, Store
+
+
+class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One peer, as this site sees it.
+
+    Attributes:
+        name: of the peer.
+        here: whether it is waited for.
+        ready: the round that it said it may begin.
+        heard: when something of it arrived last; "never" otherwise.
+        unconfirmed: envelopes that it has not confirmed yet.
+        numbers: disclosed to it so far.
+        fault: what it remembers otherwise than this site, or why nothing of it is taken.
+    """
+
+    name: str
+    here: bool
+    ready: int
+    heard: str
+    unconfirmed: int
+    numbers: int
+    fault: str
+
+
+class SiteStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A site at one moment.
+
+    Attributes:
+        name, project: of the site and its project.
+        rounds_over, rounds: that are over, of all.
+        seconds_left: to the deadline of the round, when the store was written last.
+        peers: in the project's order.
+        refused: how often something was refused, by reason and peer.
+        student_limit, teacher_limit: most numbers to one peer and to all.
+        accuracy: of the own model on own test samples after the last round; None before.
+        audit_rows, audit_head: of the audit log.
+    """
+
+    name: str
+    project: str
+    rounds_over: int
+    rounds: int
+    seconds_left: float
+    peers: tuple[PeerStatus, ...]
+    refused: dict[str, int]
+    student_limit: int | None
+    teacher_limit: int | None
+    accuracy: float | None
+    audit_rows: int
+    audit_head: str
+
+
+def status_of(folder: Path) -> SiteStatus:
+    """The status of a site, whether it runs or not.
+
+    Raises:
+        SecureFairError: there is no site, or its store cannot be read.
+    """
+    settings, project = read_settings(folder), project_of(folder)
+    limits = disclosure_of(project.terms)
+    with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
+        data = tx.memory.get(STATE)
+        state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
+        peers = []
+        for card in project.cards:
+            if card.name == settings.name:
+                continue
+            known = read_peer(tx, card.name)
+            fault = known.fault
+            if known.turned_back:
+                fault = "its store was turned back: nothing of it is taken until it recovers"
+            if known.blocked:
+                fault = "blocked by this site's operator"
+            following = tx.outbox.next_sequence(stream_of(card.name, known.epoch))
+            peers.append(
+                PeerStatus(
+                    name=card.name,
+                    here=card.name not in state.pace.away,
+                    ready=state.pace.ready.get(card.name, 0),
+                    heard=utc(known.heard) if known.heard else "never",
+                    unconfirmed=following - known.confirmed,
+                    numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
+                    fault=fault,
+                )
+            )
+        records = stored_records(tx)
+        head = tx.audit.head()
+        return SiteStatus(
+            name=settings.name,
+            project=project.terms.project.name,
+            rounds_over=len(records),
+            rounds=project.terms.config.training.rounds,
+            seconds_left=state.left,
+            peers=tuple(peers),
+            refused=refusals(tx),
+            student_limit=limits.student_total,
+            teacher_limit=limits.teacher_total,
+            accuracy=records[-1].measured.get("accuracy") if records else None,
+            audit_rows=head.length,
+            audit_head=head.digest.hex(),
+        )
+
+
+def sentences(status: SiteStatus) -> list[str]:
+    """The status for a terminal, a line each."""
+    lines = [
+        f"{status.name}, project {status.project}: {status.rounds_over} of {status.rounds} rounds",
+    ]
+    if status.accuracy is not None:
+        lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
+    for peer in status.peers:
+        lines.append(
+            f"  {peer.name}: {'here' if peer.here else 'AWAY'}, may begin round {peer.ready}, "
+            f"heard {peer.heard}, {peer.unconfirmed} envelopes under way, "
+            f"{peer.numbers} of {status.student_limit} numbers disclosed"
+        )
+        if peer.fault:
+            lines.append(f"    {peer.fault}")
+    lines += [f"  refused: {what}: {count}" for what, count in status.refused.items()]
+    lines.append(f"audit log: {status.audit_rows} rows, head {status.audit_head[:16]}")
+    return lines

@@ -1,0 +1,163 @@
+"""Two hospitals, from their cards to their models: what operators type, and what they see."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from securefair.cli import app
+
+SETTINGS = """
+[training]
+rounds = 3
+local_epochs = 5
+local_steps = 2
+[distillation]
+q = 16
+lambda_0 = 10.0
+[fairness]
+forced_every = 2
+[table]
+label = "num"
+classes = [["0"], ["1"]]
+[[table.columns]]
+kind = "numeric"
+name = "age"
+low = 30.0
+high = 80.0
+[[table.columns]]
+kind = "binary"
+name = "sex"
+[[table.columns]]
+kind = "numeric"
+name = "pressure"
+low = 90.0
+high = 200.0
+"""
+
+
+def securefair(*arguments, fails=False):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert (done.exit_code != 0) == fails, done.output
+    return done.output
+
+
+def write_table(path, seed):
+    draw = np.random.default_rng(seed)
+    rows = ["age,sex,pressure,num"]
+    for at in range(60):
+        sick = at % 2
+        age, pressure = draw.normal(50 + 8 * sick, 6), draw.normal(120 + 20 * sick, 15)
+        rows.append(f"{age:.0f},{draw.integers(2)},{pressure:.0f},{sick}")
+    path.write_text("\n".join(rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    """Two hospitals whose sites are ready to start."""
+    place = tmp_path_factory.mktemp("w")
+    secret = place / "passphrase"
+    secret.touch(mode=0o600)
+    secret.write_text("correct horse", encoding="ascii")
+    names = ("north", "south")
+    for at, name in enumerate(names):
+        write_table(place / f"{name}.csv", at)
+        securefair("identity", "new", name, "--out", place, "--passphrase-file", secret)
+    (place / "settings.toml").write_text(SETTINGS, encoding="utf-8")
+    cards = [part for name in names for part in ("--card", place / f"{name}.card")]
+    project = place / "heart.toml"
+    options = ("--max-samples", 60, "--settings", place / "settings.toml", "--out", project)
+    securefair("project", "new", "heart", *cards, *options)
+    for name in names:
+        keys = ("--identity", place / f"{name}.keys", "--passphrase-file", secret)
+        securefair("project", "sign", project, *keys)
+    (place / "shared").mkdir()
+    for name in names:
+        init(place, name, place / name)
+    return place
+
+
+def init(place, name, folder, fails=False):
+    return securefair(
+        "site",
+        "init",
+        folder,
+        *("--project", place / "heart.toml"),
+        *("--identity", place / f"{name}.keys"),
+        *("--data", place / f"{name}.csv"),
+        *("--shared-folder", place / "shared"),
+        *("--passphrase-file", place / "passphrase"),
+        fails=fails,
+    )
+
+
+def start(place, name):
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "securefair.cli", "site", "start", str(place / name)),
+            *("--passphrase-file", str(place / "passphrase")),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+
+
+def test_fingerprints_are_compared_aloud(ward):
+    shown = securefair("identity", "show", ward / "north.card")
+    digits = shown.split("Fingerprint: ")[1].split("\n")[0].split(" ")
+    assert "The same" in securefair("identity", "verify", ward / "north.card", *digits)
+    assert "DIFFERENT" in securefair("identity", "verify", ward / "south.card", *digits, fails=True)
+
+
+def test_a_site_is_checked_before_it_starts(ward):
+    said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
+    for word in ("signed by north, south", "clock", "plan", "disclosure", "keys", "data", "disk"):
+        assert word in said
+
+
+def test_proposals_of_both_tables_are_compared(ward):
+    for name in ("north", "south"):
+        options = ("--label", "num", "--out", ward / f"{name}.proposal.toml")
+        securefair("project", "propose", ward / f"{name}.csv", *options)
+    proposals = [ward / f"{name}.proposal.toml" for name in ("north", "south")]
+    said = securefair("project", "check", *proposals, fails=True)
+    assert "Agree on" in said
+    assert "The proposals are the same" in securefair("project", "check", *proposals[:1] * 2)
+
+
+def test_two_hospitals_from_start_to_models(ward):
+    north, south = start(ward, "north"), start(ward, "south")
+    try:
+        time.sleep(3)
+        os.kill(south.pid, signal.SIGKILL)  # the machine of south crashes
+        south.communicate()
+        south = start(ward, "south")
+        outputs = [site.communicate(timeout=240)[0] for site in (north, south)]
+    finally:
+        for site in (north, south):
+            site.kill()
+    assert [site.returncode for site in (north, south)] == [0, 0], outputs
+    for name, peer in (("north", "south"), ("south", "north")):
+        status = json.loads(securefair("site", "status", ward / name, "--json"))
+        assert status["rounds_over"] == status["rounds"] == 3
+        [seen] = status["peers"]
+        assert seen["name"] == peer
+        assert 0 < seen["numbers"] <= status["student_limit"] == 3 * 16 * 2
+        out = ward / f"{name}-results"
+        securefair("site", "export", ward / name, out)
+        rounds = [json.loads(line) for line in (out / "rounds.jsonl").read_text().splitlines()]
+        assert [one["round"] for one in rounds] == [0, 1, 2]
+        assert rounds[0]["opened"] == [peer]
+        report = "".join(path.read_text(errors="replace") for path in out.iterdir())
+        assert peer in report
+        head = securefair("audit", "heads", ward / peer).split()[1]
+        assert "whole" in securefair("audit", "verify", ward / name, "--head", head)

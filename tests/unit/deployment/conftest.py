@@ -1,0 +1,261 @@
+"""Sites in one process, over real stores and envelopes, that can be killed at any commit."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from securefair.circuit.spec import ExchangeSpec
+from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.run import start_run
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.deployment.host import DistillingHost
+from securefair.deployment.identity import Identity
+from securefair.deployment.post import Correspondence, Post
+from securefair.deployment.site import MACHINE, Schedule, Site, stored_records
+from securefair.deployment.standing import refusals
+from securefair.fairness.sharing import coin
+from securefair.protocol.stored import decode_memory
+from securefair.storage import Store
+
+NOW = 1_800_000_000
+SEED = 3
+MODEL = ModelConfig(hidden=3, local_epochs=3)
+
+
+class KilledError(Exception):
+    """The process has ended."""
+
+
+class FragileStore:
+    """A store whose process is killed before or after chosen commits."""
+
+    def __init__(self, store, kills):
+        self.store, self.kills = store, kills
+
+    def view(self):
+        return self.store.view()
+
+    @contextlib.contextmanager
+    def transaction(self):
+        when = self.kills()
+        with self.store.transaction() as tx:
+            yield tx
+            if when == "before":
+                raise KilledError
+        if when == "after":
+            raise KilledError
+
+
+def never():
+    return ""
+
+
+class Town:
+    """Some sites, their folders, and a postman who walks from door to door."""
+
+    def __init__(self, folder: Path, data, *, rounds, collaboration, backend="clear"):
+        self.folder, self.rounds, self.backend = folder, rounds, backend
+        self.data = {own.name: own for own in data}
+        self.names = tuple(self.data)
+        self.collaboration = collaboration
+        self.identities = {name: Identity.generate(name, now=NOW) for name in self.names}
+        self.now = 0.0
+        self.kills = dict.fromkeys(self.names, never)
+        self.restarts = 0
+        self.keys = {}
+        self.stores = {}
+        self.sites = {}
+        self.posts = {}
+        for name in self.names:
+            self.start(name)
+
+    def start(self, name):
+        self.stores[name] = store = Store.open(self.folder / name)
+        fragile = FragileStore(store, self.kills[name])
+        about = Correspondence(
+            identity=self.identities[name],
+            project=self.collaboration.digest,
+            cards={peer: self.identities[peer].card for peer in self.names if peer != name},
+            expires=NOW + 10**6,
+            largest_frame=1 << 24,
+        )
+        with store.view() as tx:
+            stored = {key: tx.memory.get(key) for key in tx.memory.names("host ")}
+            data = tx.memory.get(MACHINE)
+            memory = data and decode_memory(
+                data, lambda digest: tx.memory.get("machine blob " + digest.hex())
+            )
+        host = DistillingHost(
+            self.data[name],
+            self.collaboration,
+            MODEL,
+            seed=SEED,
+            backend=self.backend,
+            keys=self.keys.get(name),
+            stored=stored,
+            memory=memory,
+        )
+        self.keys.setdefault(name, host.participant.export_keys())
+        self.posts[name] = Post(about, fragile, lambda: NOW + self.now)
+        schedule = Schedule(
+            rounds=self.rounds,
+            coins=lambda number, peer: coin(SEED, number, name, peer),
+            wall=lambda: NOW + self.now,
+            monotonic=lambda: self.now,
+        )
+        self.sites[name] = Site(
+            host,
+            self.posts[name],
+            fragile,
+            self.collaboration.limits,
+            schedule,
+            {peer: card.fingerprint.hex() for peer, card in about.cards.items()},
+        )
+
+    def kill(self, name):
+        """SIGKILL and a new process."""
+        self.stores[name].close()
+        self.restarts += 1
+        self.start(name)
+
+    def stop(self, name):
+        self.stores.pop(name).close()
+        del self.sites[name], self.posts[name]
+
+    @contextlib.contextmanager
+    def surviving(self, name):
+        try:
+            yield
+        except KilledError:
+            self.kill(name)
+
+    def live(self, hand_over=None, *, turns=200_000):
+        """Until every site is over; time passes only where nothing else does."""
+        for _ in range(turns):
+            if all(site.over for site in self.sites.values()):
+                return
+            moved = False
+            for name in list(self.sites):
+                with self.surviving(name):
+                    moved |= self.sites[name].turn()
+                moved |= self.walk(name, hand_over)
+            if not moved:
+                self.now += 1.0
+        raise AssertionError("the sites do not come to an end")
+
+    def walk(self, name, hand_over=None):
+        """One parcel from a site to each peer; whether any was taken."""
+        moved = False
+        for peer in self.names:
+            if peer == name or name not in self.posts:
+                continue
+            parcel = None
+            with self.surviving(name):
+                parcel = self.posts[name].pending(peer, 0)
+            if parcel is None:
+                continue
+            receipt = (hand_over or self.deliver)(peer, parcel)
+            if receipt:
+                with self.surviving(name):
+                    moved |= self.posts[name].settle(peer, receipt)
+        return moved
+
+    def deliver(self, peer, parcel):
+        if peer not in self.posts:
+            return None
+        with self.surviving(peer):
+            return self.posts[peer].receive(parcel)
+        return None
+
+    def records(self, name):
+        with self.stores[name].view() as tx:
+            return stored_records(tx)
+
+    def audited(self, name):
+        with self.stores[name].view() as tx:
+            tx.audit.verify()
+            return [(row.kind, row.facts) for row in tx.audit.rows()]
+
+    def refused(self, name):
+        with self.stores[name].view() as tx:
+            return refusals(tx)
+
+    def close(self):
+        for store in self.stores.values():
+            store.close()
+
+    def in_one_process(self):
+        """Decisions of the same run as a simulation, by site and round."""
+        run = start_run(
+            "cycle",
+            list(self.data.values()),
+            self.collaboration,
+            [MODEL for _ in self.names],
+            seed=SEED,
+            backend=self.backend,
+            audit=False,
+        )
+        return list(run.rounds(self.rounds)), run
+
+
+def samples(name, seed, train=24, test=10, features=4):
+    rng = np.random.default_rng(seed)
+
+    def draw(count):
+        labels = np.arange(count) % 2
+        drawn = rng.normal(0.3 * (2 * labels[:, None] - 1), 0.3, size=(count, features))
+        return Samples(np.clip(drawn, -1, 1), labels, 2)
+
+    return ParticipantData(name, draw(train), draw(test))
+
+
+@pytest.fixture
+def make_town(tmp_path):
+    """A town of so many sites; its stores are closed at the end."""
+    towns = []
+
+    def make(count=3, *, rounds=4, backend="clear", folder="town", **changes):
+        names = ("north", "south", "west", "east")[:count]
+        data = [samples(name, at) for at, name in enumerate(names)]
+        spec = ExchangeSpec(
+            features=4, classes=2, samples=24, hidden=3, release="projection", basis="public", q=8
+        )
+        collaboration = Collaboration(
+            participants=names,
+            spec=spec,
+            **{"forced_every": 3, "local_steps": 2, "round_seconds": 50.0, "lambda_0": 5.0}
+            | changes,
+        )
+        place = tmp_path / folder
+        place.mkdir()
+        town = Town(place, data, rounds=rounds, collaboration=collaboration, backend=backend)
+        towns.append(town)
+        return town
+
+    yield make
+    for town in towns:
+        town.close()
+
+
+def same_as_one_process(town):
+    """The decisions of every site and round, and its reputations, are those of a simulation."""
+    records, run = town.in_one_process()
+    for at, name in enumerate(town.names):
+        own = town.records(name)
+        assert [record.round for record in own] == list(range(town.rounds))
+        for record, theirs in zip(own, records, strict=True):
+            asked = tuple(n for n, yes in zip(town.names, theirs.asked[at], strict=True) if yes)
+            opened = tuple(n for n, yes in zip(town.names, theirs.answered[at], strict=True) if yes)
+            assert (record.asked, record.opened) == (asked, opened)
+            found = [record.reputations.get(peer) for peer in town.names]
+            assert found == theirs.reputation[at]
+            assert record.measured["cross_entropy"] == theirs.cross_entropy[at]
+    return run
+
+
+@pytest.fixture
+def check_same():
+    return same_as_one_process
