@@ -12,6 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from securefair.storage import Store
+
+NOW = time.time
 
 SETTINGS = """
 [training]
@@ -67,7 +70,7 @@ def ward(tmp_path_factory):
     secret.touch(mode=0o600)
     secret.write_text("correct horse", encoding="ascii")
     names = ("north", "south")
-    for at, name in enumerate(names):
+    for at, name in enumerate((*names, "west")):
         write_table(place / f"{name}.csv", at)
         securefair("identity", "new", name, "--out", place, "--passphrase-file", secret)
     (place / "settings.toml").write_text(SETTINGS, encoding="utf-8")
@@ -84,18 +87,19 @@ def ward(tmp_path_factory):
     return place
 
 
-def init(place, name, folder, fails=False):
-    return securefair(
-        "site",
-        "init",
-        folder,
+def init_arguments(place, name, folder, identity=None):
+    return [
+        *("site", "init", folder),
         *("--project", place / "heart.toml"),
-        *("--identity", place / f"{name}.keys"),
+        *("--identity", place / f"{identity or name}.keys"),
         *("--data", place / f"{name}.csv"),
         *("--shared-folder", place / "shared"),
         *("--passphrase-file", place / "passphrase"),
-        fails=fails,
-    )
+    ]
+
+
+def init(place, name, folder):
+    return securefair(*init_arguments(place, name, folder))
 
 
 def start(place, name):
@@ -161,3 +165,63 @@ def test_two_hospitals_from_start_to_models(ward):
         assert peer in report
         head = securefair("audit", "heads", ward / peer).split()[1]
         assert "whole" in securefair("audit", "verify", ward / name, "--head", head)
+
+
+def refuses(message, *arguments):
+    said = securefair(*arguments, fails=True)
+    assert message in said
+    assert len(said.strip().splitlines()) == 1, said
+
+
+def test_whatever_is_wrong_is_said_in_one_sentence(ward, tmp_path, monkeypatch):
+    site, secret = ward / "north", ward / "passphrase"
+    wrong = tmp_path / "wrong"
+    wrong.touch(mode=0o600)
+    wrong.write_text("battery staple", encoding="ascii")
+    refuses("does not open", "site", "check", site, "--passphrase-file", wrong)
+    wrong.chmod(0o644)
+    refuses("other users", "site", "check", site, "--passphrase-file", wrong)
+    with Store.open(site / "store"):
+        refuses("has this store open", "site", "start", site, "--passphrase-file", secret)
+    site.chmod(0o755)
+    (site / "store").chmod(0o755)
+    refuses("can enter this folder", "site", "start", site, "--passphrase-file", secret)
+    (site / "store").chmod(0o700)
+    site.chmod(0o700)
+    refuses("no site in this folder", "site", "status", tmp_path)
+    refuses("not empty", *init_arguments(ward, "north", site))
+    refuses("none of the project's cards", *init_arguments(ward, "north", tmp_path / "n", "west"))
+    signed = (ward / "heart.toml").read_text(encoding="utf-8")
+    changed = tmp_path / "changed.toml"
+    changed.write_text(signed.replace("max_samples = 60", "max_samples = 90"), encoding="utf-8")
+    refuses("was changed since", "project", "check", changed)
+    stored = site / "project.toml"
+    monkeypatch.setattr(time, "time", lambda: NOW() + 3 * 365 * 86_400)
+    refuses("not of this time", "site", "start", site, "--passphrase-file", secret)
+    monkeypatch.undo()
+    data = ward / "north.csv"
+    moved = data.rename(ward / "elsewhere.csv")
+    refuses("file of samples is missing", "site", "check", site, "--passphrase-file", secret)
+    moved.rename(data)
+    assert stored.exists()
+    assert "data" in securefair("site", "check", site, "--passphrase-file", secret)
+
+
+def test_an_unsigned_project_and_another_version_make_no_site(ward, tmp_path):
+    cards = [part for name in ("north", "south") for part in ("--card", ward / f"{name}.card")]
+    project = tmp_path / "new.toml"
+    options = ("--max-samples", 60, "--settings", ward / "settings.toml", "--out", project)
+    securefair("project", "new", "heart", *cards, *options)
+    keys = ("--identity", ward / "north.keys", "--passphrase-file", ward / "passphrase")
+    refuses(
+        "not every site has signed",
+        *("site", "init", tmp_path / "n", "--project", project, "--data", ward / "north.csv"),
+        *keys,
+    )
+    text = project.read_text(encoding="utf-8")
+    other = tmp_path / "other.toml"
+    other.write_text(text.replace("protocol = ", "protocol = 9"), encoding="utf-8")
+    refuses("another version of the protocol", "project", "sign", other, *keys)
+    digest = text.split('agreement = "')[1][:64]
+    other.write_text(text.replace(digest, "0" * 64), encoding="utf-8")
+    refuses("plans the exchange differently", "project", "sign", other, *keys)
