@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import torch
 
+from securefair.collaboration.state import decode_state
 from securefair.deployment.agreeing import model_of, shape_of
 from securefair.deployment.host import STATE, template_state
 from securefair.deployment.place import STORE, project_of, read_settings
@@ -14,7 +15,6 @@ from securefair.deployment.site import stored_records
 from securefair.deployment.status import status_of
 from securefair.errors import StorageError
 from securefair.report import write_bytes, write_json, write_json_lines
-from securefair.collaboration.state import decode_state
 from securefair.storage import Access, Store
 
 MODEL_FORMAT = 1

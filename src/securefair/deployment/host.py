@@ -26,6 +26,7 @@ from securefair.collaboration.distillation.participant import (
     RoundNotes,
 )
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import DataError
 from securefair.exchange.student import Opened
@@ -37,7 +38,6 @@ from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
 from securefair.protocol.saved_state import SavedState
 from securefair.protocol.turn import Memory
-from securefair.collaboration.state import decode_state, encode_state
 from securefair.storage import Secret
 
 STATE, MODEL, NOTES, UPLOAD = "host state", "host model ", "host notes", "host upload "

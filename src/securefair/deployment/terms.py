@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from securefair.collaboration.kinds import kind_of
 from securefair.config import RunConfig, checked_settings
 from securefair.config.base import Ratio, Section
 from securefair.errors import ConfigError
@@ -111,6 +112,7 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
             expected=", ".join(("project", *sorted(_SETTINGS))),
         )
     project = _project(table.get("project"), source)
+    kind_of(project.algorithm)
     settings = {key: value for key, value in table.items() if key != "project"}
     file = "own.csv" if "table" in settings else "own.npz"
     settings["run"] = {

@@ -70,9 +70,11 @@ class Student:
         max_openings: answers that one key may open, then `rotate`; None for any number. What is
             opened tells a dishonest teacher of the key, a little each time
             (docs/threat-model.md).
+        keys: of an earlier student of this spec (`export_keys`); None makes new ones.
 
     Raises:
         PlanError: the spec cannot be granted.
+        EncryptionError: the keys are not of this spec.
     """
 
     def __init__(
@@ -82,9 +84,24 @@ class Student:
         backend: str = "rns",
         seed: bytes = b"",
         max_openings: int | None = MAX_OPENINGS,
+        keys: Secret | None = None,
     ) -> None:
         self._start(plan_exchange(spec), backend, seed, max_openings)
-        self.rotate()
+        if keys is None:
+            self.rotate()
+            return
+        public, secret = _exported(keys)
+        self._keys = get_backend(backend).restore_keys(self.plan.params, public, secret)
+
+    def export_keys(self) -> Secret:
+        """All keys, for a keystore and nobody else.
+
+        Raises:
+            BackendUnavailableError: the engine keeps its keys to itself.
+        """
+        public = self.public_keys
+        parts = (public.encryption, public.relinearization, self._keys.export().reveal())
+        return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _start(
         self, plan: ExchangePlan, backend: str, seed: bytes, max_openings: int | None
@@ -182,6 +199,22 @@ class Student:
         """
         plan = self.plan
         slots = steps.pack(plan, samples.features)
+        rows = self.prepare(samples)
+        features = steps.encrypt(self._keys.encryptor, plan.features, slots)
+        if rows is None or plan.factors is None:
+            return features, b""
+        packed = steps.pack_factors(plan, rows.T * _row_scale(rows))
+        return features, steps.encrypt(self._keys.encryptor, plan.factors, packed)
+
+    def prepare(self, samples: Samples) -> Array | None:
+        """Prepare the reconstruction of logits, which depends on the samples only.
+
+        For a student that goes on after its process ended, with features that teachers have.
+
+        Returns:
+            The rows (q, B) of the projection; None where nothing is projected.
+        """
+        plan = self.plan
         rows = None
         if plan.spec.student_basis:
             rows = student_basis(samples, plan.spec.q)
@@ -193,14 +226,9 @@ class Student:
             # A student basis travels scaled to a peak of 1, and what is opened is scaled back.
             scale = float(np.abs(rows).max()) if plan.spec.student_basis else 1.0
             found = Reconstructor(samples, rows, plan.noise_std * scale)
-            self._reconstruction = LogitMap.of(found)
-        features = steps.encrypt(self._keys.encryptor, plan.features, slots)
-        if rows is None or plan.factors is None:
-            return features, b""
-        row_scale = 1.0 / np.abs(rows).max(axis=1)  # use all of the encoding's precision
-        self._reconstruction = LogitMap.of(found, row_scale)
-        packed = steps.pack_factors(plan, rows.T * row_scale)
-        return features, steps.encrypt(self._keys.encryptor, plan.factors, packed)
+            row_scale = None if plan.factors is None else _row_scale(rows)
+            self._reconstruction = LogitMap.of(found, row_scale)
+        return rows
 
     def encrypt_predictions(self, predictions: Array) -> bytes:
         """Encrypted softmax outputs (B, M), which `loss` and `class_sums` weigh logits with.
@@ -275,3 +303,19 @@ class Student:
 
 def _unlocked(passphrase: str | Secret | None, file: str | Path | None) -> Secret:
     return unlock(passphrase, file=None if file is None else Path(file))
+
+
+def _row_scale(rows: Array) -> Array:
+    """Factors (q,) that make all of the encoding's precision useful."""
+    scale: Array = 1.0 / np.abs(rows).max(axis=1)
+    return scale
+
+
+def _exported(keys: Secret) -> tuple[PublicKeys, Secret]:
+    try:
+        encryption, relinearization, secret = msgspec.msgpack.decode(
+            keys.reveal(), type=tuple[bytes, bytes, bytes]
+        )
+    except msgspec.DecodeError as error:
+        raise EncryptionError("these are no exported keys") from error
+    return PublicKeys(encryption, relinearization), Secret(secret)
