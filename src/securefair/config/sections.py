@@ -1,7 +1,7 @@
 """The sections of a configuration file, their keys, meanings, ranges and defaults.
 
 Every model is frozen, strict (no silent conversion of "5" to 5) and refuses unknown keys.
-Defaults are the values of the packaged demo, but for its finer precision; docs/terminology.md
+Defaults are the values of the packaged demo, but for its finer precision and its lambda_0; docs/terminology.md
 explains the words.
 """
 
@@ -254,7 +254,7 @@ class DistillationSection(Section):
         default=64, ge=1, le=16_384, description="Numbers per class and answer of a projection"
     )
     temperature: float = Field(default=5.0, gt=0, description="Softens both sides' predictions")
-    lambda_0: float = Field(default=50.0, ge=0, description="Weight of the distillation loss")
+    lambda_0: float = Field(default=10.0, ge=0, description="Weight of the distillation loss")
 
 
 class FairnessSection(Section):

@@ -48,7 +48,7 @@ class Collaboration:
     always_share: bool = False
     forced_every: int = 5
     temperature: float = 5.0
-    lambda_0: float = 50.0
+    lambda_0: float = 10.0
     local_steps: int = 5
     round_seconds: float = 600.0
     setup_seconds: float = 3600.0

@@ -1,0 +1,175 @@
+"""Every kind of collaboration that is registered keeps the laws of `collaboration.interface`."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.config import override, parse_config
+from securefair.data import ParticipantData, Samples
+from securefair.run.resumable import ParticipantsRun
+
+CONFIG = """
+[run]
+name = "contract"
+[data]
+source = "breast-cancer"
+[data.partition]
+kind = "homogeneous"
+participants = 3
+[model]
+kind = "linear"
+[training]
+rounds = 2
+local_epochs = 2
+local_steps = 1
+[distillation]
+q = 3
+lambda_0 = 1.0
+[fairness]
+forced_every = 2
+[gossip]
+sketch = 0
+"""
+FRAMES = 128
+"""Bytes of a message besides what is foretold: its own fields, and the envelope's."""
+
+
+def configured(name, **changes):
+    text = parse_config(CONFIG, source="contract")
+    return override(text, {"run.algorithms": ["standalone", name]} | changes, source="test")
+
+
+def everyone():
+    rng = np.random.default_rng(3)
+    normal = rng.standard_normal(4)
+    people = []
+    for name in ("North", "South", "East"):
+        parts = []
+        for size in (16, 8):
+            x = rng.uniform(-1, 1, (size, 4))
+            parts.append(Samples(x, (x @ normal > 0).astype(np.int64), 2))
+        people.append(ParticipantData(name, *parts))
+    return people
+
+
+def begun(name, backend, *, trained=True, **changes):
+    kind, data = kind_of(name), everyone()
+    config = configured(name, **{"encryption.backend": backend} | changes)
+    agreement = kind.agree(config, PublicFacts.of(data), seed=5)
+    return kind.start(config, agreement, data, seed=5, trained=trained), kind.rounds(config)
+
+
+@cache
+def finished(name, backend):
+    run, rounds = begun(name, backend)
+    return run, list(run.rounds(rounds)), run.facts()
+
+
+@pytest.fixture(params=sorted(REGISTERED))
+def name(request):
+    return request.param
+
+
+def test_it_is_registered_under_its_own_name_and_has_words(name):
+    kind = kind_of(name)
+    assert kind.name == name
+    assert kind.wording.title
+    assert kind.wording.rule
+    assert next(iter(kind.control_wordings)) == "standalone"
+
+
+def test_its_controls_are_those_it_has_words_for_and_train_alone(name):
+    kind, config = kind_of(name), configured(name)
+    controls = kind.controls(config, everyone())
+    assert list(controls) == list(kind.control_wordings)
+    for key, control in controls.items():
+        state = control.algorithm.init(control.members, 0)
+        _, record = control.algorithm.round(state, control.members)
+        assert record.algorithm == key
+        assert len(record.accuracy) == 3
+        assert not any(map(any, record.answered))
+        assert control.rounds >= 1
+
+
+def test_everyone_finds_the_same_agreement_from_what_everyone_knows(name):
+    kind, config = kind_of(name), configured(name)
+    facts = PublicFacts(participants=("North", "South", "East"), shape=(4,), classes=2, samples=16)
+    one, same, other = (kind.agree(config, facts, seed=seed) for seed in (5, 5, 6))
+    assert one.digest == same.digest == kind.agree(config, PublicFacts.of(everyone()), seed=5).digest
+    assert one.digest != other.digest
+    assert len(one.digest) == 32
+    assert one.participants == facts.participants
+    assert one.limits == same.limits
+
+
+def test_encryption_changes_records_by_its_error_only(name):
+    (_, clear, _), (_, encrypted, facts) = finished(name, "clear"), finished(name, "rns")
+    assert len(clear) == len(encrypted) >= 1
+    for a, b in zip(clear, encrypted, strict=True):
+        assert (a.asked, a.answered, a.forced) == (b.asked, b.answered, b.forced)
+        assert b.cross_entropy == pytest.approx(a.cross_entropy, abs=0.02)
+        assert b.accuracy == pytest.approx(a.accuracy, abs=1 / 8)
+    assert facts.encryption.backend == "rns"
+    assert facts.encryption.security_bits >= 128
+    assert facts.encryption.error_over_range < 2**-8
+
+
+def test_a_restored_run_goes_on_as_if_nothing_had_been(name):
+    _, whole, facts = finished(name, "clear")
+    rounds = len(whole)
+    for stop in range(rounds + 1):
+        first, _ = begun(name, "clear")
+        before = list(first.rounds(stop))
+        second, _ = begun(name, "clear", trained=stop == 0)
+        earlier, later = ParticipantsRun(first), ParticipantsRun(second)
+        if stop:
+            later.restore(earlier.snapshot(), stop, first.exchanges)
+        assert before + list(later.rounds(rounds)) == whole
+        assert later.facts().ledger == facts.ledger
+        assert later.facts().encryption == facts.encryption
+        assert later.facts().traffic == facts.traffic
+
+
+def test_a_forecast_bounds_what_is_sent_and_let_out(name):
+    kind, config, data = kind_of(name), configured(name), everyone()
+    agreement = kind.agree(config, PublicFacts.of(data), seed=5)
+    forecast = kind.forecast(config, agreement, data)
+    _, _, facts = finished(name, "rns")
+    sent = sum(row.bytes for row in facts.traffic)
+    frames = FRAMES * sum(row.count for row in facts.traffic)
+    assert forecast.traffic.name == name
+    assert forecast.traffic.least_bytes <= sent <= forecast.traffic.most_bytes + frames
+    assert facts.ledger
+    assert max(row.numbers_total for row in facts.ledger) <= forecast.numbers
+
+
+def test_what_is_disclosed_is_counted_and_nothing_else(name):
+    run, _, facts = finished(name, "rns")
+    answered = {(one.student, one.teacher) for one in run.exchanges if one.answered}
+    counted = {(row.student, row.teacher) for row in facts.ledger if row.answers}
+    assert answered == counted
+    for row in facts.ledger:
+        assert row.algorithm == name
+        assert row.numbers_total == row.answers * row.numbers_per_answer
+    assert {row.algorithm for row in facts.traffic} == {name}
+
+
+def test_a_limit_of_disclosure_holds(name):
+    run, rounds = begun(name, "clear", **{"disclosure.student_total": 1})
+    list(run.rounds(rounds))
+    for row in run.facts().ledger:
+        if row.release != "weighted_sum":  # which only the whole sum's receiver opens
+            assert row.numbers_total <= 1
+
+
+def test_everyone_keeps_a_model(name):
+    run, _, _ = finished(name, "clear")
+    models = run.models()
+    assert list(models) == ["North", "South", "East"]
+    for own in everyone():
+        logits = models[own.name].logits(own.test.features)
+        assert logits.shape[0] == 8
+        assert np.isfinite(logits).all()

@@ -1,0 +1,93 @@
+"""What keeps the house in order: kinds in their folders, few rooms, few layers, one list of them."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from securefair.collaboration.kinds import REGISTERED, kind_of
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "securefair"
+ROOMS, LAYERS = 30, 10
+AT_HOME = ("algorithms", "papers", "collaboration/kinds.py")
+"""Where names of algorithms may be compared, besides the folder of each kind."""
+
+
+def compared_texts(tree):
+    """Texts that the code compares with, looks up among, or matches; and on which line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchValue):
+            parts = [node.value]
+        else:
+            continue
+        for part in parts:
+            for inner in ast.walk(part):
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                    yield node.lineno, inner.value
+
+
+def homes_of(name):
+    module = REGISTERED[name].partition(":")[0]
+    return (*AT_HOME, "/".join(module.split(".")[1:-1]))
+
+
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_no_algorithm_is_compared_outside_its_kind(name):
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        where = path.relative_to(PACKAGE).as_posix()
+        if where.startswith(homes_of(name)):
+            continue
+        for line, text in compared_texts(ast.parse(path.read_text("utf-8"))):
+            if text == name:
+                found.append(f"{where}:{line}")
+    assert found == []
+
+
+def test_the_search_would_find_a_comparison():
+    code = 'if a == "x" or b in ("y", "z"):\n    pass\nmatch c:\n    case "w":\n        pass\n'
+    assert {text for _, text in compared_texts(ast.parse(code))} == {"x", "y", "z", "w"}
+
+
+def test_every_kind_is_a_folder_of_collaboration():
+    for name in REGISTERED:
+        module = type(kind_of(name)).__module__
+        assert re.fullmatch(r"securefair\.collaboration\.\w+\.kind", module)
+
+
+def test_nothing_lies_loose():
+    loose = {path.name for path in PACKAGE.iterdir() if path.is_file()}
+    assert loose == {"__init__.py", "errors.py", "records.py", "py.typed"}
+
+
+def rooms():
+    return {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+
+
+def layers():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    (found,) = [one for one in contracts if one["type"] == "layers"]
+    assert found["exhaustive"]
+    return found["layers"]
+
+
+def test_rooms_and_layers_are_few_and_every_room_has_a_layer():
+    assert len(rooms()) <= ROOMS
+    assert len(layers()) <= LAYERS
+    placed = [room for layer in layers() for room in layer.split(" | ")]
+    assert set(placed) == rooms() | {"records", "errors"}
+    assert len(set(placed)) == len(placed)
+
+
+@pytest.mark.parametrize("page", ["docs/decisions/0001-layered-tree.md", "README.md"])
+def test_pages_list_the_layers_that_are_enforced(page):
+    text = (ROOT / page).read_text("utf-8")
+    block = "\n".join(f"    {layer}" for layer in layers())
+    inline = " → ".join(f"`{layer}`" for layer in layers())
+    assert block in text or inline in " ".join(text.split())
