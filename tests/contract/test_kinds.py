@@ -98,7 +98,9 @@ def test_everyone_finds_the_same_agreement_from_what_everyone_knows(name):
     kind, config = kind_of(name), configured(name)
     facts = PublicFacts(participants=("North", "South", "East"), shape=(4,), classes=2, samples=16)
     one, same, other = (kind.agree(config, facts, seed=seed) for seed in (5, 5, 6))
-    assert one.digest == same.digest == kind.agree(config, PublicFacts.of(everyone()), seed=5).digest
+    assert (
+        one.digest == same.digest == kind.agree(config, PublicFacts.of(everyone()), seed=5).digest
+    )
     assert one.digest != other.digest
     assert len(one.digest) == 32
     assert one.participants == facts.participants

@@ -33,3 +33,25 @@ def test_the_backend_that_a_page_adds_passes_the_contract_suites(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
+
+
+def test_the_kind_that_a_page_adds_keeps_the_laws_of_kinds(tmp_path):
+    """Its folder and one line: nothing else of the package is touched."""
+    (tmp_path / "meanlogits.py").write_text(module_on("add-a-kind"), encoding="utf-8")
+    registers = (
+        "from securefair.collaboration.kinds import REGISTERED\n"
+        'REGISTERED["mean-logits"] = "meanlogits:MEAN_LOGITS"\n'
+    )
+    (tmp_path / "registers_meanlogits.py").write_text(registers, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    command += ["-p", "registers_meanlogits", "tests/contract/test_kinds.py", "-k", "mean-logits"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 9

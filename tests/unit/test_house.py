@@ -1,4 +1,4 @@
-"""What keeps the house in order: kinds in their folders, few rooms, few layers, one list of them."""
+"""What keeps the house in order: kinds in their folders, few rooms, few layers."""
 
 import ast
 import re

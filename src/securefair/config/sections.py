@@ -1,8 +1,8 @@
 """The sections of a configuration file, their keys, meanings, ranges and defaults.
 
 Every model is frozen, strict (no silent conversion of "5" to 5) and refuses unknown keys.
-Defaults are the values of the packaged demo, but for its finer precision and its lambda_0; docs/terminology.md
-explains the words.
+Defaults are the values of the packaged demo, but for its finer precision and its lambda_0;
+docs/terminology.md explains the words.
 """
 
 from __future__ import annotations

@@ -269,6 +269,7 @@ def start_run(
     trained: bool = True,
     teachers: Mapping[str, PrivateTeacher] | None = None,
     required: tuple[float, float] | None = None,
+    made_by: type[Participant] = Participant,
 ) -> EncryptedRun:
     """Participants with keys and locally trained models, ready for round 0.
 
@@ -286,10 +287,11 @@ def start_run(
         teachers: private models that answer, by name; None: everyone answers from its own model.
         required: (epsilon, delta) that everyone requires of its peers; None: nothing.
         given: models to start from, by name, instead of new ones.
+        made_by: what every participant is.
         trained: False leaves local training out, for a run that is to `restore` an earlier one.
     """
     participants = [
-        Participant(
+        made_by(
             own,
             collaboration,
             model,
