@@ -29,12 +29,13 @@ def test_the_demo_is_what_its_documentation_says():
 
 
 def test_defaults_are_the_values_of_the_demo():
-    """All but what a demonstration wants for itself: repetitions, precision and a heading."""
+    """All but what a demonstration wants for itself, such as repetitions and a heading."""
     demo = demo_config()
     settings = {
         "run.name": "demo",
         "run.seeds": list(demo.run.seeds),
         "encryption.precision": demo.encryption.precision,
+        "distillation.lambda_0": demo.distillation.lambda_0,
         "report.title": demo.report.title,
     }
     assert override(parse_config(HEART, source="t"), settings) == demo
