@@ -6,13 +6,13 @@ cannot be found: nobody may compare patients in the clear.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import numpy as np
 
 from securefair.data.cells import Table
-from securefair.data.inference import MAX_LEVELS, shape_of
+from securefair.data.inference import MAX_LEVELS, Shape
 from securefair.data.quality import Finding
 from securefair.data.table import code
 
@@ -37,11 +37,11 @@ class SiteColumn(msgspec.Struct, frozen=True, kw_only=True):
     quartiles: tuple[float, float, float] | None
 
 
-def site_columns(table: Table, missing: Sequence[str]) -> dict[str, SiteColumn]:
+def site_columns(table: Table, shapes: Mapping[str, Shape]) -> dict[str, SiteColumn]:
     """What one table says of each of its columns."""
     result = {}
     for name, column in table.columns.items():
-        shape = shape_of(column, missing)
+        shape = shapes[name]
         quartiles = None
         if shape.numeric:
             rows = shape.values[column.codes]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.cells import Column, Row, table_of
+from securefair.data.cells import Column, Row, Table, table_of
 from securefair.data.identifying import (
     are_dates,
     are_persons,
@@ -135,6 +135,11 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
         limits=column.limits & counted & (all_numbers or mostly),
         stray=counted & ~known & (mostly and not all_numbers),
     )
+
+
+def shapes_of(table: Table, missing: Sequence[str]) -> dict[str, Shape]:
+    """What every column of a table looks like, by name."""
+    return {name: shape_of(column, missing) for name, column in table.columns.items()}
 
 
 def _sentinels(

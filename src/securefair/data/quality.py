@@ -5,7 +5,8 @@ Everything here is computed from one table alone. `between` compares what severa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from securefair.data.cells import Column, Note, Table
 from securefair.data.identifying import are_dates, are_persons, heading_identifies
-from securefair.data.inference import Shape, shape_of
+from securefair.data.inference import MAX_LEVELS, Shape
 from securefair.data.table import code
 from securefair.errors import SecureFairError
 
@@ -54,22 +55,22 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def site_findings(
-    site: str, table: Table, *, label: str, missing: Sequence[str], joined: bool = False
+    site: str, table: Table, shapes: Mapping[str, Shape], *, label: str, joined: bool = False
 ) -> Iterator[Finding]:
     """What one table shows by itself.
 
     Args:
         site: its name.
         table: at least one row.
+        shapes: of its columns.
         label: the column to predict, which is among its columns.
-        missing: codes of a missing value.
         joined: whether spellings that differ in case only are one level.
     """
     for note in table.notes:
         yield _noted(site, note)
-    classes = _classes(table.columns[label], missing, joined)
+    classes = Classes.of(table.columns[label], shapes[label], joined=joined)
     for name, column in table.columns.items():
-        shape = shape_of(column, missing)
+        shape = shapes[name]
         yield from _of_column(site, name, column, shape, table, is_label=name == label)
         if name != label and shape.present and not heading_identifies(name):
             yield from _leak(site, name, column, shape, classes)
@@ -175,17 +176,41 @@ def _of_column(
         )
 
 
-def _classes(label: Column, missing: Sequence[str], joined: bool) -> list[str]:
-    """For each row the code of its class; empty where it is missing."""
-    codes = ["" if text in missing else code(text, joined=joined) for text in label.texts]
-    return [codes[at] for at in label.codes]
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The label of every row.
+
+    Attributes:
+        names: of the classes.
+        of_row: (B,) the class of each row, -1 where it is missing.
+    """
+
+    names: tuple[str, ...]
+    of_row: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, label: Column, shape: Shape, *, joined: bool) -> Classes:
+        """The classes in a column."""
+        codes = [code(text, joined=joined) for text in label.texts]
+        names = sorted({one for one, counts in zip(codes, shape.counted, strict=True) if counts})
+        place = {name: at for at, name in enumerate(names)}
+        of_text = [
+            place[one] if counts else -1 for one, counts in zip(codes, shape.counted, strict=True)
+        ]
+        return cls(tuple(names), np.array(of_text, dtype=np.int64)[label.codes])
+
+    def counts(self) -> list[int]:
+        """Rows of each class."""
+        counts: list[int] = np.bincount(
+            self.of_row[self.of_row >= 0], minlength=len(self.names)
+        ).tolist()
+        return counts
 
 
-def _few(site: str, label: str, classes: Sequence[str]) -> Iterator[Finding]:
-    names, counts = np.unique([one for one in classes if one], return_counts=True)
-    if len(names) > 20:
+def _few(site: str, label: str, classes: Classes) -> Iterator[Finding]:
+    if len(classes.names) > MAX_LEVELS:
         return  # no label of classes: refused elsewhere
-    for name, count in zip(names.tolist(), counts.tolist(), strict=True):
+    for name, count in zip(classes.names, classes.counts(), strict=True):
         if count < FEW:
             yield Finding(
                 site=site,
@@ -198,23 +223,22 @@ def _few(site: str, label: str, classes: Sequence[str]) -> Iterator[Finding]:
 
 
 def _leak(
-    site: str, name: str, column: Column, shape: Shape, classes: Sequence[str]
+    site: str, name: str, column: Column, shape: Shape, classes: Classes
 ) -> Iterator[Finding]:
     """Whether one column alone says what is to be predicted."""
-    known = np.array([bool(one) for one in classes])
-    if known.sum() < LEAST_FOR_LEAKS:
-        return
-    names, labels = np.unique(np.array(classes)[known], return_inverse=True)
-    counts = np.bincount(labels)
-    wrong = len(labels) - counts.max()
-    if not 2 <= len(names) <= 20 or wrong < 5:
+    known = classes.of_row >= 0
+    labels, counts = classes.of_row[known], classes.counts()
+    wrong = len(labels) - max(counts, default=0)
+    if len(labels) < LEAST_FOR_LEAKS or not 2 <= len(counts) <= MAX_LEVELS or wrong < 5:
         return
     groups = _groups(column, shape)[known]
-    table_counts = np.zeros((int(groups.max()) + 1, len(names)))
-    np.add.at(table_counts, (groups, labels), 1)
-    if (table_counts.sum(axis=1) > 0).sum() > len(labels) / 10:
+    if groups.max() >= len(labels):
+        return  # texts that hardly repeat
+    table = np.zeros((int(groups.max()) + 1, len(counts)))
+    np.add.at(table, (groups, labels), 1)
+    if (table.sum(axis=1) > 0).sum() > len(labels) / 10:
         return  # so many groups say nothing
-    left = len(labels) - table_counts.max(axis=1).sum()
+    left = len(labels) - table.max(axis=1).sum()
     if 1 - left / wrong >= LEAKS:
         yield Finding(
             site=site,

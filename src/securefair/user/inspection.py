@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from securefair.config import RunConfig
 from securefair.data.between import findings_between, site_columns
+from securefair.data.inference import shapes_of
 from securefair.data.quality import Finding, site_findings
 from securefair.errors import DataError
 from securefair.user.tables import about, table_rows
@@ -32,10 +33,9 @@ def inspect_tables(config: RunConfig) -> list[Finding]:
                     found=", ".join(table.columns),
                     expected=label,
                 )
-            found += site_findings(
-                one.name, table, label=label, missing=section.missing, joined=joined
-            )
-            sites[one.name] = site_columns(table, section.missing)
+            shapes = shapes_of(table, section.missing)
+            found += site_findings(one.name, table, shapes, label=label, joined=joined)
+            sites[one.name] = site_columns(table, shapes)
     if section.columns:
         used = {column.name for column in section.columns if column.kind != "ignored"} | {label}
         handled = {c.name: set(c.missing) for c in section.columns if c.kind != "ignored"}

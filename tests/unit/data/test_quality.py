@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from securefair.data.between import findings_between, site_columns
+from securefair.data.inference import shapes_of
 from securefair.data.quality import site_findings
 from securefair.data.rows import parse_rows
 
@@ -31,7 +32,8 @@ def clean(seed=0, n=80, **others):
 
 
 def found(columns, label="ill"):
-    return list(site_findings("north", table(columns), label=label, missing=MISSING))
+    made = table(columns)
+    return list(site_findings("north", made, shapes_of(made, MISSING), label=label))
 
 
 def changed(name, values):
@@ -83,10 +85,8 @@ def test_rows_that_repeat_but_for_identifiers():
 
 
 def between(north, south, **options):
-    sites = {
-        name: site_columns(table(columns), MISSING)
-        for name, columns in (("north", north), ("south", south))
-    }
+    tables = {"north": table(north), "south": table(south)}
+    sites = {name: site_columns(one, shapes_of(one, MISSING)) for name, one in tables.items()}
     return list(findings_between(sites, label="ill", **options))
 
 
