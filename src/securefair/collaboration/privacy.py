@@ -55,14 +55,25 @@ def privacy_results(
 
 
 def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
-    """Of one hospital over algorithms and seeds, which all answer from the same private fit."""
+    """Of one hospital over algorithms and seeds.
+
+    Algorithms whose private models are fitted by the same mechanism answer from the same fit. Where
+    mechanisms differ there are two fits, and both cost the same patients: a store has counted both
+    already, a simulation has not.
+    """
+    by_mechanism = {one.mechanism: one for one in found}.values()
+    together = max if found[0].noise == SYSTEM else sum
     asked = [one.asked_epsilon for one in found]
     caveats = {caveat: None for one in found for caveat in one.caveats}
     if config.table is not None and config.table.origin == "participants":
         caveats[RANGES] = None
     return msgspec.structs.replace(
         found[0],
-        spent_epsilon=max(one.spent_epsilon for one in found),
+        mechanism=" and ".join(one.mechanism for one in by_mechanism),
+        epsilon=together(one.epsilon for one in by_mechanism),
+        delta=together(one.delta for one in by_mechanism),
+        spent_epsilon=together(one.spent_epsilon for one in by_mechanism),
+        meaning=" ".join(one.meaning for one in by_mechanism),
         asked_epsilon=None if None in asked else 0.0,
         caveats=list(caveats),
     )

@@ -186,7 +186,9 @@ class _Fitting:
             spent = Guarantee(epsilon=guarantee.epsilon, delta=guarantee.delta)
         else:
             account = PrivacyAccount(store, self.name, limit)
-            what = f"{self.kind} {self.hidden} {self.network} {self.terms.settings}"
+            # The same linear function serves every kind of model that can hold it.
+            what = "linear" if self.convex else f"{self.kind} {self.hidden} {self.network} "
+            what += "" if self.convex else str(self.terms.settings)
             reference = reference_of(self.samples, self.patients, self.target, what)
             kept = account.once(
                 reference, guarantee, lambda: msgspec.msgpack.encode(self._fitted(noise))

@@ -218,3 +218,11 @@ def test_a_report_without_the_section_promises_nothing(tmp_path):
     config = override(demo_config(), {k: v for k, v in SMALL.items() if "privacy" not in k})
     write_outcome(run_experiment(config, Silent()), config, tmp_path / "out")
     assert "there is no [privacy] section" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_all_algorithms_of_a_run_answer_from_one_fit_that_is_charged_once(tmp_path):
+    changes = {"privacy.store": str(tmp_path / "store"), "model.kind": "quadratic"}
+    for one in run_experiment(small(**changes), Silent()).result.privacy.values():
+        assert one.spent_epsilon == 2.0
+    linear = run_experiment(small(**changes | {"model.kind": "linear"}), Silent())
+    assert all(one.spent_epsilon == 2.0 for one in linear.result.privacy.values())
