@@ -15,7 +15,7 @@ OPENFHE_STAMP  := $(OPENFHE_VENV)/.ready
 # Each takes one core and up to 2 GB.
 TEST_PROCESSES ?= 2
 
-.PHONY: setup test test-core lint demo docs bench openfhe constraints wheel release clean
+.PHONY: setup test test-core lint demo soak docs bench openfhe constraints wheel release clean
 
 setup: $(STAMP)
 
@@ -46,6 +46,12 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The long forms of tests of sites: hours.
+soak: setup
+	SECUREFAIR_ROUNDS=1000 SECUREFAIR_MUTATIONS=1000000 SECUREFAIR_KILLS=200 \
+	$(BIN)/python -m pytest tests/unit/deployment/test_site.py tests/security/test_envelopes.py \
+	tests/system/test_sites.py
 
 demo: setup
 	$(BIN)/securefair demo

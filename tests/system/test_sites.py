@@ -225,3 +225,15 @@ def test_an_unsigned_project_and_another_version_make_no_site(ward, tmp_path):
     digest = text.split('agreement = "')[1][:64]
     other.write_text(text.replace(digest, "0" * 64), encoding="utf-8")
     refuses("plans the exchange differently", "project", "sign", other, *keys)
+
+
+@pytest.mark.slow
+def test_a_rehearsal_with_kills_and_faults_loses_nothing():
+    """Four real processes; SECUREFAIR_KILLS=200 is the long form (`make soak`)."""
+    kills = int(os.environ.get("SECUREFAIR_KILLS", "5"))
+    rounds = 4 + kills // 5
+    options = ("--rounds", rounds, "--kills", kills, "--faults", 0.03, "--json")
+    found = json.loads(securefair("rehearse", *options))
+    assert found["decisions_equal"]
+    assert found["lost_rounds"] == 0
+    assert found["kills"] == kills

@@ -7,6 +7,7 @@ out after the backup. It learns from then on, and answers nobody.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -63,24 +64,34 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     settings, project = read_settings(folder), project_of(folder)
     limits = disclosure_of(project.terms)
     keys = Keystore.open(folder / KEYS, passphrase)
+    peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        records = stored_records(tx)
-        left = Recovered(
-            epoch=int(now),
-            round=records[-1].round if records else -1,
-            full=limits.student_total or 0,
-        )
-        for card in project.cards:
-            if card.name != settings.name:
-                _begin_epoch(tx, card.name, left.epoch)
-        gone = [*tx.memory.names(BLOB), *tx.memory.names("host notes")]
-        gone += [*tx.memory.names("host model "), *tx.memory.names("host upload ")]
-        for name in (MACHINE, STATE, *gone):
-            tx.memory.delete(name)
-        tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
-        tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
+        left = recover_store(tx, peers, limits.student_total or 0, now)
     keys.delete(STUDENT_KEYS)
     keys.close()
+    return left
+
+
+def recover_store(tx: Transaction, peers: Sequence[str], full: int, now: float) -> Recovered:
+    """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
+
+    Args:
+        tx: of the site's store.
+        peers: all others.
+        full: most numbers to one student.
+        now: seconds since 1970.
+    """
+    records = stored_records(tx)
+    last = records[-1].round if records else -1
+    left = Recovered(epoch=int(now), round=last, full=full)
+    for peer in peers:
+        _begin_epoch(tx, peer, left.epoch)
+    gone = [*tx.memory.names(BLOB), *tx.memory.names("host notes")]
+    gone += [*tx.memory.names("host model "), *tx.memory.names("host upload ")]
+    for name in (MACHINE, STATE, *gone):
+        tx.memory.delete(name)
+    tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
+    tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))
     return left
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from securefair.circuit.spec import ExchangeSpec
+from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
 from securefair.collaboration.distillation.setup import Collaboration
@@ -14,6 +15,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.deployment.host import DistillingHost
 from securefair.deployment.identity import Identity
 from securefair.deployment.post import Correspondence, Post
+from securefair.deployment.recovery import recovered_in
 from securefair.deployment.site import MACHINE, Schedule, Site, stored_records
 from securefair.deployment.standing import refusals
 from securefair.fairness.sharing import coin
@@ -22,6 +24,7 @@ from securefair.storage import Store
 
 NOW = 1_800_000_000
 SEED = 3
+LIMITS = DisclosureLimits(student_total=10**5, teacher_total=10**6)
 MODEL = ModelConfig(hidden=3, local_epochs=3)
 
 
@@ -88,15 +91,20 @@ class Town:
             memory = data and decode_memory(
                 data, lambda digest: tx.memory.get("machine blob " + digest.hex())
             )
+            left = recovered_in(tx)
+        peers = tuple(about.cards)
         host = DistillingHost(
             self.data[name],
             self.collaboration,
             MODEL,
             seed=SEED,
             backend=self.backend,
+            disclosure=LIMITS,
             keys=self.keys.get(name),
             stored=stored,
             memory=memory,
+            saved_state=left and left.saved_state(peers, always_share=False),
+            key_epoch=left.key_epoch if left else 0,
         )
         self.keys.setdefault(name, host.participant.export_keys())
         self.posts[name] = Post(about, fragile, lambda: NOW + self.now)
