@@ -54,7 +54,7 @@ class Results:
 
     def add(self, method: str, hospital: Hospital, model: Polynomial) -> None:
         test = hospital.test
-        scores = probabilistic_scores(model.probabilities(test.features), test.labels)
+        scores = probabilistic_scores(model.predict_proba(test.features), test.labels)
         logits = model.logits(test.features)
         self.tested.setdefault(method, []).append(
             Tested(

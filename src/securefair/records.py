@@ -15,7 +15,7 @@ Matrix = list[list[float | None]]
 BASELINE = "standalone"
 """The control that every gain is measured against."""
 
-CONTROLS = (BASELINE, "early_stopping")
+CONTROLS = (BASELINE, "early_stopping", "averaged_alone", "most_common")
 """Algorithms in which nobody learns from anybody: what the others are compared with."""
 
 
@@ -110,6 +110,29 @@ class ParticipantResult(msgspec.Struct, frozen=True, kw_only=True):
     quantization: QuantizationResult | None = None  # None where nothing was encrypted
 
 
+class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One score of one algorithm, of predictions on the test samples.
+
+    Standard errors are those of a bootstrap over patients, each counted once whatever the seeds.
+    None where a score is undefined, such as the AUC of a test part with one class.
+    """
+
+    mean: float | None  # over participants, of the means over seeds
+    se: float | None
+    by_hospital: dict[str, float | None]
+    se_by_hospital: dict[str, float | None]
+
+
+class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one participant's own patients say of its peers, after a transfer."""
+
+    in_peers: float  # weight of all settings with peers, in [0, 1]
+    gain: float  # held-out log-loss alone minus together, nats a patient
+    gain_se: float
+    left_out: list[str]  # teachers whose answers are no function of the features
+    weights: dict[str, float]  # by teacher, where every answer was opened by itself
+
+
 class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     """The paper's figures for one algorithm; mean over seeds, spreads over seeds with ddof 1.
 
@@ -130,6 +153,12 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     cgs_spread: float
     mcg_over_early_stopping: float | None  # mean gain over the second control, if it was computed
     mcg_over_early_stopping_spread: float
+    metrics: dict[str, MetricResult] = {}  # by score; empty where no model was kept
+    gain_over_best_control: dict[str, MetricResult] = {}  # by score; positive is better
+    best_control: str | None = None  # the control with the lowest log-loss
+    confusion: dict[str, list[list[int]]] = {}  # [true][predicted] by participant, over all seeds
+    nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
+    trust: dict[str, TrustResult] = {}  # of the first seed
 
 
 class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +198,9 @@ class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):
     declines: int
     seconds: float
     averaging: AveragingResult | None = None  # where models are averaged
+    error_bound: float | None = None  # planned, of an opened value
+    numbers_disclosed: int = 0  # by all teachers to all students
+    bits_disclosed: int | None = None  # at most, at the resolution that numbers are opened at
 
 
 class PrivacyResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,3 +241,5 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     algorithms: dict[str, AlgorithmResult]
     encryption: EncryptionResult | None
     privacy: dict[str, PrivacyResult] | None = None  # by hospital; None: nothing was private
+    class_counts: dict[str, list[int]] = {}  # training and test samples of each class, first seed
+    metric: str = "log_loss"  # what algorithms are compared by

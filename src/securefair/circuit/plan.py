@@ -121,6 +121,18 @@ class ExchangePlan:
         return self.error_bound / 4
 
     @property
+    def bits_per_number(self) -> int:
+        """Most bits that one released number of a student that keeps to the plan tells.
+
+        Numbers are opened on the grid, within the agreed bound of what they are made of.
+        """
+        spec = self.spec
+        span = 2 * spec.bounds.logit
+        if spec.sends_predictions:  # sums over samples
+            span *= spec.samples
+        return max(1, math.ceil(math.log2(span / self.grid)))
+
+    @property
     def noise_std(self) -> float:
         """Typical error of a released value, in its own unit: one deviation of its bound."""
         return self.error_bound / rules.TAIL

@@ -5,7 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from securefair.model.quantize import QuantizationReport
-from securefair.records import AveragingResult, LedgerRow, PrivacyResult, TrafficRow
+from securefair.records import (
+    AveragingResult,
+    LedgerRow,
+    PrivacyResult,
+    TrafficRow,
+    TrustResult,
+)
 
 
 class EncryptionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +25,8 @@ class EncryptionFacts(msgspec.Struct, frozen=True, kw_only=True):
         max_abs_error: of opened values against the same in the clear; None without an audit.
         error_over_range: the same over the range of these values.
         averaging: where models are averaged.
+        error_bound: planned, of an opened value; None where nothing is planned.
+        bits_per_number: most that one opened number tells, at the resolution it is opened at.
     """
 
     backend: str
@@ -30,6 +38,8 @@ class EncryptionFacts(msgspec.Struct, frozen=True, kw_only=True):
     max_abs_error: float | None
     error_over_range: float | None
     averaging: AveragingResult | None = None
+    error_bound: float | None = None
+    bits_per_number: int | None = None
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +53,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         problems: what participants blamed each other for, or what failed.
         repeated: bytes sent once more because the run was interrupted, not in `traffic`.
         privacy: of every participant that answers from a private model; None without any.
+        trust: of each participant in its peers, by name, where that is a number.
     """
 
     encryption: EncryptionFacts
@@ -52,3 +63,4 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[str]
     repeated: int = 0
     privacy: dict[str, PrivacyResult] | None = None
+    trust: dict[str, TrustResult] = {}

@@ -14,6 +14,7 @@ from securefair.errors import ConfigError
 AnyKind = Kind[Any]
 
 REGISTERED: dict[str, str] = {
+    "transfer": "securefair.collaboration.transfer.kind:TRANSFER",
     "vpdl": "securefair.collaboration.distillation.kind:VPDL",
     "cycle": "securefair.collaboration.distillation.kind:CYCLE",
     "cycle-gossip": "securefair.collaboration.gossip.kind:CYCLE_GOSSIP",
@@ -54,12 +55,12 @@ def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:
 
 
 def kind_of_controls(config: RunConfig) -> AnyKind:
-    """Whose controls a run is measured against: those of its first algorithm.
+    """Whose controls a run is measured against: those of its last algorithm, which it is about.
 
     Raises:
         ConfigError: there is no such algorithm.
     """
-    return kind_of(next(iter(config.run.collaborative), next(iter(REGISTERED))))
+    return kind_of(next(reversed(config.run.collaborative), next(iter(REGISTERED))))
 
 
 def wording_of(algorithm: str) -> Wording:

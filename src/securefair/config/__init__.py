@@ -34,6 +34,7 @@ from securefair.config.sections import (
     RunConfig,
     RunSection,
     TrainingSection,
+    TransferSection,
 )
 from securefair.config.user_data import (
     BinaryColumn,
@@ -72,6 +73,7 @@ __all__ = [
     "RunSection",
     "TableSection",
     "TrainingSection",
+    "TransferSection",
     "checked_settings",
     "demo_config",
     "load_config",

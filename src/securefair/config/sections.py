@@ -47,10 +47,13 @@ class RunSection(Section):
         )
     )
     algorithms: Annotated[tuple[AlgorithmName, ...], Field(strict=False)] = Field(
-        default=("standalone", "vpdl", "cycle"),
+        default=("standalone", "transfer"),
         min_length=1,
         description="What to compare; gains are measured against standalone, which must be there",
     )
+    metric: Literal[
+        "log_loss", "brier", "auc", "accuracy", "balanced_accuracy", "sensitivity", "specificity"
+    ] = Field(default="log_loss", description="What algorithms are compared by; all are written")
     out: Annotated[Path, Field(strict=False)] | None = Field(
         default=None,
         description="Folder that receives the run's own folder; seen from where the program starts",
@@ -237,6 +240,28 @@ class TrainingSection(Section):
     )
     rounds: int = Field(default=40, ge=1, le=100_000, description="Protocol rounds")
     local_steps: int = Field(default=5, ge=1, description="Optimiser steps in a round")
+
+
+class TransferSection(Section):
+    """[transfer]: one answer from every teacher, taken as an offset of one's own fit."""
+
+    fit: Literal["linear", "quadratic"] = Field(
+        default="linear", description="Degree of everybody's own fit, from which it answers"
+    )
+    q: int = Field(
+        default=32,
+        ge=1,
+        le=1024,
+        description="Most numbers of a logit that an answer tells; fewer where fewer tell it all",
+    )
+    opened: Literal["auto", "each", "mean"] = Field(
+        default="auto",
+        description="Whether a student opens each answer or only their mean; auto: the mean from "
+        "three teachers on",
+    )
+    peers: int = Field(
+        default=8, ge=2, le=1000, description="Most others that a hospital asks, drawn by the seed"
+    )
 
 
 class DistillationSection(Section):
@@ -438,6 +463,7 @@ class RunConfig(Section):
     )
     model: ModelSection = ModelSection()
     training: TrainingSection = TrainingSection()
+    transfer: TransferSection = TransferSection()
     distillation: DistillationSection = DistillationSection()
     fairness: FairnessSection = FairnessSection()
     gossip: GossipSection = GossipSection()

@@ -95,6 +95,8 @@ class ParticipantData:
         test: only ever scored.
         validation: held out too, but algorithms may decide by it: CFFL scores the peers' models
             on it, DPFL chooses collaborators and checkpoints.
+        test_rows: (B,) where the test samples stand among all of the participant's, which are the
+            same under every seed; None where the test samples are the same under every seed.
 
     Raises:
         DataError: the name cannot be printed as it is.
@@ -104,6 +106,7 @@ class ParticipantData:
     train: Samples
     test: Samples
     validation: Samples | None = None
+    test_rows: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if printable(self.name) != self.name or "\n" in self.name:
@@ -112,3 +115,8 @@ class ParticipantData:
                 found=self.name,
                 expected="letters, digits and signs that can be printed",
             )
+
+    @property
+    def test_patients(self) -> NDArray[np.int64]:
+        """(B,) numbers by which test samples of several seeds are known to be the same."""
+        return np.arange(len(self.test)) if self.test_rows is None else self.test_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -12,7 +13,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.data.heart import HEART_SPEC, heart_rows, load_heart
 from securefair.data.partition import Partitioner
 from securefair.data.sklearn_sets import breast_cancer, digits
-from securefair.data.split import hold_out, stratified_split
+from securefair.data.split import hold_out, stratified_rows
 from securefair.data.table import encode
 from securefair.errors import ConfigError
 
@@ -75,12 +76,14 @@ def load_population(
         return NATURAL[name](seed, test_fraction)
     pooled, rng = POOLED[name](), np.random.default_rng(seed)
     if held_out == "own":
-        return [
-            hold_out(f"P{n}", pooled.take(part), test_fraction, seed)
-            for n, part in enumerate(partitioner.partition(pooled.labels, rng), start=1)
-        ]
-    train, test = stratified_split(pooled, test_fraction, rng)
+        people = []
+        for n, part in enumerate(partitioner.partition(pooled.labels, rng), start=1):
+            own = hold_out(f"P{n}", pooled.take(part), test_fraction, seed)
+            people.append(replace(own, test_rows=part[own.test_patients]))
+        return people
+    kept, held = stratified_rows(pooled.labels, test_fraction, rng)
+    train, test = pooled.take(kept), pooled.take(held)
     return [
-        ParticipantData(f"P{n}", train.take(part), test)
+        ParticipantData(f"P{n}", train.take(part), test, test_rows=held)
         for n, part in enumerate(partitioner.partition(train.labels, rng), start=1)
     ]

@@ -38,13 +38,14 @@ def hold_out(
     """
     rng = participant_rng(name, seed)
     try:
-        train, test = stratified_split(samples, test_fraction, rng)
+        kept, held = stratified_rows(samples.labels, test_fraction, rng)
+        train, test = samples.take(kept), samples.take(held)
         if not validation_fraction:
-            return ParticipantData(name, train, test)
+            return ParticipantData(name, train, test, test_rows=held)
         train, validation = stratified_split(train, validation_fraction, rng)
     except DataError as error:
         raise of_participant(name, error) from error
-    return ParticipantData(name, train, test, validation)
+    return ParticipantData(name, train, test, validation, test_rows=held)
 
 
 def stratified_split(

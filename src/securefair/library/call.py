@@ -19,7 +19,13 @@ from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.fairness import ReputationRule
 from securefair.library.hospitals import participants
-from securefair.library.models import Model, Models, hidden_units, suitable_q
+from securefair.library.models import (
+    Model,
+    Models,
+    gives_modules,
+    hidden_units,
+    suitable_q,
+)
 from securefair.library.result import Result
 from securefair.library.settings import settings
 from securefair.model.heads import Head
@@ -34,7 +40,7 @@ def collaborate(
     hospitals: Mapping[str, object],
     model: Model | Mapping[str, Model] = "quadratic",
     *,
-    algorithm: str = "cycle",
+    algorithm: str | None = None,
     rounds: int = 40,
     local_epochs: int = 40,
     local_steps: int = 5,
@@ -74,7 +80,9 @@ def collaborate(
         model: "quadratic", "linear" or a module (see `Quadratic`), for everyone or by name. All
             must have the same shape; modules start from the parameters that they have, and are
             left as they are.
-        algorithm: "cycle" weighs teachers by reputation, "vpdl" always shares.
+        algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by
+            rounds and weighs teachers by reputation, "vpdl" always shares. None for "transfer",
+            or "cycle" where a module is given: a transfer fits models of its own.
         rounds: of the protocol.
         local_epochs: that everyone trains alone before it.
         local_steps: of the optimiser in each round.
@@ -118,6 +126,8 @@ def collaborate(
             diverged.
         PlanError: no parameters satisfy these settings; names the hospital.
     """
+    if algorithm is None:
+        algorithm = "cycle" if gives_modules(model) else "transfer"
     config = settings(
         algorithm=algorithm,
         rounds=rounds,

@@ -98,6 +98,12 @@ class Models:
         return models
 
 
+def gives_modules(model: Model | Mapping[str, Model]) -> bool:
+    """Whether anyone gives a module, rather than the name of a kind of model."""
+    given = model.values() if isinstance(model, Mapping) else [model]
+    return any(isinstance(one, nn.Module) for one in given)
+
+
 def hidden_units(head: Head) -> int:
     """Width of the hidden layer; 0 for a linear head.
 

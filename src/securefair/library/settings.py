@@ -75,6 +75,7 @@ def settings(
             "rounds": rounds,
             "local_steps": local_steps,
         },
+        "transfer": {} if q is None else {"q": q},
         "distillation": {
             "release": release,
             "basis": basis,

@@ -23,7 +23,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.report import averages, charts, facts, radar, sentences, wording
+from securefair.report import averages, charts, facts, radar, scores, sentences, wording
 from securefair.report.files import write_text
 
 FILE_NAME = "report.html"
@@ -111,6 +111,11 @@ def render(
         size=sentences.participants_note(result.participants, nouns),
         verdict=sentences.verdict(result, nouns),
         overfitting=sentences.overfitting(result),
+        worth=scores.worth(result, nouns),
+        scores=scores.SCORES,
+        score_rows=scores.score_rows(result),
+        hospital_scores=scores.hospital_rows(result),
+        trust_rows=scores.trust_rows(result),
         cautions=sentences.cautions(result, nouns),
         steps=sentences.steps(config, result, nouns),
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from securefair.config import RunConfig
 from securefair.records import LedgerRow, PrivacyResult, RunResult, TrafficRow
-from securefair.report import facts, sentences
+from securefair.report import facts, scores, sentences
 from securefair.report.fitting import Column, FittingTable
 from securefair.report.wording import (
     Nouns,
@@ -41,6 +41,7 @@ def summary(
     """
     words = nouns(config.data.source)
     parts: list[RenderableType] = [
+        *(Text(note, style="bold") for note in scores.worth(result, words)),
         Text(sentences.verdict(result, words), style="bold"),
         *(Text(note) for note in sentences.overfitting(result)),
         *(Text(note, style="dim") for note in sentences.cautions(result, words)),
@@ -49,6 +50,7 @@ def summary(
     ]
     if facts.collaborative(result):
         parts.append(_algorithms(result))
+        parts += _scores(result)
     messages = facts.message_totals(traffic, result.algorithm)
     if messages:
         parts.append(_traffic(messages))
@@ -125,6 +127,29 @@ def _algorithms(result: RunResult) -> FittingTable:
         ]
         columns.insert(3, Column("Mean gain over\nstopped early", over_early))
     return FittingTable("Algorithms (accuracy in %, gains in points)", columns)
+
+
+def _scores(result: RunResult) -> list[RenderableType]:
+    """What predictions are worth, and what everyone trusts its peers with."""
+    parts: list[RenderableType] = []
+    rows = scores.score_rows(result)
+    if rows:
+        columns = [Column("Algorithm", [row.name for row in rows], numbers=False)]
+        for at, heading in enumerate(scores.SCORES.values()):
+            cells = [row.cells[at] for row in rows]
+            columns.append(Column(heading.replace(" ", "\n"), cells, dispensable=at))
+        parts.append(FittingTable("Predictions (standard errors over patients)", columns))
+    trust = scores.trust_rows(result)
+    if trust:
+        columns = [Column("", [row.name for row in trust], numbers=False)]
+        for at, heading in enumerate(
+            ("Trust in\npeers", "Gain in\ncross-validation", "Weights", "Left out")
+        ):
+            cells = [row.cells[at] for row in trust]
+            if any(cells):
+                columns.append(Column(heading, cells, dispensable=at, numbers=at < 2))
+        parts.append(FittingTable("What own patients say of the peers", columns))
+    return parts
 
 
 def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:

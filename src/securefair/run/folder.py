@@ -38,7 +38,7 @@ from securefair.run.results import KeptModel, Outcome
 MODELS = "models"
 """Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
 
-MEASURED = ("max_abs_error", "error_over_range", "seconds")
+MEASURED = ("error_over_range", "seconds")
 """Fields of `EncryptionResult` that equal seeds do not repeat."""
 
 

@@ -30,6 +30,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
+from securefair.run.scores import class_counts, scores_of
 
 RESULT_FORMAT = 1
 FROM_STUDENT = ("keys", "features", "query", "sharerequest", "sharereveal")
@@ -90,9 +91,15 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             seeds=list(config.run.seeds),
             algorithm=main,
             participants=_participant_results(main, repetitions),
-            algorithms={name: _algorithm_result(name, repetitions) for name in first.rounds},
+            algorithms=_with_scores(
+                {name: _algorithm_result(name, repetitions) for name in first.rounds},
+                config,
+                repetitions,
+            ),
             encryption=_encryption_result(main, repetitions),
             privacy=_privacy_result(config, repetitions),
+            class_counts=class_counts(first.data),
+            metric=config.run.metric,
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
@@ -127,6 +134,24 @@ def _algorithm_result(algorithm: str, repetitions: Sequence[Repetition]) -> Algo
         mcg_over_early_stopping=float(np.mean(over_early)) if over_early else None,
         mcg_over_early_stopping_spread=_spread(over_early),
     )
+
+
+def _with_scores(
+    results: dict[str, AlgorithmResult], config: RunConfig, repetitions: Sequence[Repetition]
+) -> dict[str, AlgorithmResult]:
+    """The same with what predictions on test patients say."""
+    controls = [name for name in results if name not in config.run.collaborative]
+    scores = scores_of([(rep.data, rep.models) for rep in repetitions], controls)
+    first = repetitions[0].runs
+    scored = {
+        name: msgspec.structs.replace(results[name], **found) for name, found in scores.items()
+    }
+    return {
+        name: msgspec.structs.replace(
+            scored.get(name, result), trust=first[name].trust if name in first else {}
+        )
+        for name, result in results.items()
+    }
 
 
 def _gains_over(
@@ -191,6 +216,7 @@ def _encryption_result(
     traffic = [row for run in runs for row in run.traffic]
     asked = [one for rep in repetitions for one in rep.exchanges.get(algorithm, ())]
     answers = sum(exchange.answered for exchange in asked)
+    numbers = sum(row.numbers_total for run in runs for row in run.ledger)
     return EncryptionResult(
         backend=first.backend,
         ring_degree=first.ring_degree,
@@ -198,7 +224,7 @@ def _encryption_result(
         security_bits=first.security_bits,
         release=first.release,
         flooding_bits=first.flooding_bits,
-        max_abs_error=max(one.max_abs_error or 0.0 for one in found),
+        max_abs_error=_two_digits(max(one.max_abs_error or 0.0 for one in found)),
         error_over_range=max(one.error_over_range or 0.0 for one in found),
         bytes_up=sum(row.bytes for row in traffic if row.message in FROM_STUDENT),
         bytes_down=sum(row.bytes for row in traffic if row.message in FROM_TEACHER),
@@ -206,6 +232,9 @@ def _encryption_result(
         declines=len(asked) - answers,
         seconds=sum(rep.seconds[algorithm] for rep in repetitions),
         averaging=_averaging_result([one.averaging for one in found]),
+        error_bound=first.error_bound,
+        numbers_disclosed=numbers,
+        bits_disclosed=None if first.bits_per_number is None else numbers * first.bits_per_number,
     )
 
 

@@ -38,7 +38,7 @@ _INTRODUCTION = """\
 #
 # Every key is explained above its value; keys that are not listed cannot be used. Paths of
 # data are relative to this file. Parameters of the encryption are never chosen by hand: they follow
-# from [distillation], [encryption] and the data.
+# from [transfer] or [distillation], [encryption] and the data.
 
 """
 
@@ -196,7 +196,7 @@ def _config(
     name: str, people: Sequence[dict[str, str]], table: dict[str, object], *, q: int
 ) -> RunConfig:
     settings = {
-        "run": {"name": name, "algorithms": ["standalone", "vpdl", "cycle"]},
+        "run": {"name": name, "algorithms": ["standalone", "transfer"]},
         "data": {"source": "files"},
         "table": table,
         "training": {"rounds": ROUNDS},

@@ -126,7 +126,7 @@ def test_useful_on_three_classes():
 
     def loss(models):
         return np.mean([
-            -np.log(models[one.name].probabilities(one.test.features)[
+            -np.log(models[one.name].predict_proba(one.test.features)[
                 np.arange(300), one.test.labels
             ]).mean()
             for one in people

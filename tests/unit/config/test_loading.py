@@ -25,7 +25,7 @@ def test_the_demo_is_what_its_documentation_says():
         5,
     )
     assert (demo.distillation.release, demo.distillation.q) == ("projection", 64)
-    assert demo.run.collaborative == ("vpdl", "cycle")
+    assert demo.run.collaborative == ("vpdl", "cycle", "transfer")
 
 
 def test_defaults_are_the_values_of_the_demo():
@@ -34,11 +34,13 @@ def test_defaults_are_the_values_of_the_demo():
     settings = {
         "run.name": "demo",
         "run.seeds": list(demo.run.seeds),
+        "run.algorithms": list(demo.run.algorithms),
         "encryption.precision": demo.encryption.precision,
         "distillation.lambda_0": demo.distillation.lambda_0,
         "report.title": demo.report.title,
     }
     assert override(parse_config(HEART, source="t"), settings) == demo
+    assert parse_config(HEART, source="t").run.collaborative == ("transfer",)
     assert parse_config(HEART, source="t").encryption.precision == 2**-10
 
 

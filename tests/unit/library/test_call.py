@@ -19,7 +19,7 @@ from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
 
-QUICK = {"rounds": 6, "local_epochs": 10, "backend": "clear"}
+QUICK = {"algorithm": "cycle", "rounds": 6, "local_epochs": 10, "backend": "clear"}
 
 
 class Classifier(nn.Module):
@@ -33,6 +33,24 @@ class Classifier(nn.Module):
 
     def forward(self, x):
         return self.outer(self.activation(self.inner(x.flatten(1))))
+
+
+def test_without_a_word_hospitals_transfer(hospitals):
+    """One answer each, encrypted, and models that tell probabilities."""
+    result = sf.collaborate(hospitals)
+    figure = result.outcome.result.algorithms["transfer"]
+    assert result.config.run.collaborative == ("transfer",)
+    assert sum(row.answers for row in result.ledger) == 6
+    assert figure.metrics["log_loss"].mean < 0.6
+    assert set(figure.trust["North"].weights) == {"South", "East"}
+    x = np.zeros((3, 4))
+    for model in result.models.values():
+        np.testing.assert_allclose(model.predict_proba(x).sum(axis=1), 1)
+
+
+def test_a_module_is_trained_by_rounds(hospitals):
+    result = sf.collaborate(hospitals, nn.Linear(4, 2), rounds=1, local_epochs=1, backend="clear")
+    assert result.config.run.collaborative == ("cycle",)
 
 
 class Hears:
@@ -141,7 +159,7 @@ class TestRun:
             torch.set_num_threads(before)
 
     def test_vpdl_answers_always(self, hospitals):
-        result = sf.collaborate(hospitals, algorithm="vpdl", **QUICK)
+        result = sf.collaborate(hospitals, **QUICK | {"algorithm": "vpdl"})
         assert len(result.exchanges) == 6 * 3 * 2
         assert {exchange.answered for exchange in result.exchanges} == {True}
 
@@ -350,7 +368,7 @@ def test_defaults_of_a_call_are_those_of_a_file():
         for name, parameter in inspect.signature(sf.collaborate).parameters.items()
         if name in inspect.signature(settings).parameters
     }
-    given = settings(**own)
+    given = settings(**own | {"algorithm": "transfer"})
     table = {"run": given.run.model_dump(), "data": given.data.model_dump(exclude_none=True)}
     default = checked_settings(table, source="t")
     assert given.distillation.lambda_0 == 10.0

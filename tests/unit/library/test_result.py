@@ -9,7 +9,9 @@ from securefair.run.folder import read_run
 
 @pytest.fixture
 def result(hospitals):
-    return sf.collaborate(hospitals, rounds=6, local_epochs=10, backend="clear", lambda_0=5.0)
+    return sf.collaborate(
+        hospitals, algorithm="cycle", rounds=6, local_epochs=10, backend="clear", lambda_0=5.0
+    )
 
 
 def test_figures_agree_with_each_other(result):

@@ -12,6 +12,7 @@ from securefair.run.compare import compare_runs, comparison_rows, write_comparis
 from securefair.run.execute import run_experiment, write_outcome
 
 SMALL = {
+    "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",
     "model.kind": "linear",
     "distillation.q": 16,

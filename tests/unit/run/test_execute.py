@@ -9,6 +9,7 @@ from securefair.run.execute import run_experiment, versions, write_outcome
 from securefair.run.folder import read_result
 
 SMALL = {
+    "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",
     "model.kind": "linear",
     "training.rounds": 2,
@@ -78,8 +79,8 @@ class TestRun:
         listener = Listener()
         run_experiment(small(**{"run.seeds": [3, 5], "run.algorithms": ["standalone"]}), listener)
         assert [told for told in listener.told if isinstance(told, tuple)] == [
-            ("standalone", 2, 3),
-            ("standalone", 2, 5),
+            ("standalone", 1, 3),
+            ("standalone", 1, 5),
         ]
 
     def test_the_order_of_algorithms_changes_no_record(self, outcome):

@@ -13,6 +13,7 @@ from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.run.execute import run_experiment, write_outcome
 
 SMALL = {
+    "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",
     "model.kind": "linear",
     "training.rounds": 2,

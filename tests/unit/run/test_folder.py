@@ -13,6 +13,7 @@ from securefair.run.folder import MEASURED, read_run, write_page, write_run
 @pytest.fixture(scope="module")
 def config():
     settings = {
+        "run.algorithms": ["standalone", "vpdl", "cycle"],
         "encryption.backend": "clear",
         "model.kind": "linear",
         "distillation.q": 16,

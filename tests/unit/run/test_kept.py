@@ -9,6 +9,7 @@ from securefair.data import load_heart
 from securefair.run.execute import run_experiment, write_outcome
 
 SMALL = {
+    "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",
     "model.kind": "linear",
     "training.rounds": 2,
@@ -18,6 +19,7 @@ SMALL = {
 NETWORK = """
 [run]
 name = "digits"
+algorithms = ["standalone", "vpdl", "cycle"]
 [data]
 source = "digits"
 [data.partition]

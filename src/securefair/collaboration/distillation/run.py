@@ -145,6 +145,8 @@ class EncryptedRun:
                 flooding_bits=plan.spec.flooding_bits,
                 max_abs_error=None if audit is None else audit.max_abs_error,
                 error_over_range=None if audit is None else audit.error_over_range,
+                error_bound=plan.error_bound,
+                bits_per_number=plan.bits_per_number,
             ),
             quantization=self.quantization(),
             ledger=self.ledger,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,7 +58,7 @@ class TransferAgreement:
     opened: Opened | None = None
     peers: int = 8
     flooding_bits: int = 30
-    precision: float = 2.0**-18
+    precision: float = 2.0**-10
     weight_bits: int = 12
     round_seconds: float = 600.0
     setup_seconds: float = 3600.0
@@ -229,9 +228,3 @@ class TransferAgreement:
             promise=promise,
             required=required,
         )
-
-    def bits_of(self, patients: int) -> int:
-        """Most bits that one opened answer tells: each number at the resolution it is opened at."""
-        plan = plan_exchange(self.spec_for(patients))
-        steps = 2 * plan.spec.bounds.logit / plan.grid
-        return plan.numbers * math.ceil(math.log2(steps))

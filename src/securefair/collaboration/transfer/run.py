@@ -7,20 +7,29 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from msgspec import convert, to_builtins
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.exchange import steps
+from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.transfer import Polynomial, Trust
 from securefair.model.transfer.penalised import losses
 from securefair.protocol.codec import kind_of
-from securefair.records import ExchangeRecord, LedgerRow, RoundRecord, TrafficRow
+from securefair.records import (
+    ExchangeRecord,
+    LedgerRow,
+    RoundRecord,
+    TrafficRow,
+    TrustResult,
+)
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
 from securefair.simulation.traffic import joined
@@ -57,6 +66,7 @@ class TransferRun:
     engine: Engine[TransferParticipant]
     network: Network
     audit: TransferAudit
+    backend: str
     exchanges: list[ExchangeRecord] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     finished: int = 0
@@ -86,7 +96,10 @@ class TransferRun:
         self.finished = ROUNDS
         yield self._record()
 
-    @property
+    def heads(self) -> Mapping[str, Head]:
+        """Nobody trains a head."""
+        return {}
+
     def models(self) -> Mapping[str, Polynomial]:
         """What everybody deploys, by name."""
         if self._restored is not None:
@@ -100,18 +113,11 @@ class TransferRun:
             return self._restored.trust
         return {own.name: own.transferred.trust for own in self._participants}
 
-    def test_probabilities(self) -> list[Array]:
-        """Of everybody's deployed model on its test patients, (B, M) each."""
-        models = self.models
-        return [
-            models[own.name].probabilities(own.data.test.features) for own in self._participants
-        ]
-
     def saved_state(self) -> TransferState:
         """What a later process needs to go on."""
         return TransferState(
             finished=self.finished,
-            models=self.models,
+            models=self.models(),
             trust=self.trust,
             ledger=to_builtins(self.ledger),
             traffic=to_builtins(self.traffic),
@@ -148,7 +154,7 @@ class TransferRun:
         if self._restored is not None:
             return convert(self._restored.ledger, list[LedgerRow])
         return [
-            row
+            replace(row, numbers_per_answer=row.numbers_total // row.answers)
             for own in self._participants
             for row in own.ledger.rows(algorithm=self.algorithm, teacher=own.name)
         ]
@@ -160,10 +166,28 @@ class TransferRun:
         rows = self.network.traffic_rows(self.algorithm)
         return joined(convert(before, list[TrafficRow]), rows)
 
-    @property
-    def repeated_bytes(self) -> int:
-        """None: an interrupted exchange begins anew, with the keys."""
-        return 0
+    def facts(self) -> RunFacts:
+        """See `Run`."""
+        plan, audit = self.agreement.plan, self.audit
+        return RunFacts(
+            encryption=EncryptionFacts(
+                backend=self.backend,
+                ring_degree=plan.params.ring_degree,
+                log_qp=plan.params.log_qp,
+                security_bits=plan.security_bits,
+                release=plan.spec.release,
+                flooding_bits=plan.spec.flooding_bits,
+                max_abs_error=audit.max_abs_error,
+                error_over_range=audit.error_over_range,
+                error_bound=plan.error_bound,
+                bits_per_number=plan.bits_per_number,
+            ),
+            quantization=self.quantization(),
+            ledger=self.ledger,
+            traffic=self.traffic,
+            problems=self.problems,
+            trust={name: trust_result(one) for name, one in self.trust.items()},
+        )
 
     @property
     def _participants(self) -> list[TransferParticipant]:
@@ -190,7 +214,7 @@ class TransferRun:
     def _record(self) -> RoundRecord:
         everyone = self._participants
         names = [own.name for own in everyone]
-        models = self.models
+        models = self.models()
 
         def scored(own: TransferParticipant, part: Samples) -> tuple[float, float]:
             logits = models[own.name].logits(part.features)
@@ -214,6 +238,17 @@ class TransferRun:
             asked=[[name in row for name in names] for row in asked],
             answered=[[name in own.notes.senders for name in names] for own in everyone],
         )
+
+
+def trust_result(trust: Trust) -> TrustResult:
+    """As it is written into files."""
+    return TrustResult(
+        in_peers=trust.in_peers,
+        gain=trust.gain,
+        gain_se=trust.gain_se,
+        left_out=list(trust.left_out),
+        weights=dict(trust.weights),
+    )
 
 
 def both(logits: Array) -> Array:
@@ -273,4 +308,5 @@ def start_transfer(
         engine=Engine(participants, agreement, network, seed=seed),
         network=network,
         audit=TransferAudit(agreement),
+        backend=backend,
     )

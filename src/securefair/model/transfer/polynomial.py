@@ -87,7 +87,7 @@ class Polynomial:
             result += np.einsum("bi,lij,bj->bl", features, self.square, features, optimize=True)
         return result
 
-    def probabilities(self, features: Array) -> Array:
+    def predict_proba(self, features: Array) -> Array:
         """Features (B, d) -> probabilities (B, M)."""
         return probabilities(self.logits(features))
 

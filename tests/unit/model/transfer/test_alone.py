@@ -66,7 +66,7 @@ def test_one_class_and_few_patients_are_no_obstacle(classes, degree, count):
     own = Samples(np.random.default_rng(0).uniform(-1, 1, (count, 3)),
                   np.ones(count, dtype=np.int64), classes)  # fmt: skip
     fitted = own_fit(own, degree, rng=rng())
-    p = fitted.averaged.probabilities(own.features)
+    p = fitted.averaged.predict_proba(own.features)
     assert (p.argmax(axis=1) == 1).all()
     assert (p[:, 1] < 1).all()
     absent = p[:, [c for c in range(classes) if c != 1]]
@@ -100,6 +100,6 @@ def test_no_patients():
 
 def test_most_common_answer_by_hand():
     own = Samples(np.zeros((4, 2)), np.array([1, 1, 1, 0]), 2)
-    p = most_common(own).probabilities(np.ones((2, 2)))
+    p = most_common(own).predict_proba(np.ones((2, 2)))
     assert (p[:, 1] > 0.73).all()
     assert (p[:, 1] < 0.75).all()

@@ -1,0 +1,121 @@
+"""What a transfer will send and let out, before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from securefair.averaging.contributions import KEY_BYTES
+from securefair.averaging.pairwise import PUBLIC_BYTES
+from securefair.circuit.planner import plan_exchange
+from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.model.transfer.answers import determines_logits, determines_model
+
+
+def forecast_of(
+    name: str, config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
+) -> Forecast:
+    """See `Kind.forecast`."""
+    disclosure = _disclosure(config, agreed, data)
+    return Forecast(
+        traffic=_traffic(name, agreed, data, disclosure),
+        numbers=max(row.numbers_in_run for row in disclosure),
+        plan=agreed.plan,
+        disclosure=disclosure,
+        warnings=_warnings(agreed, data, disclosure),
+    )
+
+
+def _traffic(
+    name: str,
+    agreed: TransferAgreement,
+    data: Sequence[ParticipantData],
+    disclosure: Sequence[CheckedDisclosure],
+) -> CheckedAlgorithm:
+    """Requests carry keys and features; a part is an answer and the key that opens it."""
+    people = len(agreed.participants)
+    introductions = people * (people - 1) * PUBLIC_BYTES
+    answers = size = 0
+    for own, row in zip(data, disclosure, strict=True):
+        plan = plan_exchange(agreed.spec_for(len(own.train)))
+        teachers = len(agreed.teachers_of(own.name))
+        size += teachers * (plan.key_bytes + plan.feature_bytes)
+        if row.permitted:
+            answers += teachers
+            size += teachers * (plan.answer_bytes + KEY_BYTES)
+    return CheckedAlgorithm(
+        name=name,
+        least_answers=answers,
+        most_answers=answers,
+        least_bytes=introductions + size,
+        most_bytes=introductions + size,
+    )
+
+
+def _disclosure(
+    config: RunConfig, agreed: TransferAgreement, data: Sequence[ParticipantData]
+) -> list[CheckedDisclosure]:
+    policy = agreed.disclosure_policy(limits_of(config))
+    totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
+    rows = []
+    for own in data:
+        spec = agreed.spec_for(len(own.train))
+        numbers, limit = spec.q * spec.classes, policy.limit_per_version(spec.samples)
+        permitted = numbers <= min([limit, *totals])
+        rows.append(
+            CheckedDisclosure(
+                student=own.name,
+                numbers_per_answer=numbers,
+                limit=None if np.isinf(limit) else int(limit),
+                numbers_in_run=numbers if permitted else 0,
+                teacher_parameters=agreed.parameters,
+                student_logits=spec.samples * spec.classes,
+                permitted=permitted,
+            )
+        )
+    return rows
+
+
+def _warnings(
+    agreed: TransferAgreement,
+    data: Sequence[ParticipantData],
+    disclosure: Sequence[CheckedDisclosure],
+) -> list[str]:
+    found = []
+    refused = [row.student for row in disclosure if not row.permitted]
+    if refused:
+        found.append(
+            f"No teacher would ever answer {', '.join(refused)}: an answer holds more numbers than "
+            "[disclosure] permits. Lower transfer.q, or raise disclosure.fraction."
+        )
+    whole = [
+        own.name
+        for own in data
+        if determines_model(
+            agreed.numbers_of(len(own.train)), agreed.features, agreed.degree, len(own.train)
+        )
+    ]
+    logits = [
+        own.name
+        for own in data
+        if own.name not in whole
+        and determines_logits(agreed.numbers_of(len(own.train)), len(own.train))
+    ]
+    what = (
+        "the mean of its teachers' fits, no single one"
+        if agreed.opens == "mean"
+        else ("each teacher's fit: treat these models as known to it")
+    )
+    if whole:
+        found.append(f"One answer determines a teacher's fit. {', '.join(whole)} will know {what}.")
+    if logits:
+        found.append(
+            f"{', '.join(logits)} will know every logit on own patients, of "
+            f"{'their mean only' if agreed.opens == 'mean' else 'every teacher'}."
+        )
+    return found

@@ -1,0 +1,145 @@
+"""Transfer as a kind of collaboration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from securefair.algorithms import EarlyStopping
+from securefair.algorithms.tuned import (
+    AVERAGED_ALONE,
+    MOST_COMMON,
+    TUNED_ALONE,
+    TunedPopulation,
+)
+from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.distillation.controls import population_of
+from securefair.collaboration.forecast import Forecast
+from securefair.collaboration.interface import Control, Kind, PublicFacts, Wording
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.forecast import forecast_of
+from securefair.collaboration.transfer.run import ROUNDS, TransferRun, start_transfer
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.errors import ConfigError
+from securefair.model.heads import Head
+from securefair.model.transfer import Degree
+
+CONTROLS = {
+    "standalone": Wording("Alone", "own fits, tuned by cross-validation on own patients"),
+    "early_stopping": Wording("Stopped early", "a head trained until validation says stop"),
+    "averaged_alone": Wording("Averaged alone", "own fits averaged as in transfer, without peers"),
+    "most_common": Wording("Most common answer", "the class frequencies, for every patient"),
+}
+
+
+@dataclass(frozen=True)
+class TransferKind(Kind[TransferAgreement]):
+    """One answer from every teacher, taken as an offset of the own fit."""
+
+    @property
+    def control_wordings(self) -> Mapping[str, Wording]:
+        """See `Kind`."""
+        return CONTROLS
+
+    def check(self, config: RunConfig) -> None:
+        """See `Kind`."""
+        if self.name in config.run.algorithms and config.model.kind == "network":
+            raise ConfigError(
+                "transfer fits regularised models to features, it trains no network",
+                where="model.kind",
+                found="network",
+                expected='"quadratic" or "linear", or other algorithms',
+            )
+        if self.name in config.run.algorithms and config.privacy is not None:
+            raise ConfigError(
+                "answers of a transfer are not differentially private",
+                where="privacy",
+                found=f"algorithms with {self.name}",
+                expected='algorithms = ["standalone", "vpdl"], or no [privacy]',
+            )
+
+    def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> TransferAgreement:
+        """See `Kind`."""
+        if len(facts.shape) != 1:
+            raise ConfigError(
+                "transfer needs feature vectors", where="data", found=f"samples of {facts.shape}"
+            )
+        section, encryption = config.transfer, config.encryption
+        return TransferAgreement(
+            participants=facts.participants,
+            features=facts.shape[0],
+            classes=facts.classes,
+            patients=facts.samples,
+            degree=degree_of(config),
+            q=section.q,
+            opened=None if section.opened == "auto" else section.opened,
+            peers=section.peers,
+            flooding_bits=encryption.flooding_bits,
+            precision=encryption.precision,
+            weight_bits=config.model.weight_bits,
+            round_seconds=facts.round_seconds,
+            setup_seconds=facts.setup_seconds,
+            seed=seed,
+        )
+
+    def rounds(self, config: RunConfig) -> int:
+        """One exchange."""
+        del config
+        return ROUNDS
+
+    def controls(
+        self,
+        config: RunConfig,
+        data: Sequence[ParticipantData],
+        *,
+        models: Mapping[str, Head] | None = None,
+    ) -> Mapping[str, Control]:
+        """See `Kind`. Early stopping may stop from the first epoch on."""
+        own = TunedPopulation(participants=tuple(data), degree=degree_of(config))
+        epochs = config.training.local_epochs + config.training.rounds
+        trained = replace(population_of(config, data, models), local_epochs=0, local_steps=1)
+        return {
+            "standalone": Control(TUNED_ALONE, own, ROUNDS),
+            "early_stopping": Control(EarlyStopping(rounds=epochs), trained, epochs),
+            "averaged_alone": Control(AVERAGED_ALONE, own, ROUNDS),
+            "most_common": Control(MOST_COMMON, own, ROUNDS),
+        }
+
+    def start(
+        self,
+        config: RunConfig,
+        agreement: TransferAgreement,
+        data: Sequence[ParticipantData],
+        *,
+        seed: int,
+        models: Mapping[str, Head] | None = None,
+        trained: bool = True,
+    ) -> TransferRun:
+        """See `Kind`. Own fits start from nothing, so models that are given are left alone."""
+        del models, trained
+        return start_transfer(
+            self.name,
+            data,
+            agreement,
+            seed=seed,
+            backend=config.encryption.backend,
+            disclosure=limits_of(config),
+        )
+
+    def forecast(
+        self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
+    ) -> Forecast:
+        """See `Kind`."""
+        return forecast_of(self.name, config, agreement, data)
+
+
+def degree_of(config: RunConfig) -> Degree:
+    """Of everybody's own fit."""
+    return 2 if config.transfer.fit == "quadratic" else 1
+
+
+TRANSFER = TransferKind(
+    name="transfer",
+    wording=Wording("Transfer", "peers' mean logit, as far as own patients agree"),
+)

@@ -1,0 +1,113 @@
+"""What predictions on test samples say: tables and sentences of scores, gains and trust."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from securefair.records import MetricResult, RunResult
+from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
+
+SCORES = {
+    "log_loss": "Log-loss",
+    "brier": "Brier",
+    "auc": "AUC",
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "sensitivity": "Sensitivity",
+    "specificity": "Specificity",
+    "calibration_error": "Calibration error",
+}
+"""Names of scores for people, in the order of tables."""
+
+_PLUS_MINUS = "\u00b1"
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One line of a table: a name and one cell for each of `SCORES`."""
+
+    name: str
+    cells: tuple[str, ...]
+
+
+def score_rows(result: RunResult) -> list[ScoreRow]:
+    """The scores of every algorithm, means over participants with standard errors."""
+    return [
+        ScoreRow(algorithm_name(name), tuple(cell(one.metrics.get(score)) for score in SCORES))
+        for name, one in result.algorithms.items()
+        if one.metrics
+    ]
+
+
+def hospital_rows(result: RunResult) -> list[ScoreRow]:
+    """The scores of the run's algorithm at every participant."""
+    metrics = result.algorithms[result.algorithm].metrics
+    if not metrics:
+        return []
+    return [
+        ScoreRow(
+            one.name,
+            tuple(
+                _cell(metrics[score].by_hospital[one.name], metrics[score].se_by_hospital[one.name])
+                for score in SCORES
+            ),
+        )
+        for one in result.participants
+    ]
+
+
+def cell(metric: MetricResult | None) -> str:
+    """A score with its standard error; empty where it is undefined."""
+    return "" if metric is None else _cell(metric.mean, metric.se)
+
+
+def worth(result: RunResult, nouns: Nouns) -> list[str]:
+    """What the collaboration is worth against the best control, in sentences."""
+    figure = result.algorithms[result.algorithm]
+    if figure.best_control is None:
+        return []
+    name, control = algorithm_name(result.algorithm), algorithm_name(figure.best_control)
+    gain = figure.gain_over_best_control[result.metric]
+    notes = []
+    if gain.mean is not None:
+        wins = sum(1 for value in gain.by_hospital.values() if value is not None and value > 0)
+        direction = "better" if gain.mean > 0 else "worse"
+        notes.append(
+            f"{SCORES[result.metric]}: {name} is {direction} than the best control "
+            f"({control}) by {abs(gain.mean):.3f} {_PLUS_MINUS} {gain.se or 0:.3f}, better at "
+            f"{wins} of {len(gain.by_hospital)} {nouns.participants}"
+            + ("; that is within chance." if abs(gain.mean) < 2 * (gain.se or 0) else ".")
+        )
+    if figure.nearly_constant:
+        notes.append(
+            f"The model of {listing(figure.nearly_constant)} says one class of nearly every "
+            f"{nouns.sample}: the most common answer would do as well there."
+        )
+    return notes
+
+
+def trust_rows(result: RunResult) -> list[ScoreRow]:
+    """What everyone's own samples say of its peers: weight, gain, weights of teachers."""
+    trust = result.algorithms[result.algorithm].trust
+    return [
+        ScoreRow(
+            name,
+            (
+                f"{one.in_peers:.2f}",
+                f"{_signed(one.gain)} {_PLUS_MINUS} {one.gain_se:.3f}",
+                ", ".join(f"{peer} {_signed(weight)}" for peer, weight in one.weights.items()),
+                listing(one.left_out) if one.left_out else "",
+            ),
+        )
+        for name, one in trust.items()
+    ]
+
+
+def _cell(mean: float | None, error: float | None) -> str:
+    if mean is None:
+        return ""
+    return f"{mean:.3f}" if error is None else f"{mean:.3f} {_PLUS_MINUS} {error:.3f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", MINUS)

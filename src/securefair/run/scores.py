@@ -1,0 +1,130 @@
+"""What models are worth on test patients: scores of every algorithm, and gains over controls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+import numpy as np
+
+from securefair.data import ParticipantData
+from securefair.metrics import confusion
+from securefair.metrics.bootstrap import Predictions, Scored, ScoreSummary
+from securefair.metrics.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
+from securefair.model.stored import Function, logits_of, probabilities_of
+from securefair.records import MetricResult
+
+Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
+"""Everyone's data of one seed, and everyone's model by algorithm and participant."""
+
+BEST_BY = "log_loss"
+DIGITS = 5
+
+
+class Scores(TypedDict):
+    """Fields of `AlgorithmResult`."""
+
+    metrics: dict[str, MetricResult]
+    gain_over_best_control: dict[str, MetricResult]
+    best_control: str | None
+    confusion: dict[str, list[list[int]]]
+    nearly_constant: list[str]
+
+
+def scores_of(seeds: Sequence[Seed], controls: Sequence[str]) -> dict[str, Scores]:
+    """The scores of every algorithm whose models are there for every seed.
+
+    The best control is the one with the lowest mean log-loss: whatever a collaboration gains over
+    it, no hospital could have had alone. It is chosen on test patients, to the collaboration's
+    disadvantage.
+
+    Args:
+        seeds: data and models.
+        controls: algorithms in which nobody learns from anybody.
+    """
+    names = [
+        name
+        for name, models in seeds[0][1].items()
+        if all(set(one.get(name, ())) >= {own.name for own in data} for data, one in seeds)
+        and models
+    ]
+    predictions = {name: _predictions(name, seeds) for name in names}
+    scored = {name: Scored(parts) for name, parts in predictions.items()}
+    losses = {name: scored[name].summary(BEST_BY).mean for name in controls if name in scored}
+    best = min(
+        (name for name, loss in losses.items() if loss is not None),
+        key=lambda name: losses[name] or 0.0,
+        default=None,
+    )
+    result: dict[str, Scores] = {}
+    for name in names:
+        gains = {}
+        if best is not None and name not in controls:
+            gains = {score: _gain(scored[name], scored[best], score) for score in SCORES}
+        result[name] = Scores(
+            metrics={score: _result(scored[name].summary(score)) for score in SCORES},
+            gain_over_best_control=gains,
+            best_control=best if gains else None,
+            confusion={
+                hospital: _confusion(parts) for hospital, parts in predictions[name].items()
+            },
+            nearly_constant=[
+                hospital
+                for hospital, parts in predictions[name].items()
+                if nearly_constant(np.concatenate([one.probabilities for one in parts]))
+            ],
+        )
+    return result
+
+
+def class_counts(data: Sequence[ParticipantData]) -> dict[str, list[int]]:
+    """How many samples of each class a participant has, training and test together."""
+    return {
+        own.name: np.bincount(
+            np.concatenate([own.train.labels, own.test.labels]), minlength=own.train.classes
+        ).tolist()
+        for own in data
+    }
+
+
+def _predictions(algorithm: str, seeds: Sequence[Seed]) -> dict[str, list[Predictions]]:
+    found: dict[str, list[Predictions]] = {}
+    for data, models in seeds:
+        for own in data:
+            found.setdefault(own.name, []).append(
+                Predictions(
+                    own.test_patients,
+                    own.test.labels,
+                    probabilities_of(logits_of(models[algorithm][own.name], own.test.features)),
+                )
+            )
+    return found
+
+
+def _confusion(parts: Sequence[Predictions]) -> list[list[int]]:
+    counts = [
+        confusion(one.probabilities.argmax(axis=1), one.labels, one.probabilities.shape[1])
+        for one in parts
+    ]
+    total: list[list[int]] = np.sum(counts, axis=0).tolist()
+    return total
+
+
+def _gain(mine: Scored, control: Scored, score: str) -> MetricResult:
+    """Positive is better, whatever the score."""
+    first, second = (control, mine) if score in LOWER_IS_BETTER else (mine, control)
+    return _result(first.difference(second, score))
+
+
+def _result(summary: ScoreSummary) -> MetricResult:
+    return MetricResult(
+        mean=_rounded(summary.mean),
+        se=_rounded(summary.se),
+        by_hospital={name: _rounded(value) for name, value in summary.by_hospital.items()},
+        se_by_hospital={name: _rounded(value) for name, value in summary.se_by_hospital.items()},
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    """Digits that mean something: standard errors are some hundredths."""
+    return None if value is None else round(value, DIGITS)
