@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from securefair.collaboration.kinds import kinds_of
 from securefair.config import RunConfig, demo_config, override
 from securefair.data import HOSPITALS, ParticipantData, Samples
 from securefair.errors import ConfigError
@@ -63,7 +64,9 @@ def task_config(
     ):
         if value is not None:
             changes[key] = value
-    return override(base, changes, source=COMMAND_LINE) if changes else base
+    task = override(base, changes, source=COMMAND_LINE) if changes else base
+    kinds_of(task)
+    return task
 
 
 def reshaped(
