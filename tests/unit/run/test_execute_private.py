@@ -227,3 +227,12 @@ def test_all_algorithms_of_a_run_answer_from_one_fit_that_is_charged_once(tmp_pa
         assert one.spent_epsilon == 2.0
     linear = run_experiment(small(**changes | {"model.kind": "linear"}), Silent())
     assert all(one.spent_epsilon == 2.0 for one in linear.result.privacy.values())
+
+
+def test_a_transfer_answers_from_private_fits():
+    outcome = run_experiment(small(**{"run.algorithms": ["standalone", "transfer"]}), Silent())
+    assert not outcome.problems
+    for one in outcome.result.privacy.values():
+        assert one.mechanism == "objective perturbation"
+        assert one.spent_epsilon == one.epsilon == 2.0
+        assert one.asked_epsilon == 0.0

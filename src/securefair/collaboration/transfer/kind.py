@@ -16,6 +16,8 @@ from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation.controls import population_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.interface import Control, Kind, PublicFacts, Wording
+from securefair.collaboration.privacy import privacy_of
+from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.forecast import forecast_of
 from securefair.collaboration.transfer.run import ROUNDS, TransferRun, start_transfer
@@ -50,13 +52,6 @@ class TransferKind(Kind[TransferAgreement]):
                 where="model.kind",
                 found="network",
                 expected='"quadratic" or "linear", or other algorithms',
-            )
-        if self.name in config.run.algorithms and config.privacy is not None:
-            raise ConfigError(
-                "answers of a transfer are not differentially private",
-                where="privacy",
-                found=f"algorithms with {self.name}",
-                expected='algorithms = ["standalone", "vpdl"], or no [privacy]',
             )
 
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> TransferAgreement:
@@ -118,6 +113,10 @@ class TransferKind(Kind[TransferAgreement]):
     ) -> TransferRun:
         """See `Kind`. Own fits start from nothing, so models that are given are left alone."""
         del models, trained
+        terms = privacy_of(config)
+        teachers = None
+        if terms is not None:
+            teachers = private_teachers(data, ["linear"] * len(data), terms, seed=seed)
         return start_transfer(
             self.name,
             data,
@@ -125,6 +124,8 @@ class TransferKind(Kind[TransferAgreement]):
             seed=seed,
             backend=config.encryption.backend,
             disclosure=limits_of(config),
+            teachers=teachers,
+            required=None if terms is None else terms.require,
         )
 
     def forecast(

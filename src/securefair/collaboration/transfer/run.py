@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
+from securefair.collaboration.privacy import privacy_results
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
@@ -187,6 +188,10 @@ class TransferRun:
             traffic=self.traffic,
             problems=self.problems,
             trust={name: trust_result(one) for name, one in self.trust.items()},
+            privacy=privacy_results(
+                {own.name: own.teacher for own in self._participants if own.teacher is not None},
+                decides=False,
+            ),
         )
 
     @property
