@@ -95,8 +95,6 @@ def check(
         if json:
             said = {"findings": [*findings, refusal(error)]}
             typer.echo(msgspec.json.encode(said).decode())
-        else:
-            Console().print(findings_report(findings))
         raise
     if json:
         plain = msgspec.to_builtins(checked) | {"findings": msgspec.to_builtins(findings)}
