@@ -17,6 +17,7 @@ from securefair.run.folder import read_result
 SMALL = """
 [run]
 name = "small"
+algorithms = ["standalone", "vpdl", "cycle"]
 [data]
 source = "heart"
 [model]
@@ -27,7 +28,7 @@ local_epochs = 1
 [encryption]
 backend = "clear"
 """
-ALONE = SMALL.replace('name = "small"', 'name = "alone"\nalgorithms = ["standalone"]')
+ALONE = SMALL.replace('"small"', '"alone"').replace(', "vpdl", "cycle"', "")
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ class TestRefusals:
     def test_a_disk_that_fills_up_in_a_round_can_be_gone_on_from(
         self, invoke, tmp_path, monkeypatch
     ):
-        (tmp_path / "c.toml").write_text(ALONE.replace("rounds = 1", "rounds = 5"))
+        (tmp_path / "c.toml").write_text(SMALL.replace("rounds = 1", "rounds = 5"))
         written = []
 
         def full(path, data, **options):
