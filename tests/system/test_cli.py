@@ -123,7 +123,7 @@ MISTAKES = {
         "check",
         TABLE,
         lambda file: file.write_bytes(file.read_bytes() + b"\xe9"),
-        ("hungary.csv", "not UTF-8", "Export it"),
+        ("hungary.csv", "line 296", "wrong number of fields"),
     ),
     "truncated Parquet": ("check", TABLE, as_parquet, ("hungary.parquet", "not a Parquet file")),
     "no run to report": ("report p", "", None, ("p: ", "no folder of a finished run")),
