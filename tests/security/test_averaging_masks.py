@@ -187,7 +187,7 @@ def test_asking_twice_gets_the_same_bytes_and_no_second_sample():
 
 @pytest.mark.parametrize("senders", [(), ("a",)])
 def test_a_single_sender_is_refused(senders):
-    with pytest.raises(LocalProtocolError, match="at least two"):
+    with pytest.raises(LocalProtocolError, match="at least 2"):
         gathering_of(senders)
     with pytest.raises(RemoteProtocolError, match="no sum to gather") as error:
         Gathering.asked(SESSION, 0, 0, "r", senders)

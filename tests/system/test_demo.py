@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+from collections import Counter
 from html.parser import HTMLParser
 
 import msgspec
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from securefair.cli import app
 from securefair.records import RoundRecord
 from securefair.run.folder import read_result
+from support.alike import assert_alike
 
 PARTICIPANT_KEYS = {"name", "samples", "standalone_accuracy", "accuracy", "gain", "quantization"}
 ALGORITHM_KEYS = {"mva", "mcg", "cgs"}
@@ -100,7 +102,8 @@ class TestResults:
         assert facts.bytes_up > facts.bytes_down > 0
         for own in result.participants:
             assert own.gain == pytest.approx(own.accuracy - own.standalone_accuracy)
-            assert own.quantization.accuracy_before == own.accuracy
+            rounded = own.quantization
+            assert rounded.accuracy_after == pytest.approx(rounded.accuracy_before, abs=0.02)
 
     def test_the_terminal_shows_progress_and_every_table(self, demo):
         done, _ = demo
@@ -117,7 +120,9 @@ class TestResults:
 
     def test_encrypted_and_clear_runs_share_alike(self, demo, clear):
         encrypted, plain = rounds(demo[1]), rounds(clear)
-        assert len(encrypted) == len(plain) == 4 * 3
+        assert len(encrypted) == len(plain)
+        found = Counter(record.algorithm for record in encrypted)
+        assert (found["vpdl"], found["cycle"], found["transfer"]) == (3, 3, 1)
         for a, b in zip(encrypted, plain, strict=True):
             assert (a.algorithm, a.round) == (b.algorithm, b.round)
             assert (a.asked, a.answered, a.accuracy) == (b.asked, b.answered, b.accuracy)
@@ -135,9 +140,14 @@ class TestResults:
         """Opened values differ in their last digits, so only what a hair decides could differ."""
         done = program.run("run", str(demo[1] / "config.toml"), "--out", "again", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        for name in ("metrics.json", "ledger.json", "traffic.json"):
+        for name in ("ledger.json", "traffic.json"):
             first, second = (folder / name for folder in (demo[1], tmp_path / "again"))
             assert first.read_bytes() == second.read_bytes()
+        first, second = (
+            json.loads((folder / "metrics.json").read_text("utf-8"))
+            for folder in (demo[1], tmp_path / "again")
+        )
+        assert_alike(first, second, tolerance=1e-3)  # log-losses are of probabilities
 
 
 class Loads(HTMLParser):

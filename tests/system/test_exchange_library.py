@@ -212,7 +212,7 @@ class TestRefusals:
 
     def test_a_model_of_another_shape(self, samples):
         question = sf.Student(spec()).request(samples)
-        with pytest.raises(ModelError, match="another kind of head was planned"):
+        with pytest.raises(ModelError, match="another model was agreed"):
             sf.Teacher(sf.build_head("quadratic", FEATURES, 3, CLASSES, seed=0)).answer(question)
         with pytest.raises(SecureFairError, match="shape"):
             sf.Teacher(sf.build_head("linear", FEATURES + 1, 0, CLASSES, seed=0)).answer(question)

@@ -218,10 +218,11 @@ def _watch(troupe: _Troupe, rounds: int, kills: int, until: float) -> None:
         time.sleep(_LOOK_EVERY * draw.random())
         troupe.check()
         progress = sum(troupe.finished(name) for name in troupe.names)
-        if troupe.kills < kills and progress * kills >= troupe.kills * total:
+        # In the first half of the rounds: the last of them may be over in a moment.
+        if troupe.kills < kills and 2 * progress * kills >= troupe.kills * total:
             unfinished = [name for name in troupe.running if troupe.finished(name) < rounds]
             if unfinished:
-                time.sleep(draw.random())
+                time.sleep(_LOOK_EVERY * draw.random())
                 troupe.kill(draw.choice(unfinished))
 
 

@@ -31,7 +31,7 @@ def test_alone_it_is_the_tuned_control(patients):
     control = own_fit(samples, 1, rng=np.random.default_rng(0)).averaged
     found = TransferClassifier().fit(x, y)
     assert found.classes_.tolist() == ["ill", "well"]
-    assert np.allclose(found.predict_proba(patients[0]), control.probabilities(patients[0]))
+    assert np.allclose(found.predict_proba(patients[0]), control.predict_proba(patients[0]))
     assert found.trust_.in_peers == 0
 
 
@@ -48,7 +48,7 @@ def test_good_peers_help_and_random_ones_are_left_out(patients):
     mean = TransferClassifier(answers["south"]).fit(*few)
     samples = Samples(few[0], (few[1] == "well").astype(np.int64), 2)
     own = own_fit(samples, 1, rng=np.random.default_rng(0))
-    expected = transfer(own, answers["south"][:, None]).model.probabilities(x)
+    expected = transfer(own, answers["south"][:, None]).model.predict_proba(x)
     assert np.allclose(mean.predict_proba(x), expected)
 
 

@@ -111,8 +111,9 @@ class TestRound:
     def test_rounds_out_of_order_are_the_hosts_mistake(self, make_engine):
         engine, _ = make_engine()
         engine.round(0)
+        engine.round(2)  # one may be left out: everybody was away
         with pytest.raises(LocalProtocolError, match="rounds follow each other"):
-            engine.round(2)
+            engine.round(1)
 
 
 class TestTime:
