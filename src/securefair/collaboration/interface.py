@@ -77,11 +77,14 @@ class Wording:
         title: such as "CYCle".
         rule: who learns from whom, in a few words.
         reputations: whether participants form reputations of each other.
+        steps: what is done, one paragraph each, where it is not distillation in rounds; the nouns
+            `{participant}`, `{participants}` (with their number) and `{samples}` are filled in.
     """
 
     title: str
     rule: str
     reputations: bool = False
+    steps: tuple[str, ...] = ()
 
 
 ALONE = Wording("Alone", "no collaboration, trained as long as the others")

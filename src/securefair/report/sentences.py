@@ -94,7 +94,8 @@ def overfitting(result: RunResult) -> list[str]:
     """How much of the gain stopping early would have given alone; nothing where it gave none."""
     figure, control = result.algorithms[result.algorithm], result.algorithms.get("early_stopping")
     left = figure.mcg_over_early_stopping
-    if control is None or left is None or left >= figure.mcg:
+    tuned = "averaged_alone" in result.algorithms  # then training alone does not overfit
+    if tuned or control is None or left is None or left >= figure.mcg:
         return []
     name = algorithm_name(result.algorithm)
     text = (
@@ -123,6 +124,21 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         return [f"{alone} Then each went on alone for {plural(training.rounds, 'round')}."]
     if result.encryption is not None and result.encryption.averaging is not None:
         return averages.steps(config, result.encryption.averaging, nouns)
+    if told := wording_of(result.algorithm).steps:
+        nouned = {
+            "participants": people,
+            "participant": nouns.participant,
+            "samples": nouns.samples,
+        }
+        texts = [text.format(**nouned) for text in told]
+        if encrypts(result.encryption):
+            return [
+                *texts,
+                f"No readable record of a {nouns.sample} and no model passed from one "
+                f"{nouns.participant} to another: what students sent was encrypted under keys that "
+                "only they hold.",
+            ]
+        return [*texts, "This run computed that without encryption."]
     came_back = f"What came back was {released(config, nouns)}."
     if encrypts(result.encryption):
         texts = [

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from securefair.collaboration.kinds import REGISTERED, wording_of
 from securefair.config import override
 from securefair.report import sentences, wording
 
@@ -211,3 +212,10 @@ def test_reputations_name_best_and_least(run):
 def test_ordinals(run, every, text):
     changed = override(run.config, {"fairness.forced_every": every})
     assert f"Every {text} round" in sentences.steps(changed, run.result, NOUNS)[-1]
+
+
+def test_what_a_kind_says_of_itself_is_filled_in():
+    nouned = {"participants": "4 hospitals", "participant": "hospital", "samples": "patients"}
+    told = {name: [t.format(**nouned) for t in wording_of(name).steps] for name in REGISTERED}
+    assert "Each of 4 hospitals fitted" in told["transfer"][0]
+    assert not any("{" in text for texts in told.values() for text in texts)
