@@ -149,8 +149,8 @@ TRANSFER = TransferKind(
             "Each of {participants} fitted a regularised model to its own {samples}, with settings "
             "chosen by cross-validation on them.",
             "Once, every {participant} in the role of a student asked the others, its teachers, "
-            "how these fits judge its {samples}. Teachers answer from the fit on their own {samples} "
-            "and from nothing else, so nothing that was opened flows back in an answer.",
+            "how these fits judge its {samples}. Teachers answer from the fit on their own "
+            "{samples} and from nothing else, so nothing that was opened flows back in an answer.",
             "Each student then fitted again, with the teachers' mean answer as an offset, and "
             "averaged many settings, some of them without any peer, by how well each predicts its "
             "own held-out {samples}. Where peers do not help, they count little.",
