@@ -45,4 +45,12 @@ def evaluation_report(found: Evaluation) -> RenderableType:
                 style="yellow",
             )
         )
+    if found.filled:
+        parts.append(
+            Text(
+                f"Note: {found.filled} patients have a value that the model does not know; "
+                "something else stood in (see the warnings).",
+                style="yellow",
+            )
+        )
     return Group(*parts)

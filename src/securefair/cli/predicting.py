@@ -25,7 +25,9 @@ def predict(
     """Predict for new patients with the model that a run left, by the rules of its training.
 
     One row a patient, in the table's order: the probability of each class, the most probable
-    class, and the columns whose value lies outside the range that the model was trained on.
+    class, the columns whose value lies outside the range that the model was trained on, and those
+    that were filled in: a level that the model does not know, or a value that is missing and never
+    was in training. These are warned of by name; a missing column is refused.
 
     Example: securefair predict runs/mine/models/north new.csv --out predictions.csv
     """
@@ -42,12 +44,16 @@ def predict(
     text = predictions_csv(prediction)
     if out is not None:
         write_text(out, text)
+    for warning in prediction.warnings:
+        typer.echo(f"Warning: {warning}", err=True)
     if json:
         said = {
             "classes": prediction.classes,
             "probabilities": prediction.probabilities.tolist(),
             "class": prediction.chosen,
             "outside_training_range": prediction.outside,
+            "filled_in": prediction.filled,
+            "warnings": prediction.warnings,
         }
         typer.echo(msgspec.json.encode(said).decode())
         return
@@ -80,6 +86,8 @@ def evaluate(
     from securefair.prediction import load_model
 
     evaluation = scored(load_model(model), table)
+    for warning in evaluation.warnings:
+        typer.echo(f"Warning: {warning}", err=True)
     if json:
         typer.echo(msgspec.json.encode(evaluation).decode())
         return

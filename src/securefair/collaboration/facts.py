@@ -54,6 +54,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         repeated: bytes sent once more because the run was interrupted, not in `traffic`.
         privacy: of every participant that answers from a private model; None without any.
         trust: of each participant in its peers, by name, where that is a number.
+        temperatures: what the logits of each participant's model are to be divided by, by name:
+            fitted to out-of-fold predictions; empty where a kind has none.
     """
 
     encryption: EncryptionFacts
@@ -64,3 +66,4 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     repeated: int = 0
     privacy: dict[str, PrivacyResult] | None = None
     trust: dict[str, TrustResult] = {}
+    temperatures: dict[str, float] = {}

@@ -6,6 +6,7 @@ a participant's data: ranges and levels are public and the same for everyone.
 
 from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.encoding import encode, encode_features, encode_labels, encode_new
 from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
 from securefair.data.inference import (
     ColumnSummary,
@@ -35,8 +36,6 @@ from securefair.data.table import (
     Numeric,
     TableSpec,
     Target,
-    encode,
-    encode_features,
     feature_names,
     read_spec,
 )
@@ -69,6 +68,8 @@ __all__ = [
     "arrays_of",
     "encode",
     "encode_features",
+    "encode_labels",
+    "encode_new",
     "feature_names",
     "hold_out",
     "infer_classes",

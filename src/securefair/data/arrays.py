@@ -115,7 +115,7 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
         DataError: it is neither, has no samples, or their shapes differ.
     """
     if isinstance(data, tuple) and len(data) == 2:
-        return _array(data[0], where), _array(data[1], where)
+        return array_of(data[0], where), array_of(data[1], where)
     if isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
         raise DataError(
             "this is no data set",
@@ -128,8 +128,8 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
     for at in range(len(data)):
         match _sample(data, at, where):
             case (x, y):
-                features.append(_array(x, f"{where}, sample {at}"))
-                labels.append(_array(y, f"{where}, sample {at}").reshape(-1))
+                features.append(array_of(x, f"{where}, sample {at}"))
+                labels.append(array_of(y, f"{where}, sample {at}").reshape(-1))
             case other:
                 count = f" of {len(other)}" if isinstance(other, tuple | list) else ""
                 raise DataError(
@@ -157,8 +157,12 @@ def _sample(data: IndexedDataset, at: int, where: str) -> object:
         ) from error
 
 
-def _array(values: object, where: str) -> NDArray[np.generic]:
-    """Numbers that may be a tensor with a gradient, or on another device."""
+def array_of(values: object, where: str) -> NDArray[np.generic]:
+    """Numbers that may be a tensor with a gradient, or on another device.
+
+    Raises:
+        DataError: rows differ in length.
+    """
     detach = getattr(values, "detach", None)
     try:
         return np.asarray(values if detach is None else detach().cpu())

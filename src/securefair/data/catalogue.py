@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from securefair.data.encoding import encode
 from securefair.data.folder import DataFile, data_folder
 from securefair.data.heart import HEART_SPEC, heart_rows
 from securefair.data.images.cifar import CIFAR10_FILE, CIFAR100_FILES, load_cifar10, load_cifar100
@@ -18,7 +19,6 @@ from securefair.data.images.ham10000 import HAM10000_FILE, load_ham10000
 from securefair.data.pool import DataSet, pool_of
 from securefair.data.reuters import REUTERS_FILE, load_reuters
 from securefair.data.sklearn_sets import breast_cancer, digits
-from securefair.data.table import encode
 from securefair.data.tables.adult import ADULT_FILE, load_adult
 from securefair.data.tables.forests import (
     AUCTION_FILE,

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from securefair.data.dataset import ParticipantData
+from securefair.data.encoding import encode
 from securefair.data.rows import Row, parse_rows
 from securefair.data.split import hold_out
 from securefair.data.table import (
@@ -17,7 +18,6 @@ from securefair.data.table import (
     Numeric,
     TableSpec,
     Target,
-    encode,
 )
 
 HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.encoding import encode
 from securefair.data.heart import HEART_SPEC, heart_rows, load_heart
 from securefair.data.partition import Partitioner
 from securefair.data.sklearn_sets import breast_cancer, digits
 from securefair.data.split import hold_out, stratified_rows
-from securefair.data.table import encode
 from securefair.errors import ConfigError
 
 POOLED: Mapping[str, Callable[[], Samples]] = MappingProxyType(

@@ -3,6 +3,7 @@
 The rules (`TableSpec`) are part of the collaboration's public specification: fixed clinical
 ranges, levels and missing-value indicators, the same for everyone. No participant's statistics
 enter, so nobody's data leak through the preprocessing and all participants get the same features.
+`encoding` applies them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from securefair.data.cells import Row, Table, table_of
-from securefair.data.dataset import Features, Samples
-from securefair.errors import ConfigError, DataError
+from securefair.errors import ConfigError
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,57 +144,6 @@ def read_spec(path: Path) -> TableSpec:
         raise ConfigError("not a table specification", where=str(path), found=str(error)) from error
 
 
-def encode(rows: Sequence[Row], spec: TableSpec) -> Samples:
-    """Features (B, d) in [-1, 1] and labels (B,) of `rows`, by the agreed rules only.
-
-    Raises:
-        DataError: no rows, a column is not there, or a value is not what the specification says;
-            names file, line and column.
-    """
-    table = table_of(rows)
-    _check_columns(table, [*(column.name for column in spec.columns), spec.target.name])
-    features = encode_features(table, spec)
-    return Samples(features, _labels(table, spec), classes=len(spec.target.groups))
-
-
-def encode_features(rows: Sequence[Row], spec: TableSpec, *, clipped: bool = True) -> Features:
-    """Features (B, d) of `rows`, which need no label.
-
-    Args:
-        rows: at least one.
-        spec: the agreed rules.
-        clipped: to [-1, 1], as models see them; otherwise a measurement beyond its range shows.
-
-    Raises:
-        DataError: as `encode`.
-    """
-    table = table_of(rows)
-    _check_columns(table, [column.name for column in spec.columns])
-    features = np.empty((len(table), len(spec.features)))
-    at = 0
-    for column in spec.columns:
-        width = len(feature_names(column))
-        features[:, at : at + width] = _encoded(table, column, spec)
-        at += width
-    if clipped:
-        np.clip(features, -1.0, 1.0, out=features)
-    return features
-
-
-def _check_columns(table: Table, names: Sequence[str]) -> None:
-    if not len(table):
-        raise DataError("the table has no rows")
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        raise DataError(
-            f"columns are not in the table: {', '.join(absent)}"
-            if len(absent) > 1
-            else f"column {absent[0]!r} is not in the table",
-            where=table.source,
-            found=", ".join(table.columns),
-        )
-
-
 def feature_names(column: Numeric | Binary | Categorical) -> list[str]:
     """The features that one column becomes, in order."""
     names = (
@@ -206,92 +152,6 @@ def feature_names(column: Numeric | Binary | Categorical) -> list[str]:
         else [column.name]
     )
     return [*names, f"{column.name}?"] if column.optional else names
-
-
-def _encoded(table: Table, rule: Numeric | Binary | Categorical, spec: TableSpec) -> Features:
-    """One column as its features, (B, width): each different text is looked at once."""
-    column = table.columns[rule.name]
-    missing = {*spec.missing, *rule.missing}
-    absent = np.array([text in missing for text in column.texts], dtype=bool)
-    if absent.any() and not rule.optional:
-        raise DataError(
-            "a value is missing",
-            where=table.place(column.first(absent), rule.name),
-            hint="Fill it in, leave the patient out, or make the column optional for everyone",
-        )
-    values = (
-        _measured(table, rule, absent)
-        if isinstance(rule, Numeric)
-        else _chosen(table, rule, absent, joined=spec.spellings == "joined")
-    )
-    if rule.optional:
-        values = np.column_stack([values, absent.astype(np.float64)])
-    result: Features = values[column.codes]
-    return result
-
-
-def _measured(table: Table, rule: Numeric, absent: NDArray[np.bool_]) -> Features:
-    """(K, 1) scaled to the range of the rule; 0 where missing."""
-    column = table.columns[rule.name]
-    numbers = column.measured
-    wrong = np.isnan(numbers) & ~absent
-    if wrong.any():
-        row = column.first(wrong)
-        raise DataError(
-            "not a number",
-            where=table.place(row, rule.name),
-            found=column.texts[int(column.codes[row])],
-            expected=f"a finite number, usually {rule.low:g} to {rule.high:g}",
-        )
-    scaled = 2.0 * (numbers - rule.low) / (rule.high - rule.low) - 1.0
-    return np.where(absent, 0.0, scaled)[:, None]
-
-
-def _chosen(
-    table: Table, rule: Binary | Categorical, absent: NDArray[np.bool_], *, joined: bool
-) -> Features:
-    """(K, width) of levels; 0 where missing."""
-    column = table.columns[rule.name]
-    levels = (rule.no, rule.yes) if isinstance(rule, Binary) else rule.levels
-    place = {code(level, joined=joined): at for at, level in enumerate(levels)}
-    found = np.array([place.get(code(text, joined=joined), -1) for text in column.texts])
-    wrong = (found < 0) & ~absent
-    if wrong.any():
-        row = column.first(wrong)
-        raise DataError(
-            "unknown code",
-            where=table.place(row, rule.name),
-            found=column.texts[int(column.codes[row])],
-            expected=", ".join(levels),
-        )
-    values: Features = (
-        np.array([-1.0, 1.0])[found][:, None]
-        if isinstance(rule, Binary)
-        else np.eye(len(levels))[found]
-    )
-    values[absent] = 0.0
-    return values
-
-
-def _labels(table: Table, spec: TableSpec) -> NDArray[np.int64]:
-    joined = spec.spellings == "joined"
-    class_of = {
-        code(c, joined=joined): i for i, group in enumerate(spec.target.groups) for c in group
-    }
-    name = spec.target.name
-    column = table.columns[name]
-    found = np.array([class_of.get(code(text, joined=joined), -1) for text in column.texts])
-    if (found < 0).any():
-        row = column.first(found < 0)
-        raise DataError(
-            "not a known class",
-            where=table.place(row, name),
-            found=column.texts[int(column.codes[row])],
-            expected=", ".join(class_of),
-            hint="Leave the row out, or add the code to a class",
-        )
-    result: NDArray[np.int64] = found[column.codes].astype(np.int64)
-    return result
 
 
 def code(text: str, *, joined: bool = False) -> str:

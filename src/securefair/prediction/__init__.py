@@ -9,7 +9,7 @@ from securefair.prediction.card import ModelCard
 from securefair.prediction.evaluation import Evaluation, evaluate
 from securefair.prediction.folder import load_model, save_model
 from securefair.prediction.hospital_model import HospitalModel, Prediction
-from securefair.prediction.record import Calibration, ModelRecord, training_range
+from securefair.prediction.record import Calibration, ModelRecord, training_facts
 
 __all__ = [
     "Calibration",
@@ -21,5 +21,5 @@ __all__ = [
     "evaluate",
     "load_model",
     "save_model",
-    "training_range",
+    "training_facts",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from securefair.prediction.evaluation import Evaluation
+from securefair.prediction.record import Calibration
 
 SHOWN = (
     ("accuracy", "Accuracy", "{:.1%}"),
@@ -41,6 +42,8 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
         origin: where ranges and levels of the table come from.
         limits: sentences on what the model is not.
         versions: of what computed it.
+        calibration: how logits become probabilities.
+        uncalibrated: `model` before that; None where there is no calibration.
         privacy: what is promised to the patients behind this hospital's answers to the others,
             as a sentence; None: nothing. The model itself is not private.
     """
@@ -60,6 +63,8 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     origin: str | None
     limits: list[str]
     versions: dict[str, str]
+    calibration: Calibration = Calibration()
+    uncalibrated: Evaluation | None = None
     privacy: str | None = None
 
 
@@ -119,6 +124,8 @@ def markdown(card: ModelCard) -> str:
         "",
         *_scores(card),
         "",
+        _calibrated(card.calibration),
+        "",
         "Rows of the confusion matrix are true classes, columns predicted ones.",
         "",
         *_confusion(card.model),
@@ -140,15 +147,30 @@ def markdown(card: ModelCard) -> str:
 
 
 def _scores(card: ModelCard) -> list[str]:
-    models = {"This model": card.model} | {
-        f"Alone: {name}": one for name, one in card.controls.items()
-    }
+    models = {"This model": card.model}
+    if card.uncalibrated is not None:
+        models["Before calibration"] = card.uncalibrated
+    models |= {f"Alone: {name}": one for name, one in card.controls.items()}
     rows = [f"| Score | {' | '.join(models)} |", f"|---|{'---:|' * len(models)}"]
     for name, title, form in SHOWN:
         values = [one.scores.get(name) for one in models.values()]
         texts = ["undefined" if value is None else form.format(value) for value in values]
         rows.append(f"| {title} | {' | '.join(texts)} |")
     return rows
+
+
+def _calibrated(found: Calibration) -> str:
+    if found.method == "none":
+        return (
+            "Probabilities are as the model gives them: this algorithm makes no predictions for "
+            "held-out patients that could correct them."
+        )
+    return (
+        f"Probabilities are calibrated: logits are divided by {found.temperature:.3f}, which was "
+        f"fitted to predictions for {found.patients} training patients, each by fits that had not "
+        "seen it. Models alone are not calibrated, as in the run's report: compare them with the "
+        "model before calibration."
+    )
 
 
 def _confusion(model: Evaluation) -> list[str]:

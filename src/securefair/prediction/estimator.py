@@ -91,7 +91,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = transfer(own, _answer(self.peers, shape, "peers"), self.degree)
         self.model_: Polynomial = found.model
         self.trust_: Trust = found.trust
-        self.temperature_ = _temperature(own) if self.calibrate else 1.0
+        self.temperature_ = found.temperature if self.calibrate else 1.0
         return self
 
     def decision_function(self, X: ArrayLike) -> Array:
@@ -129,21 +129,3 @@ def _answer(values: ArrayLike, shape: tuple[int, int], name: str) -> Array:
             "answers of the others would be needed as well",
         )
     return array
-
-
-def _temperature(own: Any) -> float:
-    """What makes held-out predictions of the average most likely, with a prior of one patient at
-    each end: few patients change little."""
-    from scipy.optimize import minimize_scalar
-
-    from securefair.model.transfer.averaging import averaging_weights
-    from securefair.model.transfer.penalised import losses
-
-    validated = own.validated
-    weights = averaging_weights(validated.scores)
-    logits = np.einsum("s,snl->nl", weights, validated.held_out)
-
-    def cost(log_t: float) -> float:
-        return float(losses(logits / np.exp(log_t), own.samples.labels).sum() + log_t**2)
-
-    return float(np.exp(minimize_scalar(cost, bounds=(-2.0, 2.0), method="bounded").x))

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from securefair.data import Samples, encode, read_rows
+from securefair.data import Samples, encode_labels, read_rows
 from securefair.errors import DataError
 from securefair.metrics import confusion
 from securefair.metrics.probabilistic import probabilistic_scores
@@ -25,6 +26,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         accuracy_se: standard error of the accuracy over patients.
         confusion: rows the true class, columns the predicted one.
         outside: patients with a value outside the range that the model was trained on.
+        filled: patients with a value that the model does not know, so that something stood in.
+        warnings: what was filled in, by column.
     """
 
     hospital: str
@@ -34,6 +37,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     accuracy_se: float
     confusion: list[list[int]]
     outside: int = 0
+    filled: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def evaluate(model: HospitalModel, table: Path | str) -> Evaluation:
@@ -48,8 +53,14 @@ def evaluate(model: HospitalModel, table: Path | str) -> Evaluation:
             "this model was trained on numbers, not on a table", where=model.record.hospital
         )
     rows = read_rows(Path(table))
-    outside = sum(map(bool, model.predict_details(rows).outside))
-    return msgspec.structs.replace(score(model, encode(rows, spec)), outside=outside)
+    labels = encode_labels(rows, spec)
+    found = model.predict_details(rows)
+    return msgspec.structs.replace(
+        _scored(model, found.probabilities, labels),
+        outside=sum(map(bool, found.outside)),
+        filled=sum(map(bool, found.filled)),
+        warnings=found.warnings,
+    )
 
 
 def score(model: HospitalModel, samples: Samples) -> Evaluation:
@@ -59,16 +70,19 @@ def score(model: HospitalModel, samples: Samples) -> Evaluation:
         DataError: there are none.
     """
     flat = samples.features.reshape(len(samples), -1).astype(np.float64)
-    probabilities = model.probabilities(flat)
-    right = probabilities.argmax(axis=1) == samples.labels
-    count = len(samples)
+    return _scored(model, model.probabilities(flat), samples.labels)
+
+
+def _scored(
+    model: HospitalModel, probabilities: NDArray[np.float64], labels: NDArray[np.int64]
+) -> Evaluation:
+    chosen, count = probabilities.argmax(axis=1), len(labels)
+    right = chosen == labels
     return Evaluation(
         hospital=model.record.hospital,
         patients=count,
         classes=list(model.record.classes),
-        scores=probabilistic_scores(probabilities, samples.labels),
+        scores=probabilistic_scores(probabilities, labels),
         accuracy_se=float(right.std(ddof=1) / np.sqrt(count)) if count > 1 else 0.0,
-        confusion=confusion(
-            probabilities.argmax(axis=1), samples.labels, probabilities.shape[1]
-        ).tolist(),
+        confusion=confusion(chosen, labels, probabilities.shape[1]).tolist(),
     )

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from securefair.data import Row, encode_features, feature_names, read_rows, samples_of
+from securefair.data import Row, Table, encode_new, feature_names, read_rows, samples_of
+from securefair.data.arrays import array_of
 from securefair.data.arrow_tables import is_frame, read_frame
-from securefair.errors import DataError
+from securefair.data.encoding import Filled
+from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, inputs_of, logits_of, probabilities_of
 from securefair.prediction.record import ModelRecord
 
 Array = NDArray[np.float64]
+
+Data = Any
+"""The path of a table, its rows, a DataFrame, or numbers (B, d) as an array or a tensor."""
+
+_WHOLE = re.compile(r"-?\d+")
 
 SLACK = 1e-9
 """Of a feature, for the last digits of a file."""
@@ -30,11 +41,16 @@ class Prediction:
         probabilities: (B, M); a row sums to 1.
         outside: for each patient the columns whose value lies outside the range that the model was
             trained on; empty for most.
+        filled: for each patient the columns whose value the model does not know, so that something
+            else stood in; empty for most.
+        warnings: what was filled in, by column, with the place of the first.
     """
 
     classes: tuple[str, ...]
     probabilities: Array
     outside: tuple[tuple[str, ...], ...]
+    filled: tuple[tuple[str, ...], ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> list[str]:
@@ -43,13 +59,17 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HospitalModel:
-    """One hospital's trained model, with `predict` and `predict_proba` as scikit-learn has them.
+class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """One hospital's trained model: a classifier of scikit-learn that is fitted.
+
+    Its scorers, displays, `permutation_importance` and `FrozenEstimator` take it. It is not fitted
+    anew, so `cross_val_score` and searches are for `TransferClassifier`.
 
     Data come as the path of a table, as its rows (`read_rows`), as a DataFrame of pandas or polars,
     or as numbers (B, d): features that lie in [-1, 1] already where the model was trained on a
     table, samples as they were given to the training otherwise. A table needs no label, and columns
-    that are no features are not looked at.
+    that are no features are not looked at. A level that the model does not know, or a missing value
+    where training had none, is filled in and told (`predict_details`).
 
     Attributes:
         record: everything but the weights.
@@ -64,7 +84,7 @@ class HospitalModel:
 
     def __post_init__(self) -> None:
         record, width = self.record, inputs_of(self.function)
-        told = {len(record.low), len(record.high)}
+        told = {len(record.low), len(record.high), len(record.usual)}
         if record.table is not None:
             told.add(len(record.table.features))
         if told != {width}:
@@ -82,39 +102,71 @@ class HospitalModel:
             f"{', '.join(self.record.classes)})"
         )
 
-    @property
-    def classes_(self) -> NDArray[np.str_]:
-        """Names of the classes, in the order of probabilities."""
-        return np.array(self.record.classes)
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        return f"<code>{html.escape(repr(self))}</code>"
 
-    def predict(self, data: Path | str | Sequence[Row] | Array) -> NDArray[np.str_]:
-        """The most probable class of each patient, (B,).
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in the order of probabilities: names in a table, numbers as they came."""
+        names = self.record.classes
+        if self.record.table is None and all(map(_WHOLE.fullmatch, names)):
+            return np.array([int(name) for name in names])
+        return np.array(names)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Numbers that one sample has."""
+        return inputs_of(self.function)
+
+    def fit(self, *_data: object) -> NoReturn:
+        """Refused: what peers taught is in the model, and they are not asked again.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(
+            "a kept model is not fitted anew",
+            where=self.record.hospital,
+            hint="securefair.TransferClassifier fits; scikit-learn's FrozenEstimator takes a "
+            "fitted model as it is",
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """It is."""
+        return True
+
+    def predict(self, X: Data) -> NDArray[Any]:
+        """The most probable class of each patient, (B,), the first of equals.
 
         Raises:
             DataError: see `predict_details`.
         """
-        return np.array(self.predict_details(data).chosen)
+        chosen: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return chosen
 
-    def predict_proba(self, data: Path | str | Sequence[Row] | Array) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """Probabilities (B, M).
 
         Raises:
             DataError: see `predict_details`.
         """
-        return self.predict_details(data).probabilities
+        return self.predict_details(X).probabilities
 
-    def predict_details(self, data: Path | str | Sequence[Row] | Array) -> Prediction:
-        """Probabilities, classes, and what lies outside the range that the model was trained on.
+    def predict_details(self, data: Data) -> Prediction:
+        """Probabilities, classes, and what lies outside of what the model was trained on.
 
         Raises:
-            DataError: a column is missing, a level is unknown, a value is missing where none was in
-                training; names file, line and column.
+            DataError: a column is missing, or a measurement is no number; names file, line and
+                column.
         """
-        features = self.features(data)
+        features, filled = self._encoded(data)
         return Prediction(
             classes=tuple(self.record.classes),
             probabilities=self.probabilities(np.clip(features, -1.0, 1.0)),
             outside=self._outside(features),
+            filled=_by_patient(filled, len(features)),
+            warnings=tuple(map(_warning, filled)),
         )
 
     def probabilities(self, features: Array) -> Array:
@@ -122,31 +174,26 @@ class HospitalModel:
         logits = logits_of(self.function, features)
         return probabilities_of(logits / self.record.calibration.temperature)
 
-    def features(self, data: Path | str | Sequence[Row] | Array) -> Array:
-        """Data as the model sees them, (B, d), but for clipping to [-1, 1].
-
-        Raises:
-            DataError: see `predict_details`.
-        """
+    def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
+        """Data as the model sees them, (B, d), but for clipping to [-1, 1]."""
         table = self.record.table
-        if isinstance(data, np.ndarray):
-            return self._numbers(data)
-        if table is None:
-            raise DataError(
-                "this model was trained on numbers, not on a table",
-                where=self.record.hospital,
-                expected=f"an array (B, {inputs_of(self.function)})",
-            )
-        if is_frame(data):
-            data = read_frame(data, source="data frame")
-        rows = read_rows(Path(data)) if isinstance(data, str | Path) else data
-        encoded: Array = encode_features(rows, table, clipped=False)
-        return encoded
+        if isinstance(data, str | Path) or is_frame(data) or _are_rows(data):
+            if table is None and is_frame(data):
+                return self._numbers(np.asarray(data)), []
+            if table is None:
+                raise DataError(
+                    "this model was trained on numbers, not on a table",
+                    where=self.record.hospital,
+                    expected=f"an array (B, {inputs_of(self.function)})",
+                )
+            return encode_new(_rows(data), table, np.array(self.record.usual))
+        return self._numbers(data), []
 
-    def _numbers(self, data: Array) -> Array:
-        unlabelled = np.zeros(len(data), dtype=np.int64)
+    def _numbers(self, data: Data) -> Array:
+        numbers = array_of(data, where="samples")
+        unlabelled = np.zeros(numbers.shape[:1], dtype=np.int64)
         known = None if self.record.table is not None else self.record.feature_range
-        samples = samples_of((data, unlabelled), where="samples", feature_range=known)
+        samples = samples_of((numbers, unlabelled), where="samples", feature_range=known)
         result: Array = samples.features
         return result
 
@@ -164,3 +211,38 @@ class HospitalModel:
         if table is None:
             return [f"feature {at}" for at in range(inputs_of(self.function))]
         return [column.name for column in table.columns for _ in feature_names(column)]
+
+
+def _are_rows(data: object) -> TypeGuard[Sequence[Row]]:
+    return isinstance(data, Table) or (
+        isinstance(data, list | tuple) and len(data) > 0 and isinstance(data[0], Row)
+    )
+
+
+def _rows(data: Data) -> Sequence[Row]:
+    if isinstance(data, str | Path):
+        return read_rows(Path(data))
+    return read_frame(data, source="data frame") if is_frame(data) else data
+
+
+def _by_patient(filled: Sequence[Filled], patients: int) -> tuple[tuple[str, ...], ...]:
+    columns: list[list[str]] = [[] for _ in range(patients)]
+    for one in filled:
+        for row in one.rows.tolist():
+            columns[row].append(one.column)
+    return tuple(map(tuple, columns))
+
+
+def _warning(filled: Filled) -> str:
+    """What was filled in, in one line."""
+    count = len(filled.rows)
+    whose = "1 patient" if count == 1 else f"{count} patients"
+    shown = ", ".join(f'"{text}"' for text in filled.texts[:3])
+    more = "" if len(filled.texts) <= 3 else f" and {len(filled.texts) - 3} others"
+    what = (
+        f"{shown}{more}: unknown to the model, which knows {', '.join(filled.known)}"
+        if filled.texts
+        else "a value is missing, and none was in training"
+    )
+    instead = "counted as missing" if filled.as_missing else "the average of training stood in"
+    return f"{filled.place}: {what} ({whose}; {instead})"

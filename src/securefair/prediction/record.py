@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from securefair.data import Samples, TableSpec
 from securefair.errors import DataError
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,6 +47,8 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         feature_range: public range of such numbers, which becomes [-1, 1].
         low, high: smallest and largest value of each feature among the hospital's own training
             patients, which tells of them: the file is for the hospital alone.
+        usual: mean of each feature among them: what stands in for a value that a new patient lacks
+            and training never did.
         patients: that it was trained on.
         calibration: of probabilities.
         weights: SHA-256 of model.safetensors.
@@ -62,13 +65,23 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     feature_range: tuple[float, float] | None
     low: list[float]
     high: list[float]
+    usual: list[float]
     patients: int
     calibration: Calibration = Calibration()
     weights: str = ""
     versions: dict[str, str] = {}
 
 
-def training_range(train: Samples) -> tuple[list[float], list[float]]:
-    """Smallest and largest value of each feature of one's own training samples, (d,) each."""
+class TrainingFacts(NamedTuple):
+    """What a record says of each feature of one's own training samples; see `ModelRecord`."""
+
+    low: list[float]
+    high: list[float]
+    usual: list[float]
+
+
+def training_facts(train: Samples) -> TrainingFacts:
+    """Smallest, largest and mean value of each feature."""
     flat = train.features.reshape(len(train), -1)
-    return flat.min(axis=0).tolist(), flat.max(axis=0).tolist()
+    usual = flat.mean(axis=0, dtype=np.float64)
+    return TrainingFacts(flat.min(axis=0).tolist(), flat.max(axis=0).tolist(), usual.tolist())

@@ -7,17 +7,24 @@ import io
 
 from securefair.prediction.hospital_model import Prediction
 
-OUTSIDE = "outside_training_range"
+OUTSIDE, FILLED = "outside_training_range", "filled_in"
 
 
 def predictions_csv(prediction: Prediction) -> str:
-    """One row a patient, in order: `probability_CLASS` for each class, `class`, and the columns
-    outside the range of training, separated by "; "."""
+    """One row a patient, in order: `probability_CLASS` for each class, `class`, the columns outside
+    the range of training, and those that were filled in, each separated by "; "."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*(f"probability_{name}" for name in prediction.classes), "class", OUTSIDE])
-    for row, chosen, outside in zip(
-        prediction.probabilities.tolist(), prediction.chosen, prediction.outside, strict=True
+    writer.writerow(
+        [*(f"probability_{name}" for name in prediction.classes), "class", OUTSIDE, FILLED]
+    )
+    for row, chosen, outside, filled in zip(
+        prediction.probabilities.tolist(),
+        prediction.chosen,
+        prediction.outside,
+        prediction.filled,
+        strict=True,
     ):
-        writer.writerow([*(f"{value:.6f}" for value in row), chosen, "; ".join(outside)])
+        marks = ("; ".join(outside), "; ".join(filled))
+        writer.writerow([*(f"{value:.6f}" for value in row), chosen, *marks])
     return text.getvalue()

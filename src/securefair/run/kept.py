@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec import structs
 
 from securefair.config import RunConfig
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec
 from securefair.model.stored import Function
-from securefair.prediction import Evaluation, HospitalModel, ModelCard, ModelRecord, training_range
+from securefair.prediction import (
+    Calibration,
+    Evaluation,
+    HospitalModel,
+    ModelCard,
+    ModelRecord,
+    training_facts,
+)
 from securefair.prediction.card import Taught, limits
 from securefair.prediction.evaluation import score
 from securefair.records import CONTROLS
@@ -44,7 +52,7 @@ def _kept(
     spec: TableSpec | None,
     versions: Mapping[str, str],
 ) -> KeptModel:
-    low, high = training_range(own.train)
+    facts = training_facts(own.train)
     groups = spec.target.groups if spec is not None else None
     names = (
         [" or ".join(codes) for codes in groups]
@@ -59,17 +67,20 @@ def _kept(
         classes=names,
         table=spec,
         feature_range=config.data.feature_range,
-        low=low,
-        high=high,
+        low=facts.low,
+        high=facts.high,
+        usual=facts.usual,
         patients=len(own.train),
+        calibration=_calibration(repetition, algorithm, own),
         versions=dict(versions),
     )
+    plain = structs.replace(record, calibration=Calibration())
 
     def tested(function: Function) -> Evaluation:
-        return score(HospitalModel(record, function), own.test)
+        return score(HospitalModel(plain, function), own.test)
 
     function = repetition.models[algorithm][own.name]
-    test = tested(function)
+    test = score(HospitalModel(record, function), own.test)
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
     by_class = dict(zip(names, counts, strict=True))
     origin = config.table.origin if config.table is not None and config.table.columns else None
@@ -81,7 +92,7 @@ def _kept(
         seed=record.seed,
         seeds=len(config.run.seeds),
         label=None if spec is None else spec.target.name,
-        features=len(low) if spec is None else list(spec.features),
+        features=len(facts.low) if spec is None else list(spec.features),
         train_by_class=by_class,
         model=test,
         controls={
@@ -93,9 +104,20 @@ def _kept(
         origin=origin,
         limits=limits(test, len(config.run.seeds), origin, by_class),
         versions=dict(versions),
+        calibration=record.calibration,
+        uncalibrated=tested(function) if record.calibration.method != "none" else None,
         privacy=_privacy(repetition, algorithm, own.name),
     )
     return KeptModel(HospitalModel(record, function), card)
+
+
+def _calibration(repetition: Repetition, algorithm: str, own: ParticipantData) -> Calibration:
+    """What the run found on predictions for patients whom no fit had seen, if it has any."""
+    run = repetition.runs.get(algorithm)
+    temperature = None if run is None else run.temperatures.get(own.name)
+    if temperature is None:
+        return Calibration()
+    return Calibration(method="temperature", temperature=temperature, patients=len(own.train))
 
 
 def _privacy(repetition: Repetition, algorithm: str, hospital: str) -> str | None:

@@ -26,7 +26,9 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
     assert done.exit_code == 0, done.output
     assert "1 of them have values outside the range" in done.stdout
     rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
-    assert list(rows[0]) == ["probability_no", "probability_yes", "class", "outside_training_range"]
+    assert list(rows[0]) == [
+        "probability_no", "probability_yes", "class", "outside_training_range", "filled_in",
+    ]  # fmt: skip
     assert len(rows) == 4
     assert rows[0] == rows[2]
     assert [row["outside_training_range"] for row in rows] == ["", "", "", "age"]
@@ -35,6 +37,20 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
         assert sum(shares.values()) == pytest.approx(1, abs=2e-6)
         assert row["class"] == max(shares, key=shares.get)
     assert invoke("predict", kept / "north", "new.csv").stdout == (tmp_path / "p.csv").read_text()
+
+
+def test_an_unknown_level_is_warned_of_and_its_patient_answered(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("age,smoker\n30,0\n61,2\n,1\n")
+    done = invoke("predict", kept / "north", "new.csv", "--out", "p.csv")
+    assert done.exit_code == 0, done.output
+    assert 'new.csv, line 3, column smoker: "2": unknown to the model' in done.stderr
+    assert "new.csv, line 4, column age: a value is missing" in done.stderr
+    rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
+    assert [row["filled_in"] for row in rows] == ["", "smoker", "age"]
+    assert all(0 < float(row["probability_no"]) < 1 for row in rows)
+    said = json.loads(invoke("predict", kept / "north", "new.csv", "--json").stdout)
+    assert said["filled_in"] == [[], ["smoker"], ["age"]]
+    assert len(said["warnings"]) == 2
 
 
 def test_programs_get_json(invoke, kept, tmp_path):

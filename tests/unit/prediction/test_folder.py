@@ -16,7 +16,7 @@ from securefair.prediction import (
     ModelRecord,
     evaluate,
     save_model,
-    training_range,
+    training_facts,
 )
 from securefair.prediction.card import Taught, limits, markdown
 from securefair.prediction.evaluation import score
@@ -38,7 +38,6 @@ TRAIN = Samples(
 
 @pytest.fixture
 def model():
-    low, high = training_range(TRAIN)
     record = ModelRecord(
         hospital="North | 1",
         run="r",
@@ -47,8 +46,7 @@ def model():
         classes=["0", "1 or 2"],
         table=SPEC,
         feature_range=None,
-        low=low,
-        high=high,
+        **training_facts(TRAIN)._asdict(),
         patients=2,
     )
     return HospitalModel(record, Polynomial(np.zeros(1), np.array([[4.0, 1.0, 0.0, 0.0, 0.0]])))
@@ -99,8 +97,8 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     found = model.predict_details(table(tmp_path, "\n".join(lines)))
     assert found.outside == ((), ("age",), ("age",), ("smoker",), ("ward",))
     text = predictions_csv(found).splitlines()
-    assert text[0] == "probability_0,probability_1 or 2,class,outside_training_range"
-    assert [line.rpartition(",")[2] for line in text[1:]] == ["", "age", "age", "smoker", "ward"]
+    assert text[0] == "probability_0,probability_1 or 2,class,outside_training_range,filled_in"
+    assert [line.split(",")[3] for line in text[1:]] == ["", "age", "age", "smoker", "ward"]
     assert np.allclose(found.probabilities.sum(axis=1), 1)
     assert found.probabilities[2, 1] == pytest.approx(1 / (1 + np.exp(-(4.0 - 1.0))))  # 99 as 80
 
@@ -110,13 +108,38 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     [
         ("age,smoker\n50,yes\n", r"new\.csv: column 'ward' is not in the table"),
         ("smoker\nyes\n", r"columns are not in the table: age, ward"),
-        ("age,smoker,ward\n50,yes,C\n", r"line 2, column ward: unknown code \(found 'C'"),
-        ("age,smoker,ward\n50,yes,A\n,yes,A\n", r"line 3, column age: a value is missing"),
+        ("age,smoker,ward\n50,yes,A\nold,yes,A\n", r"line 3, column age: not a number"),
     ],
 )
 def test_refusals_name_line_and_column(tmp_path, model, text, message):
     with pytest.raises(DataError, match=message):
         model.predict(table(tmp_path, text))
+
+
+def test_what_the_model_does_not_know_is_filled_in_and_named(tmp_path, model):
+    lines = ["ward,age,smoker", "A,50,yes", "C,50,yes", "A,,yes", "C,50,sometimes", "A,50,"]
+    found = model.predict_details(table(tmp_path, "\n".join(lines)))
+    assert found.filled == ((), ("ward",), ("age",), ("smoker", "ward"), ())
+    assert found.warnings == (
+        "new.csv, line 4, column age: a value is missing, and none was in training "
+        "(1 patient; the average of training stood in)",
+        'new.csv, line 5, column smoker: "sometimes": unknown to the model, which knows no, yes '
+        "(1 patient; counted as missing)",
+        'new.csv, line 3, column ward: "C": unknown to the model, which knows A, B '
+        "(2 patients; the average of training stood in)",
+    )
+    # Both training patients were of ward A, and 50 years is the middle of the range and their mean.
+    assert np.allclose(found.probabilities[:3], found.probabilities[0])
+    assert np.allclose(found.probabilities[3], found.probabilities[4])  # as a missing value
+    text = predictions_csv(found).splitlines()
+    assert [line.rpartition(",")[2] for line in text] == [
+        "filled_in", "", "ward", "age", "smoker; ward", "",
+    ]  # fmt: skip
+
+
+def test_an_evaluation_counts_whom_something_was_filled_in_for(tmp_path, model):
+    found = evaluate(model, table(tmp_path, "age,smoker,ward,ill\n50,yes,C,1\n35,no,A,2\n"))
+    assert (found.filled, len(found.warnings)) == (1, 1)
 
 
 def test_numbers_are_taken_where_features_are_known(model):

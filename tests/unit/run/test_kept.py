@@ -86,6 +86,32 @@ def test_a_stored_model_predicts_for_the_patients_it_was_tested_on(outcome, tmp_
     assert (chosen == test.labels).mean() == last(outcome, "cycle").accuracy[place]
 
 
+def test_a_transfer_is_calibrated_by_patients_that_were_held_out(tmp_path):
+    alone = {"run.algorithms": ["standalone", "transfer"], "run.seeds": [3]}
+    config = override(demo_config(), SMALL | alone, source="test")
+    outcome = run_experiment(config, Silent())
+    metrics = outcome.result.algorithms["transfer"].metrics["log_loss"].by_hospital
+    for one in outcome.models:
+        found = one.model.record.calibration
+        assert (found.method, found.patients) == ("temperature", one.model.record.patients)
+        assert found.temperature != 1
+        assert one.card.uncalibrated.scores["log_loss"] == pytest.approx(
+            metrics[one.card.hospital], abs=1e-5
+        )
+        assert one.card.uncalibrated.confusion == one.card.model.confusion
+        assert one.card.uncalibrated.scores["log_loss"] != one.card.model.scores["log_loss"]
+
+    class Interrupting(Silent):
+        def advance(self, record):
+            if record.algorithm == "transfer":
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(config, Interrupting(), out=tmp_path)
+    resumed = run_experiment(config, Silent(), out=tmp_path, resume=True)
+    assert [one.card for one in resumed.models] == [one.card for one in outcome.models]
+
+
 def test_whoever_trains_alone_keeps_a_model_that_nobody_taught():
     config = override(demo_config(), SMALL | {"run.algorithms": ["standalone"]}, source="test")
     outcome = run_experiment(config, Silent())

@@ -47,6 +47,7 @@ class TransferState:
     finished: int
     models: Mapping[str, Polynomial]
     trust: Mapping[str, Trust]
+    temperatures: Mapping[str, float]
     ledger: list[dict[str, object]]
     traffic: list[dict[str, object]]
     problems: list[str]
@@ -114,12 +115,20 @@ class TransferRun:
             return self._restored.trust
         return {own.name: own.transferred.trust for own in self._participants}
 
+    @property
+    def temperatures(self) -> Mapping[str, float]:
+        """What everybody's logits are to be divided by, by name."""
+        if self._restored is not None:
+            return self._restored.temperatures
+        return {own.name: own.transferred.temperature for own in self._participants}
+
     def saved_state(self) -> TransferState:
         """What a later process needs to go on."""
         return TransferState(
             finished=self.finished,
             models=self.models(),
             trust=self.trust,
+            temperatures=self.temperatures,
             ledger=to_builtins(self.ledger),
             traffic=to_builtins(self.traffic),
             problems=list(self.problems),
@@ -188,6 +197,7 @@ class TransferRun:
             traffic=self.traffic,
             problems=self.problems,
             trust={name: trust_result(one) for name, one in self.trust.items()},
+            temperatures=dict(self.temperatures),
             privacy=privacy_results(
                 {own.name: own.teacher for own in self._participants if own.teacher is not None},
                 decides=False,

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from securefair.data.cache import cached_array, content_key
 from securefair.data.dataset import Samples
+from securefair.data.encoding import encode
 from securefair.data.folder import DataFile
 from securefair.data.pool import DataSet, pool_of
 from securefair.data.rows import read_rows
-from securefair.data.table import Binary, Categorical, Numeric, TableSpec, Target, encode
+from securefair.data.table import Binary, Categorical, Numeric, TableSpec, Target
 from securefair.errors import DataError
 
 ADULT_FILE = DataFile(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from securefair.data.dataset import Samples
+from securefair.data.encoding import encode
 from securefair.data.rows import read_rows
-from securefair.data.table import TableSpec, encode
+from securefair.data.table import TableSpec
 
 
 def read_samples(path: Path, spec: TableSpec) -> Samples:

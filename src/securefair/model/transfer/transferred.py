@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from securefair.model.transfer.alone import PENALTIES, OwnFit
 from securefair.model.transfer.averaging import Validated, averaging_weights, validate
+from securefair.model.transfer.calibration import temperature
 from securefair.model.transfer.penalised import losses
 from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
 from securefair.model.transfer.surrogate import LEAST_R2, explained, surrogate
@@ -62,11 +63,19 @@ ALL = "all"
 
 @dataclass(frozen=True, eq=False)
 class Transferred:
-    """The deployed model, the surrogate of the peers' mean (None where not used), and trust."""
+    """What a transfer leaves.
+
+    Attributes:
+        model: to be deployed.
+        offset: the surrogate of the peers' mean; None where not used.
+        trust: what the peers were worth.
+        temperature: that the model's logits are to be divided by (`calibration`).
+    """
 
     model: Polynomial
     offset: Polynomial | None
     trust: Trust
+    temperature: float
 
 
 def transfer(own: OwnFit, peers: Array | None, degree: Degree = 1) -> Transferred:
@@ -107,10 +116,10 @@ def transfer_each(own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1)
 
 
 def _alone(own: OwnFit, left_out: tuple[str, ...] = ()) -> Transferred:
-    gain, error = _gain(own, own.validated, averaging_weights(own.validated.scores))
-    return Transferred(
-        own.averaged, None, Trust(in_peers=0.0, gain=gain, gain_se=error, left_out=left_out)
-    )
+    held_out = _held_out(own.validated, averaging_weights(own.validated.scores))
+    gain, error = _gain(own, held_out)
+    trust = Trust(in_peers=0.0, gain=gain, gain_se=error, left_out=left_out)
+    return Transferred(own.averaged, None, trust, temperature(held_out, own.samples.labels))
 
 
 def _deployed(
@@ -147,7 +156,8 @@ def _deployed(
             (float(weight), surrogate(samples.features, z, degree))
             for weight, z in zip(of_teachers, each.values(), strict=True)
         ]
-    gain, error = _gain(own, every, weights)
+    held_out = _held_out(every, weights)
+    gain, error = _gain(own, held_out)
     trust = Trust(
         in_peers=float(weights[len(PENALTIES) :].sum()),
         gain=gain,
@@ -157,7 +167,7 @@ def _deployed(
         weights={} if weighing is None else weighing.weights,
     )
     model = weighted_sum([weight for weight, _ in parts], [part for _, part in parts])
-    return Transferred(model, offset, trust)
+    return Transferred(model, offset, trust, temperature(held_out, samples.labels))
 
 
 def _joined(families: list[Validated]) -> Validated:
@@ -168,9 +178,14 @@ def _joined(families: list[Validated]) -> Validated:
     )
 
 
-def _gain(own: OwnFit, every: Validated, weights: Array) -> tuple[float, float]:
+def _held_out(every: Validated, weights: Array) -> Array:
+    """(n, L): the average's logits of each patient, by fits that did not see it."""
+    result: Array = np.einsum("s,snl->nl", weights, every.held_out)
+    return result
+
+
+def _gain(own: OwnFit, held_out: Array) -> tuple[float, float]:
     """Held-out log-loss of the own best fit minus that of the average, and its standard error."""
-    averaged = np.einsum("s,snl->nl", weights, every.held_out)
-    gains = own.validated.losses[own.best] - losses(averaged, own.samples.labels)
+    gains = own.validated.losses[own.best] - losses(held_out, own.samples.labels)
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return float(gains.mean()), float(error)

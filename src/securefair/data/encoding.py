@@ -1,0 +1,247 @@
+"""A table and its rules -> features and labels.
+
+In training every value must be what the rules say. A new patient's may not be: `encode_new` answers
+for it with what is usual, and says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.cells import Row, Table, table_of
+from securefair.data.dataset import Features, Samples
+from securefair.data.table import Binary, Categorical, Numeric, TableSpec, code, feature_names
+from securefair.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """Values of one column that the rules do not know, and what stood in for them.
+
+    Attributes:
+        column: of the table.
+        place: of the first, for messages.
+        texts: the different ones as they stand there; none where values are missing.
+        rows: of the patients, counted from 0.
+        known: what the rules know instead: levels, or nothing for a measurement.
+        as_missing: whether they count as missing, which training has seen; otherwise the usual
+            value stood in.
+    """
+
+    column: str
+    place: str
+    texts: tuple[str, ...]
+    rows: NDArray[np.int64]
+    known: tuple[str, ...]
+    as_missing: bool
+
+
+def encode(rows: Sequence[Row], spec: TableSpec) -> Samples:
+    """Features (B, d) in [-1, 1] and labels (B,) of `rows`, by the agreed rules only.
+
+    Raises:
+        DataError: no rows, a column is not there, or a value is not what the specification says;
+            names file, line and column.
+    """
+    table = table_of(rows)
+    _check_columns(table, [*(column.name for column in spec.columns), spec.target.name])
+    features = encode_features(table, spec)
+    return Samples(features, encode_labels(table, spec), classes=len(spec.target.groups))
+
+
+def encode_features(rows: Sequence[Row], spec: TableSpec) -> Features:
+    """Features (B, d) in [-1, 1] of `rows`, at least one, which need no label.
+
+    Raises:
+        DataError: as `encode`.
+    """
+    features, _ = _encoded(rows, spec, None)
+    return np.clip(features, -1.0, 1.0, out=features)
+
+
+def encode_new(
+    rows: Sequence[Row], spec: TableSpec, usual: NDArray[np.float64]
+) -> tuple[Features, list[Filled]]:
+    """Features (B, d) of new patients, not clipped: a measurement beyond its range shows.
+
+    A level that the rules do not know, or a missing value where training had none, does not stop
+    the rest of the table: it counts as missing where that was trained, otherwise the usual value
+    stands in.
+
+    Args:
+        rows: at least one; they need no label.
+        spec: the agreed rules.
+        usual: (d,), what stands in, such as the mean of the training patients.
+
+    Raises:
+        DataError: no rows, a column is not there, or a measurement is no number; names file, line
+            and column.
+    """
+    return _encoded(rows, spec, usual)
+
+
+def encode_labels(rows: Sequence[Row], spec: TableSpec) -> NDArray[np.int64]:
+    """Labels (B,) of `rows`.
+
+    Raises:
+        DataError: there is no such column, or a code is of no class; names file, line and column.
+    """
+    table = table_of(rows)
+    name, joined = spec.target.name, spec.spellings == "joined"
+    _check_columns(table, [name])
+    class_of = {
+        code(c, joined=joined): i for i, group in enumerate(spec.target.groups) for c in group
+    }
+    column = table.columns[name]
+    found = np.array([class_of.get(code(text, joined=joined), -1) for text in column.texts])
+    if (found < 0).any():
+        row = column.first(found < 0)
+        raise DataError(
+            "not a known class",
+            where=table.place(row, name),
+            found=column.texts[int(column.codes[row])],
+            expected=", ".join(class_of),
+            hint="Leave the row out, or add the code to a class",
+        )
+    result: NDArray[np.int64] = found[column.codes].astype(np.int64)
+    return result
+
+
+def _encoded(
+    rows: Sequence[Row], spec: TableSpec, usual: NDArray[np.float64] | None
+) -> tuple[Features, list[Filled]]:
+    table = table_of(rows)
+    _check_columns(table, [column.name for column in spec.columns])
+    features = np.empty((len(table), len(spec.features)))
+    filled: list[Filled] = []
+    at = 0
+    for rule in spec.columns:
+        part = slice(at, at + len(feature_names(rule)))
+        own = None if usual is None else usual[part]
+        values, stood_in = _by_text(table, rule, spec, own)
+        features[:, part] = values[table.columns[rule.name].codes]
+        filled += stood_in
+        at = part.stop
+    return features, filled
+
+
+def _check_columns(table: Table, names: Sequence[str]) -> None:
+    if not len(table):
+        raise DataError("the table has no rows")
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        raise DataError(
+            f"columns are not in the table: {', '.join(absent)}"
+            if len(absent) > 1
+            else f"column {absent[0]!r} is not in the table",
+            where=table.source,
+            found=", ".join(table.columns),
+        )
+
+
+def _by_text(
+    table: Table,
+    rule: Numeric | Binary | Categorical,
+    spec: TableSpec,
+    usual: NDArray[np.float64] | None,
+) -> tuple[Features, list[Filled]]:
+    """The features of each different text of a column, (K, width): each is looked at once."""
+    column = table.columns[rule.name]
+    codes = {*spec.missing, *rule.missing}
+    absent = np.array([text in codes for text in column.texts], dtype=bool)
+    if isinstance(rule, Numeric):
+        values, unknown = _measured(table, rule, absent), np.zeros(len(absent), dtype=bool)
+    else:
+        values, unknown = _chosen(table, rule, absent, joined=spec.spellings == "joined")
+    if usual is None:
+        _refuse(table, rule, absent, unknown)
+    if rule.optional:
+        values = np.column_stack([values, (absent | unknown).astype(np.float64)])
+    elif usual is not None:
+        values[absent | unknown] = usual
+    filled = [
+        Filled(
+            column=rule.name,
+            place=table.place(column.first(which), rule.name),
+            texts=tuple(column.texts[at] for at in np.flatnonzero(which & unknown)),
+            rows=np.flatnonzero(which[column.codes]),
+            known=_levels(rule),
+            as_missing=rule.optional,
+        )
+        for which in ((unknown,) if rule.optional else (unknown, absent))
+        if which.any()
+    ]
+    return values, filled
+
+
+def _levels(rule: Numeric | Binary | Categorical) -> tuple[str, ...]:
+    match rule:
+        case Numeric():
+            return ()
+        case Binary():
+            return (rule.no, rule.yes)
+        case Categorical():
+            return rule.levels
+
+
+def _refuse(
+    table: Table,
+    rule: Numeric | Binary | Categorical,
+    absent: NDArray[np.bool_],
+    unknown: NDArray[np.bool_],
+) -> None:
+    """Refuse what no rule of a training table knows."""
+    column = table.columns[rule.name]
+    if absent.any() and not rule.optional:
+        raise DataError(
+            "a value is missing",
+            where=table.place(column.first(absent), rule.name),
+            hint="Fill it in, leave the patient out, or make the column optional for everyone",
+        )
+    if unknown.any():
+        row = column.first(unknown)
+        raise DataError(
+            "unknown code",
+            where=table.place(row, rule.name),
+            found=column.texts[int(column.codes[row])],
+            expected=", ".join(_levels(rule)),
+        )
+
+
+def _measured(table: Table, rule: Numeric, absent: NDArray[np.bool_]) -> Features:
+    """(K, 1) scaled to the range of the rule; 0 where missing."""
+    column = table.columns[rule.name]
+    numbers = column.measured
+    wrong = np.isnan(numbers) & ~absent
+    if wrong.any():
+        row = column.first(wrong)
+        raise DataError(
+            "not a number",
+            where=table.place(row, rule.name),
+            found=column.texts[int(column.codes[row])],
+            expected=f"a finite number, usually {rule.low:g} to {rule.high:g}",
+        )
+    scaled = 2.0 * (numbers - rule.low) / (rule.high - rule.low) - 1.0
+    return np.where(absent, 0.0, scaled)[:, None]
+
+
+def _chosen(
+    table: Table, rule: Binary | Categorical, absent: NDArray[np.bool_], *, joined: bool
+) -> tuple[Features, NDArray[np.bool_]]:
+    """(K, width) of levels, 0 where missing or unknown; and which are unknown, (K,)."""
+    levels = _levels(rule)
+    place = {code(level, joined=joined): at for at, level in enumerate(levels)}
+    texts = table.columns[rule.name].texts
+    found = np.array([place.get(code(text, joined=joined), -1) for text in texts])
+    unknown = (found < 0) & ~absent
+    values: Features = (
+        np.array([-1.0, 1.0])[found][:, None]
+        if isinstance(rule, Binary)
+        else np.eye(len(levels))[found]
+    )
+    values[absent | unknown] = 0.0
+    return values, unknown

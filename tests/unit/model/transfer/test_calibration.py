@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.data import Samples
+from securefair.model.transfer import own_fit, transfer
+from securefair.model.transfer.averaging import averaging_weights
+from securefair.model.transfer.calibration import LARGEST, temperature
+from securefair.model.transfer.penalised import losses, probabilities
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_it_finds_by_what_honest_logits_were_multiplied(classes, factor):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(4000, 1 if classes == 2 else classes)) * 2
+    drawn = probabilities(logits).cumsum(axis=1) > rng.random((4000, 1))
+    assert temperature(logits * factor, drawn.argmax(axis=1)) == pytest.approx(factor, rel=0.1)
+
+
+@given(st.integers(0, 30), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_it_never_makes_held_out_predictions_worse(patients, seed):
+    rng = np.random.default_rng(seed)
+    logits, labels = rng.normal(size=(patients, 1)) * 4, rng.integers(0, 2, patients)
+    found = temperature(logits, labels)
+    assert np.exp(-LARGEST) < found < np.exp(LARGEST)
+    assert losses(logits / found, labels).sum() <= losses(logits, labels).sum() + 1e-6
+
+
+def test_a_transfer_takes_predictions_of_fits_that_did_not_see_the_patient():
+    rng = np.random.default_rng(1)
+    x, labels = np.tanh(rng.normal(size=(40, 12))), rng.integers(0, 2, 40)  # nothing to learn
+    own = own_fit(Samples(x, labels, 2), rng=rng)
+    held_out = np.einsum(
+        "s,snl->nl", averaging_weights(own.validated.scores), own.validated.held_out
+    )
+    found = transfer(own, None)
+    assert found.temperature == temperature(held_out, labels)
+    seen = temperature(own.averaged.logits(x), labels)
+    assert found.temperature > 1.5 * seen  # fits are surer of patients that they have seen
