@@ -16,6 +16,8 @@ from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
 
+pytestmark = pytest.mark.slow  # networks on encrypted images
+
 COUNT = 30
 
 
