@@ -34,7 +34,7 @@ class SecureFairError(Exception):
         self.found = found
         self.expected = expected
         self.hint = hint
-        super().__init__(str(self))
+        super().__init__(problem)  # planners raise some ten thousand: text is made when read
 
     def __str__(self) -> str:
         """One line for a log or a terminal: where, problem, facts, hint."""

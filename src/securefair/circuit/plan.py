@@ -14,19 +14,18 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from securefair.circuit.answer import Inputs, answer
-from securefair.circuit.network import affine_specs
+from securefair.circuit.answer import Inputs, release_of
+from securefair.circuit.network import affine_specs, network_logits
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator
-from securefair.ckks.evaluator import Released
 from securefair.ckks.masking import masks_hold, number_bits
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.rules import AffineSpec
 from securefair.ckks.security import SECURITY_BITS
-from securefair.ckks.tensor import CipherMeta
+from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
 KEY_WORD_BITS = 37
@@ -73,6 +72,11 @@ class ExchangePlan:
             f"N = {params.ring_degree}, limbs: {params.limbs}, log2 QP = {params.log_qp:.0f}, "
             f"blocks: {self.blocks}, relative error {self.relative_error:.2g})"
         )
+
+    @property
+    def grants(self) -> bool:
+        """Precise enough, and masked under any public key."""
+        return self.relative_error <= self.spec.precision and is_masked(self)
 
     @property
     def security_bits(self) -> int:
@@ -196,45 +200,52 @@ class ExchangePlan:
         return hashlib.sha256(b"securefair exchange plan\0" + facts).digest()
 
 
-def evaluate(spec: ExchangeSpec, schedule: Schedule, *, flood: bool = True) -> ExchangePlan | None:
-    """Run the circuit on the planning backend; None if it does not fit."""
+def evaluate(
+    spec: ExchangeSpec,
+    schedule: Schedule,
+    *,
+    flood: bool = True,
+    logits: CipherTensor[None] | None = None,
+) -> ExchangePlan | None:
+    """Run the circuit on the planning backend; None if it does not fit.
+
+    Args:
+        spec: what is asked for.
+        schedule: what is to grant it.
+        flood: whether the answer is flooded as asked.
+        logits: of one block, where the schedule's stages have been run already.
+    """
     params = parameters(schedule.ckks)
     specs = affine_specs(spec)
     blocks = -(-spec.samples // params.slots)
     measured = spec if flood else msgspec.structs.replace(spec, flooding_bits=0)
+    evaluator = PlanningEvaluator(params)
     try:
         features = features_meta(params, schedule, spec.features, spec.bounds.feature)
         factors = None
         if spec.multiplies:
             count = spec.q if spec.student_basis else spec.classes
             factors = factors_meta(params, schedule, count)
-        released = _dry_run(measured, schedule, params, specs, blocks, features, factors)
+        if logits is None:
+            fresh, none = evaluator.load(b"", features), (None,) * len(specs)
+            stages = schedule.stages
+            logits = network_logits(evaluator, fresh, specs, stages, spec.layers, none)
+        # Blocks are alike; of `logits` each is answered by itself.
+        apart = blocks if spec.release == "logits" else 1
+        inputs = Inputs(
+            features=(),
+            factors=[evaluator.load(b"", factors)] * blocks if factors else [],
+            signs=np.ones(blocks, dtype=np.int64),
+            coefficients=np.zeros(spec.q, dtype=np.int64),
+        )
+        released = release_of(evaluator, measured, schedule, [logits] * (blocks // apart), inputs)
     except EncryptionError:
         return None
-    metas = tuple(r.meta for r in released)
+    metas = tuple(r.meta for r in released) * apart
     error, relative = errors(spec, metas[0], blocks)
     return ExchangePlan(
         spec, schedule, params, specs, blocks, features, factors, metas, error, relative
     )
-
-
-def _dry_run(
-    spec: ExchangeSpec,
-    schedule: Schedule,
-    params: CkksParameters,
-    specs: tuple[AffineSpec, ...],
-    blocks: int,
-    features: CipherMeta,
-    factors: CipherMeta | None,
-) -> list[Released]:
-    evaluator = PlanningEvaluator(params)
-    inputs = Inputs(
-        features=[evaluator.load(b"", features)] * blocks,
-        factors=[evaluator.load(b"", factors)] * blocks if factors else [],
-        signs=np.ones(blocks, dtype=np.int64),
-        coefficients=np.zeros(spec.q, dtype=np.int64),
-    )
-    return answer(evaluator, spec, schedule, specs, (None,) * len(specs), inputs)
 
 
 def errors(spec: ExchangeSpec, meta: CipherMeta, blocks: int) -> tuple[float, float]:

@@ -96,13 +96,6 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
         raise PlanError("this schedule does not fit the spec", where="schedule")
 
 
-def idle_stages(limbs: int, squares: int) -> tuple[LayerSteps, ...]:
-    """Maps with so many squares between them, neither rescaled nor relinearised on the way."""
-    idle = RescaleStep(relinearize=False, limbs=limbs)
-    between = LayerSteps(linear=idle, square=idle)
-    return (*(between,) * squares, LayerSteps(linear=idle, square=None))
-
-
 def features_meta(
     params: CkksParameters, schedule: Schedule, count: int, bound: float
 ) -> CipherMeta:

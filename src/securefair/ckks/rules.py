@@ -397,9 +397,10 @@ def _in_slots(x: CipherMeta, what: str) -> None:
 
 def fits(x: CipherMeta) -> CipherMeta:
     """Refuse a value that could wrap around the modulus."""
-    largest = math.log2(x.bound * 2.0**x.log2_scale + TAIL * x.noise)
+    # Relative to the scale: planners try scales that no float64 holds.
+    largest = x.log2_scale + math.log2(x.bound + TAIL * x.noise * 2.0**-x.log2_scale)
     room = x.log_q - 1
-    if largest > room:
+    if not largest <= room:  # NaN, of infinite noise, does not fit
         raise EncryptionError(
             "the value would wrap around the modulus",
             found=f"{largest:.1f} bits",

@@ -204,9 +204,10 @@ class ModelSection(Section):
         if isinstance(hidden, list | tuple):
             raise contradiction(
                 "hidden",
-                "a head has one hidden layer; a model of more layers is a network",
+                "a head has one hidden layer; networks of a configuration are those for images; "
+                "Student and Teacher take a NetworkHead of any layers",
                 found=hidden,
-                expected='one width, or kind = "network"',
+                expected='one width, or kind = "network" for images',
             )
         return table
 

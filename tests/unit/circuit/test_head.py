@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.circuit.network import affine_specs, network_logits
-from securefair.circuit.schedule import idle_stages
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.circuit.walk import WHOLE, walk
 from securefair.ckks import rules
 from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.evaluator import AffineLayer, check_layer
@@ -87,7 +87,7 @@ def test_inference_on_slots_is_the_quantised_head(hidden):
     features = np.random.default_rng(0).uniform(-1, 1, (40, 5))
     slots[:, :40] = features.T
     meta = rules.fresh(PARAMS, count=5, limbs=5, log2_scale=40, bound=1.0)
-    evaluator, stages = ClearEvaluator(PARAMS), idle_stages(5, 1 if hidden else 0)
+    evaluator, stages = ClearEvaluator(PARAMS), walk(spec, specs, PARAMS.spec, 40, WHOLE).stages
     out = network_logits(evaluator, CipherTensor(meta, slots), specs, stages, spec.layers, layers)
     np.testing.assert_allclose(out.payload[:, :40].T, head.logits(features), atol=1e-12)
     assert out.meta.polys == (3 if hidden else 2)

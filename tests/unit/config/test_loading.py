@@ -175,3 +175,5 @@ def test_several_hidden_layers_are_refused_with_the_reason():
     error = mistake(HEART + "[model]\nhidden = [32, 16]\n")
     assert (error.where, error.found) == ("trial.toml: model.hidden", [32, 16])
     assert "one hidden layer" in error.problem
+    assert "NetworkHead of any layers" in error.problem  # tests/unit/exchange: two hidden ones
+    assert error.expected == 'one width, or kind = "network" for images'

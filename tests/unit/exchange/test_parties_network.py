@@ -15,6 +15,7 @@ from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
+from securefair.model.training import OptimizerConfig, TrainState, distil_steps
 
 pytestmark = pytest.mark.slow  # networks on encrypted images
 
@@ -72,6 +73,36 @@ def test_a_student_learns_the_logits_of_a_network(samples, backend, squares):
     compiled_error = 2.0**-6  # 12-bit weights of a network of this size
     expected = model.logits(samples.features)
     assert np.abs(found.logits - expected).max() <= student.plan.error_bound + compiled_error
+
+
+def test_a_model_with_two_hidden_layers_trains_and_answers():
+    """What `hidden = (6, 4)` would mean for a head: dense maps with squares between them."""
+    torch.manual_seed(0)
+    layers = nn.Sequential(
+        nn.Linear(8, 6), Quadratic(6), nn.Linear(6, 4), Quadratic(4), nn.Linear(4, 2)
+    )
+    rng = np.random.default_rng(5)
+    features = rng.uniform(-1, 1, (COUNT, 8))
+    samples = Samples(features, (features[:, 0] * features[:, 1] > 0).astype(np.int64), classes=2)
+    model = NetworkHead(he_network(layers, (8,)), 2, features)
+    before = model.logits(features)
+    distil_steps(TrainState.start(model, OptimizerConfig()), samples, [], 20, temperature=5.0)
+    after = model.logits(features)
+    assert np.abs(after - before).max() > 0.01
+    layer_bounds = bounds_by_shape(model.folded(), weight_bits=12)
+    spec = ExchangeSpec(
+        features=8,
+        hidden=0,
+        classes=2,
+        samples=COUNT,
+        release="logits",
+        bounds=HeadBounds(logit=layer_bounds[-1].bound),
+        network=layer_bounds,
+    )
+    student = Student(spec)
+    found = student.open(Teacher(model).answer(student.request(samples)))
+    assert len(student.plan.specs) == 3
+    assert np.abs(found.logits - after).max() <= student.plan.error_bound + 2.0**-6
 
 
 def test_several_blocks_travel_one_after_the_other(samples):

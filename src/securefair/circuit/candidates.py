@@ -1,0 +1,220 @@
+"""Plans that a ring has to offer for a spec: ways through the model, and ways to end.
+
+A way either keeps the whole scale, with the largest scale of the features that fits, or rescales
+its values as it goes. The first takes fewest steps and keys, the second a shorter modulus where
+squares follow one another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+
+from securefair.circuit.plan import ExchangePlan, evaluate
+from securefair.circuit.schedule import Schedule
+from securefair.circuit.spec import ExchangeSpec
+from securefair.circuit.walk import WHOLE, Walk, lowered, walk
+from securefair.ckks import rules
+from securefair.ckks.parameters import CkksSpec
+from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
+from securefair.ckks.rules import AffineSpec
+
+Candidate = tuple[ExchangePlan, float]
+"""A plan, and seconds that its model takes, roughly."""
+
+MIN_FEATURE_SCALE = 16
+SATURATION = 0.9
+"""If one more limb does not bring the error below this share, still more will not either."""
+
+SCALE_STEPS = 8
+"""Steps a bit in which the largest scale of the features is searched."""
+
+MAX_FLOODING_LIMBS = 4
+MAX_ANSWER_LIMBS = 3
+
+FACTOR_SCALES = range(58, 19, -2)
+FEW_FACTOR_SCALES = (32, 42, 52, 58)
+"""log2 scales of what logits are multiplied with: few where there are many ways already."""
+
+LIMB_BITS = range(MAX_LIMB_BITS, 22, -1)
+TARGETS = range(24, 105, 8)
+"""log2 scales that values may be kept at: first so far apart, then closer below the first that
+grants the precision."""
+
+FINE_STEP = 2
+
+START_OFFSETS = (-8, -4, 0, 4)
+"""log2 scales of the features, relative to the target: fresh encryptions carry less noise."""
+
+MORE, MORE_FOR_PRODUCTS = 1, 4
+"""Limbs that an answer may want beyond those of the model: one for its flooding, and those of a
+factor's scale where logits are multiplied."""
+
+PROBED_LIMBS = 64
+"""Where no ring would do, the search goes on to so many limbs, only to say what is missing."""
+
+
+def kept_whole(
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ring_degree: int, cap: int
+) -> Iterator[Candidate]:
+    """Nothing is rescaled before the logits; from few limbs to the first that grant the spec."""
+    squares = sum(bounds.summed > 0 for bounds in spec.layers)
+    keyless = squares == 0 or (squares == 1 and spec.release != "logits")
+    special = smallest_prime_bits(ring_degree) if keyless and not spec.multiplies else MAX_LIMB_BITS
+    reached = math.inf
+    for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
+        bits = min(MAX_LIMB_BITS, (cap - special) // limbs)
+        ckks = CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=special)
+        found = list(_with_largest_scale(spec, specs, ckks))
+        yield from found
+        error = min((plan.relative_error for plan, _ in found), default=math.inf)
+        if any(plan.grants for plan, _ in found) or math.inf > error >= reached * SATURATION:
+            return  # or scales have met another limit than the modulus
+        reached = error
+
+
+def rescaled(
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ring_degree: int, cap: int
+) -> Iterator[Candidate]:
+    """For each size of primes the ways around the lowest target that grants."""
+    for bits in LIMB_BITS:
+        most = min(PROBED_LIMBS, (cap - MAX_LIMB_BITS) // bits)
+        if most < 1:
+            continue
+        ckks = _switching(ring_degree, bits, most)
+        for target in TARGETS:
+            found = _shortest(spec, specs, ckks, target, target)
+            if found is None:
+                continue
+            yield found
+            if found[0].relative_error <= spec.precision:
+                for finer in range(target - TARGETS.step + FINE_STEP, target + 1, FINE_STEP):
+                    for offset in START_OFFSETS:
+                        other = _shortest(spec, specs, ckks, finer + offset, finer)
+                        if other is not None:
+                            yield other
+                break
+
+
+def _with_largest_scale(
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec
+) -> Iterator[Candidate]:
+    """For each choice of limbs, the way with the largest feature scale that fits."""
+    limbs = len(ckks.limb_bits)
+
+    @cache
+    def way(steps: int) -> Walk | None:
+        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE)
+
+    for product in range(1, limbs + 1) if spec.multiplies else (limbs,):
+        for factor in FACTOR_SCALES if spec.multiplies else (0,):
+            largest = _largest_scale(spec, way, product, factor)
+            if largest is None:
+                continue
+            for schedule in _ends(spec, largest, product, factor):
+                plan = evaluate(spec, schedule, logits=largest.logits)
+                if plan is not None:
+                    yield plan, largest.seconds
+
+
+def _largest_scale(
+    spec: ExchangeSpec, way: Callable[[int], Walk | None], product: int, factor: int
+) -> Walk | None:
+    """Bisection: a larger scale is more precise until the value wraps around the modulus."""
+
+    def fits(found: Walk) -> bool:
+        # Hardly flooded, at the product level: nothing after it restricts the scale from above.
+        schedule = _schedule(spec, found, product, factor, product, product)
+        return evaluate(spec, schedule, flood=False, logits=found.logits) is not None
+
+    low, high = MIN_FEATURE_SCALE * SCALE_STEPS - 1, rules.MAX_LOG2_ENCODED * SCALE_STEPS
+    largest = None
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = way(middle)
+        if found is not None and fits(found):
+            low, largest = middle, found
+        else:
+            high = middle - 1
+    return largest
+
+
+def _shortest(
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], most: CkksSpec, start: int, target: int
+) -> Candidate | None:
+    """The best answer with as few limbs as the model fits in; the answer may want some more."""
+    way = walk(spec, specs, most, start, target)
+    if way is None:
+        return None
+    limbs, found = len(most.limb_bits), []
+    least, more = limbs - way.spare, MORE_FOR_PRODUCTS if spec.multiplies else MORE
+    for fewer in range(least, min(limbs, least + more + 1)):
+        ckks = _switching(most.ring_degree, most.limb_bits[0], fewer)
+        shorter = walk(spec, specs, ckks, start, target)
+        candidate = _best_end(spec, shorter) if shorter is not None else None
+        if candidate is not None and candidate[0].relative_error <= spec.precision:
+            return candidate
+        found.append(candidate)
+    # Still more only lower the scale of what is flooded, which has few limbs.
+    found.append(_best_end(spec, way))
+    candidates = [candidate for candidate in found if candidate is not None]
+    return min(candidates, key=lambda c: c[0].relative_error, default=None)
+
+
+def _best_end(spec: ExchangeSpec, way: Walk) -> Candidate | None:
+    """The smallest answer that grants the precision, or else the most precise."""
+    limbs = way.logits.meta.limbs
+    products = {limbs}
+    if spec.multiplies:
+        lowest = lowered(way.logits.meta, way.target)
+        products = {lowest, min(limbs, lowest + 1)}
+    found = [
+        plan
+        for product in sorted(products)
+        for factor in (FEW_FACTOR_SCALES if spec.multiplies else (0,))
+        for schedule in _ends(spec, way, product, factor)
+        if (plan := evaluate(spec, schedule, logits=way.logits)) is not None
+    ]
+    granting = [plan for plan in found if plan.relative_error <= spec.precision]
+    if granting:
+        return min(granting, key=_size), way.seconds
+    best = min(found, key=lambda plan: plan.relative_error, default=None)
+    return None if best is None else (best, way.seconds)
+
+
+def _size(plan: ExchangePlan) -> tuple[float, ...]:
+    schedule = plan.schedule
+    return schedule.answer_limbs, schedule.flooding_limbs, plan.relative_error
+
+
+def _ends(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Iterator[Schedule]:
+    """Levels at which answers may be flooded, and may travel."""
+    for answer_limbs in range(1, min(MAX_ANSWER_LIMBS, product) + 1):
+        for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
+            yield _schedule(spec, way, product, factor, flooding, answer_limbs)
+
+
+def _schedule(
+    spec: ExchangeSpec, way: Walk, product: int, factor: int, flooding: int, answer_limbs: int
+) -> Schedule:
+    return Schedule(
+        ckks=way.ckks,
+        feature_scale=float(way.feature_scale),
+        factor_scale=float(factor),
+        product_limbs=product,
+        relinearize=_answers_in_two(spec, way),
+        flooding_limbs=flooding,
+        answer_limbs=answer_limbs,
+        stages=way.stages,
+    )
+
+
+def _answers_in_two(spec: ExchangeSpec, way: Walk) -> bool:
+    """Answers of three polynomials need no key; that pays only where no other step has one."""
+    squares = any(bounds.summed for bounds in spec.layers)
+    return way.switches or spec.multiplies or (squares and spec.release == "logits")
+
+
+def _switching(ring_degree: int, bits: int, limbs: int) -> CkksSpec:
+    return CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=MAX_LIMB_BITS)

@@ -1,0 +1,153 @@
+"""A model on paper: where its values are rescaled and keys are switched, and what that takes.
+
+Values are kept at scales of at least some target: whenever primes can be dropped without falling
+below it, they are. Without any target nothing is dropped: the modulus then holds the whole scale.
+Keys are switched where it costs least: before a map or after it. With the whole scale they are
+switched only where a square needs two polynomials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from securefair.circuit.network import settled, squared
+from securefair.circuit.plan import parameters
+from securefair.circuit.schedule import LayerSteps, RescaleStep
+from securefair.circuit.spec import ExchangeSpec, LayerBounds
+from securefair.circuit.work import (
+    map_seconds,
+    relinearization_seconds,
+    rescaling_seconds,
+    square_seconds,
+)
+from securefair.ckks import rules
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.parameters import CkksSpec
+from securefair.ckks.rules import AffineSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.errors import EncryptionError, PlanError
+
+WHOLE = math.inf
+"""The target of values that are never rescaled on their way."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How a model is evaluated.
+
+    Attributes:
+        ckks: parameters.
+        feature_scale: log2 scale of the features.
+        target: log2 scale that values are kept at, or `WHOLE`.
+        stages: of every map.
+        logits: public facts of what comes out, a block.
+        seconds: roughly.
+        spare: limbs that were never needed.
+    """
+
+    ckks: CkksSpec
+    feature_scale: float
+    target: float
+    stages: tuple[LayerSteps, ...]
+    logits: CipherTensor[None]
+    seconds: float
+    spare: int
+
+    @property
+    def switches(self) -> bool:
+        """Whether keys are switched on the way."""
+        steps = (step for stage in self.stages for step in (stage.linear, stage.square) if step)
+        return any(step.relinearize for step in steps)
+
+
+def walk(
+    spec: ExchangeSpec,
+    specs: Sequence[AffineSpec],
+    ckks: CkksSpec,
+    feature_scale: float,
+    target: float,
+) -> Walk | None:
+    """Run the model on the planning backend, deciding as it goes; None if it does not fit."""
+    try:
+        params = parameters(ckks)
+        fresh = rules.fresh(
+            params,
+            count=spec.features,
+            limbs=params.limbs,
+            log2_scale=feature_scale,
+            bound=spec.bounds.feature,
+        )
+        return _walked(spec, specs, ckks, fresh, target)
+    except (EncryptionError, PlanError):
+        return None
+
+
+def _walked(
+    spec: ExchangeSpec,
+    specs: Sequence[AffineSpec],
+    ckks: CkksSpec,
+    fresh: CipherMeta,
+    target: float,
+) -> Walk:
+    evaluator = PlanningEvaluator(fresh.params)
+    value = evaluator.load(b"", fresh)
+    room, seconds, stages = _room(fresh), 0.0, []
+    for map_spec, bounds in zip(specs, spec.layers, strict=True):
+        before = _rescale_step(value.meta, target, switch=_early(value.meta, bounds, target))
+        seconds += _settling_seconds(value.meta, before)
+        value = settled(evaluator, value, before)
+        seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
+        value = evaluator.linear(value, map_spec, None)
+        room = min(room, _room(value.meta))
+        square = None
+        if bounds.summed:
+            square = _rescale_step(value.meta, target, switch=value.meta.polys > 2)
+            seconds += _settling_seconds(value.meta, square)
+            value = settled(evaluator, value, square)
+            seconds += square_seconds(value.meta)
+            value = squared(evaluator, value, bounds)
+            room = min(room, _room(value.meta))
+        stages.append(LayerSteps(linear=before, square=square))
+    spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
+    return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare)
+
+
+def lowered(x: CipherMeta, target: float) -> int:
+    """Limbs that are left when as many primes are dropped as the target allows."""
+    limbs, scale = x.limbs, x.log2_scale
+    while limbs > 1:
+        scale -= math.log2(x.params.primes[limbs - 1])
+        if scale < target:
+            break
+        limbs -= 1
+    return limbs
+
+
+def _early(x: CipherMeta, bounds: LayerBounds, target: float) -> bool:
+    """Whether products are cheaper to relinearise before the next map than after it."""
+    if x.polys == 2 or target == WHOLE:
+        return False
+    lower = rules.relinearize(x)
+    lower = rules.rescale(lower, lowered(lower, target))
+    after = rules.with_count(x, bounds.outputs)
+    early = relinearization_seconds(x) + map_seconds(lower, bounds.outputs, bounds.multiply_adds)
+    late = relinearization_seconds(after) + map_seconds(x, bounds.outputs, bounds.multiply_adds)
+    return early < late
+
+
+def _rescale_step(x: CipherMeta, target: float, *, switch: bool) -> RescaleStep:
+    """Three polynomials are not rescaled: their rounding errors would be multiplied by s^2."""
+    three = x.polys > 2 and not switch
+    return RescaleStep(relinearize=switch, limbs=x.limbs if three else lowered(x, target))
+
+
+def _settling_seconds(x: CipherMeta, before: RescaleStep) -> float:
+    seconds = relinearization_seconds(x) if before.relinearize else 0.0
+    return seconds + rescaling_seconds(x, before.limbs)
+
+
+def _room(x: CipherMeta) -> float:
+    """Bits of the modulus above the value."""
+    return x.log_q - 1 - math.log2(x.bound * 2.0**x.log2_scale + rules.TAIL * x.noise)
