@@ -18,11 +18,10 @@ from securefair.data.dataset import Samples
 from securefair.data.folder import data_folder
 from securefair.data.heart import HEART_SPEC, HOSPITALS, heart_rows
 from securefair.data.inference import infer_table, summarise
-from securefair.data.rows import Row
+from securefair.data.rows import Row, read_rows
 from securefair.data.split import stratified_rows
 from securefair.data.table import TableSpec, encode
 from securefair.data.tables.forests import MATERNAL_FILE, STUDENTS_FILE
-from securefair.data.tables.reading import read_compressed_rows
 
 Rows = Sequence[Row]
 Numbers = NDArray[np.int64]
@@ -119,13 +118,13 @@ def _cleveland() -> Rows:
 @cache
 def _maternal() -> Rows:
     """Without the records that repeat an earlier one."""
-    rows = read_compressed_rows(MATERNAL_FILE.find(data_folder()))
+    rows = read_rows(MATERNAL_FILE.find(data_folder()))
     return list({tuple(row.fields.values()): row for row in reversed(rows)}.values())[::-1]
 
 
 @cache
 def _students() -> Rows:
-    return read_compressed_rows(STUDENTS_FILE.find(data_folder()))
+    return read_rows(STUDENTS_FILE.find(data_folder()))
 
 
 _RISK = (("low risk", "mid risk"), ("high risk",))
