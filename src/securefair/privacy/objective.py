@@ -44,6 +44,9 @@ CURVATURE_SHARE = 0.12
 """Part of epsilon that the Jacobian may take. It fixes lambda, which is therefore public: a larger
 part means a weaker penalty, and more noise. Chosen on census data, in which no figure of this
 package's comparisons is measured."""
+PENALTY_EPSILON = 4.0
+"""The penalty falls with epsilon up to here. Where it went on falling, epsilon 8 did worse than 4
+does: on census data (docs/decisions/0020-differential-privacy.md)."""
 LEAST_PENALTY = 0.6
 """lambda is no smaller, however large epsilon."""
 _TAIL = 40.0  # of the chi distribution, beyond which float64 holds nothing
@@ -94,9 +97,9 @@ def delta_of(epsilon: float, *, ratio: float, degrees: int, curvature: float) ->
 
 
 def penalty_of(epsilon: float, *, row_norm: float, classes: int, rows: int) -> float:
-    """lambda by the public rule: the Jacobian costs CURVATURE_SHARE of epsilon."""
+    """lambda by the public rule: the Jacobian costs CURVATURE_SHARE of epsilon, 4 at most."""
     degrees = rows * (classes - 1)
-    room = math.expm1(CURVATURE_SHARE * epsilon / degrees)
+    room = math.expm1(CURVATURE_SHARE * min(epsilon, PENALTY_EPSILON) / degrees)
     return max(LEAST_PENALTY, row_norm**2 / (classes * rows * room))
 
 

@@ -88,4 +88,5 @@ def test_the_jacobian_bound_holds() -> None:
 def test_the_penalty_is_a_function_of_public_numbers_and_falls_with_epsilon() -> None:
     penalties = [penalty_of(e, row_norm=1.5, classes=2, rows=1) for e in (0.5, 1.0, 4.0, 64.0)]
     assert penalties == sorted(penalties, reverse=True)
-    assert penalties[-1] == LEAST_PENALTY
+    assert penalties[-1] == penalty_of(8.0, row_norm=1.5, classes=2, rows=1)  # falls no further
+    assert penalty_of(64.0, row_norm=0.5, classes=2, rows=1) == LEAST_PENALTY
