@@ -38,6 +38,7 @@ class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     numbers_sent: list[int] | None = None  # by each participant: parameters, gradients, logits
     validation_accuracy: list[float] | None = None  # where participants hold validation samples
     mcc: list[float] | None = None  # Matthews correlation on the test samples, in [-1, 1]
+    privacy_spent: list[float] | None = None  # epsilon of each hospital's patients by then
     present: list[bool] | None = None  # who still takes part: some algorithms drop participants
 
 
@@ -213,8 +214,9 @@ class PrivacyResult(msgspec.Struct, frozen=True, kw_only=True):
             this run's included; at most what all runs may spend, or epsilon in a simulation.
         unit: who is protected.
         noise: "operating system", or "seed", which repeats and protects nobody.
-        asked_epsilon: of what flows back from this hospital about its patients that it asked
-            about; None: not bounded by differential privacy.
+        asked_epsilon, asked_delta: of what flows back from this hospital about its patients that
+            it asked about; None: not bounded by differential privacy. They are the same patients:
+            both pairs add up.
         meaning: the guarantee as a sentence.
         caveats: what it does not cover in this run.
     """
@@ -228,6 +230,7 @@ class PrivacyResult(msgspec.Struct, frozen=True, kw_only=True):
     asked_epsilon: float | None
     meaning: str
     caveats: list[str]
+    asked_delta: float | None = None
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ from securefair.records import Matrix, RoundRecord
 
 Logits = NDArray[np.float64]
 Heads = Mapping[str, TrainState]
+Opinion = Callable[[str, Logits], float]
 PeerLogits = Mapping[str, Mapping[str, Logits]]
 Channel = Callable[[Logits], Logits]
 
@@ -76,6 +77,8 @@ class Population:
     forced_every: int = 5  # R
     release: Release = field(default_factory=ProjectionRelease)
     rounding: Rounding | None = None  # of the teachers' weights; None: as they were trained
+    teachers: Mapping[str, Head] | None = None  # that answer; None: those in training
+    opinions: Mapping[str, Opinion] | None = None  # alignments by peer and answer; None: Eq. 6
 
     def __post_init__(self) -> None:
         for name, accepted, expected in (
@@ -169,7 +172,7 @@ class Population:
         return {
             student.name: {
                 teacher: self._channels[student.name](
-                    self.teacher_logits(state.train_states[teacher].model, student.train.features)
+                    self.teacher_logits(self._answering(state, teacher), student.train.features)
                 )
                 for teacher in answering[student.name]
             }
@@ -177,7 +180,12 @@ class Population:
         }
 
     def alignments(self, state: LearningState[Heads], received: PeerLogits) -> PeerNumbers:
-        """cos(grad L_CE, grad L_DL(n,k)) over all parameters (Eq. 6)."""
+        """cos(grad L_CE, grad L_DL(n,k)) over all parameters (Eq. 6), or what stands in for it."""
+        if self.opinions is not None:
+            return {
+                name: {peer: self.opinions[name](peer, z) for peer, z in answers.items()}
+                for name, answers in received.items()
+            }
         result = {}
         for student in self.participants:
             model = state.train_states[student.name].model
@@ -265,6 +273,12 @@ class Population:
             asked=flags(asked),
             answered=flags(answered),
         )
+
+    def _answering(self, state: LearningState[Heads], teacher: str) -> Head:
+        """Whose logits a student gets."""
+        if self.teachers is not None:
+            return self.teachers[teacher]
+        return state.train_states[teacher].model
 
     @cached_property
     def _channels(self) -> Mapping[str, Channel]:

@@ -8,13 +8,19 @@ import msgspec
 
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 from securefair.config import RunConfig
+from securefair.privacy import PatientGuarantee
 from securefair.records import PrivacyResult
+from securefair.storage import Guarantee
 
 SYSTEM, SEED = "operating system", "seed"
 SIMULATED = "A simulation: the noise came from the run's seed, and whoever knows it takes it off"
 DECISIONS = (
     "Whether this hospital answers depends on its opinion of the asker, which it formed on its own "
     "patients: a few bits a round that no epsilon covers"
+)
+FOLLOWED = (
+    "What opinions cost holds against teachers that follow the protocol: an answer that was not "
+    "computed as agreed may depend on a patient in every number"
 )
 RANGES = (
     "Value ranges were inferred from the participants' tables: write them from general knowledge"
@@ -34,6 +40,7 @@ def privacy_of(config: RunConfig) -> PrivacyTerms | None:
         delta=given.delta,
         rows_per_patient=given.rows_per_patient,
         by_column=given.patient_column is not None,
+        asked_epsilon=given.asked_epsilon,
         require=required,
         store=given.store,
         total_epsilon=given.total_epsilon,
@@ -42,7 +49,10 @@ def privacy_of(config: RunConfig) -> PrivacyTerms | None:
 
 
 def privacy_results(
-    teachers: Mapping[str, PrivateTeacher], *, decides: bool
+    teachers: Mapping[str, PrivateTeacher],
+    *,
+    decides: bool,
+    opinions: Mapping[str, PatientGuarantee] | None = None,
 ) -> dict[str, PrivacyResult] | None:
     """Of every hospital whose answers come from a private model; None where there are none.
 
@@ -50,8 +60,19 @@ def privacy_results(
         teachers: by hospital.
         decides: whether hospitals decline by opinions that they formed on their own patients.
             Otherwise nothing that they send after they opened an answer depends on it.
+        opinions: what private opinions have cost by now, by hospital.
     """
-    return {name: _result(one, decides) for name, one in teachers.items()} or None
+    formed = opinions or {}
+    return {name: _result(one, decides, formed.get(name)) for name, one in teachers.items()} or None
+
+
+def spent_by(
+    results: Mapping[str, PrivacyResult] | None, names: Sequence[str]
+) -> list[float] | None:
+    """Epsilon that each hospital's patients have paid by now: both pairs added up."""
+    if results is None:
+        return None
+    return [results[name].spent_epsilon + (results[name].asked_epsilon or 0.0) for name in names]
 
 
 def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
@@ -63,7 +84,6 @@ def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
     """
     by_mechanism = {one.mechanism: one for one in found}.values()
     together = max if found[0].noise == SYSTEM else sum
-    asked = [one.asked_epsilon for one in found]
     caveats = {caveat: None for one in found for caveat in one.caveats}
     if config.table is not None and config.table.origin == "participants":
         caveats[RANGES] = None
@@ -74,14 +94,31 @@ def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
         delta=together(one.delta for one in by_mechanism),
         spent_epsilon=together(one.spent_epsilon for one in by_mechanism),
         meaning=" ".join(one.meaning for one in by_mechanism),
-        asked_epsilon=None if None in asked else 0.0,
+        asked_epsilon=_most([one.asked_epsilon for one in found]),
+        asked_delta=_most([one.asked_delta for one in found]),
         caveats=list(caveats),
     )
 
 
-def _result(teacher: PrivateTeacher, decides: bool) -> PrivacyResult:
+def _most(asked: Sequence[float | None]) -> float | None:
+    """Opinions are formed by one algorithm only; the others add nothing."""
+    known = [one for one in asked if one is not None]
+    return max(known) if len(known) == len(asked) else None
+
+
+def _result(
+    teacher: PrivateTeacher, decides: bool, opinions: PatientGuarantee | None
+) -> PrivacyResult:
     guarantee = teacher.guarantee
-    caveats = ([] if teacher.secure else [SIMULATED]) + ([DECISIONS] if decides else [])
+    open_decisions = decides and opinions is None
+    caveats = [] if teacher.secure else [SIMULATED]
+    if open_decisions:
+        caveats.append(DECISIONS)
+    elif decides:
+        caveats.append(FOLLOWED)
+    asked = Guarantee(epsilon=0.0, delta=0.0)
+    if opinions is not None:
+        asked = Guarantee(epsilon=opinions.epsilon, delta=opinions.delta)
     return PrivacyResult(
         mechanism=guarantee.mechanism,
         epsilon=teacher.limit.epsilon,
@@ -89,7 +126,8 @@ def _result(teacher: PrivateTeacher, decides: bool) -> PrivacyResult:
         spent_epsilon=teacher.spent.epsilon,
         unit=guarantee.unit,
         noise=SYSTEM if teacher.secure else SEED,
-        asked_epsilon=None if decides else 0.0,
+        asked_epsilon=None if open_decisions else asked.epsilon,
+        asked_delta=None if open_decisions else asked.delta,
         meaning=guarantee.sentence,
         caveats=caveats,
     )

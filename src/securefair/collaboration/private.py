@@ -51,6 +51,8 @@ class PrivacyTerms:
         delta: of one private fit; None: `default_delta` of each hospital's number of patients.
         rows_per_patient: see `PrivacyTarget`.
         by_column: patients are named by a column, so that samples must say whose they are.
+        asked_epsilon: of all opinions that a hospital forms of its peers on its own patients, on
+            top of `epsilon` and at the same delta; None: opinions are not private.
         require: (epsilon, delta) that a teacher must state to be asked; None: nothing.
         store: of the budgets over all runs; None: a simulation, whose noise comes from its seed.
         total_epsilon, total_delta: of all runs together; None: those of one fit.
@@ -61,6 +63,7 @@ class PrivacyTerms:
     delta: float | None = None
     rows_per_patient: int = 1
     by_column: bool = False
+    asked_epsilon: float | None = None
     require: tuple[float, float] | None = None
     store: Path | None = None
     total_epsilon: float | None = None

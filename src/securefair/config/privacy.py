@@ -50,6 +50,14 @@ class PrivacySection(Section):
     require_delta: float | None = Field(
         default=None, gt=0, lt=1, description="and this delta or a smaller one"
     )
+    asked_epsilon: float | None = Field(
+        default=None,
+        gt=0,
+        le=64,
+        description="Most that a hospital's opinions of its peers may tell of any one patient that "
+        "it asked about (cycle with logits), on top of epsilon, at the same delta. Without it "
+        "opinions are not private, and the report says so",
+    )
     store: Annotated[Path, Field(strict=False)] | None = Field(
         default=None,
         description="Folder that keeps what was spent, and the private models, over all runs. "

@@ -112,6 +112,7 @@ def _privacy(terms: PrivacyTerms) -> dict[str, object]:
         "epsilon": terms.epsilon,
         "delta": terms.delta,
         "rows_per_patient": terms.rows_per_patient,
+        "asked_epsilon": terms.asked_epsilon,
         "require_epsilon": epsilon,
         "require_delta": delta,
         "store": None if terms.store is None else str(terms.store),

@@ -23,7 +23,7 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.report import averages, charts, facts, radar, scores, sentences, wording
+from securefair.report import averages, charts, facts, privacy, radar, scores, sentences, wording
 from securefair.report.files import write_text
 
 FILE_NAME = "report.html"
@@ -155,6 +155,9 @@ def render(
         ],
         averaging=averaging,
         teachers=facts.teacher_disclosures(ledger, subject),
+        privacy=result.privacy,
+        asked_pair=privacy.asked_pair,
+        spending=privacy.spending(facts.rounds_of(rounds, subject)),
         encryption=result.encryption,
         rounding_cost=facts.rounding_cost(result.participants),
         encrypted=sentences.encrypts(result.encryption),

@@ -20,6 +20,7 @@ from rich.progress import Progress as RichBar
 from rich.text import Text
 
 from securefair.records import RoundRecord
+from securefair.report.privacy import spent_so_far
 from securefair.report.wording import algorithm_name, duration, percent, plural
 
 _PLAIN_LINES = 4  # lines a log gets per algorithm and repetition
@@ -145,4 +146,4 @@ def _label(algorithm: str, seed: int | None) -> str:
 
 def _accuracy(record: RoundRecord) -> str:
     mean = sum(record.accuracy) / len(record.accuracy)
-    return f"accuracy {percent(mean)}"
+    return f"accuracy {percent(mean)}{spent_so_far(record)}"

@@ -17,6 +17,7 @@ from securefair.records import (
 )
 from securefair.report import averages
 from securefair.report.facts import gained, shown_gain
+from securefair.report.privacy import behind_the_models
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
@@ -300,27 +301,6 @@ def simulated(nouns: Nouns) -> tuple[str, str]:
         f"One program played all {nouns.participants}: it read everybody's {nouns.samples} and "
         "held all models and keys. What this page calls protected is what "
         f"{nouns.participants} would see of each other if each ran its own part.",
-    )
-
-
-def privacy_caveats(privacy: Mapping[str, PrivacyResult]) -> list[str]:
-    """What the promises to patients do not cover, each once."""
-    return list(dict.fromkeys(f"{note}." for one in privacy.values() for note in one.caveats))
-
-
-def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, nouns: Nouns) -> tuple[str, str]:
-    """What is promised to those whom a teacher learned from: title and explanation."""
-    title = f"The {nouns.samples} a teacher learned from"
-    if not privacy:
-        return title, (
-            "Nothing is promised to them: there is no [privacy] section. The noise that hides the "
-            "computation is not differential privacy."
-        )
-    weakest = max(privacy.values(), key=lambda one: one.spent_epsilon)
-    notes = " ".join(privacy_caveats(privacy))
-    return title, (
-        f"Answers come from private models. {weakest.meaning} Everybody's own model is not "
-        f"private, and stays at home. {notes}"
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from securefair.config import RunConfig
-from securefair.records import LedgerRow, PrivacyResult, RunResult, TrafficRow
-from securefair.report import facts, scores, sentences
+from securefair.records import LedgerRow, RunResult, TrafficRow
+from securefair.report import facts, privacy, scores, sentences
 from securefair.report.fitting import Column, FittingTable
 from securefair.report.wording import (
     Nouns,
@@ -59,8 +59,8 @@ def summary(
         disclosed = _averaged if averaged else _disclosure
         parts.append(disclosed(ledger, result.algorithm))
     if result.privacy:
-        parts.append(_promised(result.privacy))
-        parts += [Text(note, style="dim") for note in sentences.privacy_caveats(result.privacy)]
+        parts.append(privacy.promised(result.privacy))
+        parts += [Text(note, style="dim") for note in privacy.caveats(result.privacy)]
     if facts.collaborative(result):
         secret = sentences.encrypts(result.encryption)
         parts.append(Text(sentences.encryption(result.encryption), style="" if secret else "bold"))
@@ -198,19 +198,6 @@ def _disclosure(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
                 [count(row.teacher_parameters) for row in rows],
                 dispensable=2,
             ),
-        ],
-    )
-
-
-def _promised(privacy: Mapping[str, PrivacyResult]) -> FittingTable:
-    return FittingTable(
-        "What is promised to the patients behind the answers",
-        [
-            Column("Of", list(privacy), numbers=False),
-            Column("by", [one.mechanism for one in privacy.values()], numbers=False, dispensable=1),
-            Column("Epsilon\nspent", [f"{one.spent_epsilon:.3g}" for one in privacy.values()]),
-            Column("of", [f"{one.epsilon:.3g}" for one in privacy.values()]),
-            Column("Delta", [f"{one.delta:.1e}" for one in privacy.values()]),
         ],
     )
 

@@ -16,8 +16,6 @@ from securefair.ckks.rules import with_count
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, ModelError
 
-pytestmark = pytest.mark.slow  # networks on encrypted images
-
 COEFFICIENTS = np.array([0, 3, 17, 40])
 
 

@@ -3,8 +3,6 @@ import json
 
 import pytest
 
-pytestmark = pytest.mark.slow  # whole runs
-
 
 @pytest.fixture
 def kept(invoke, tmp_path):

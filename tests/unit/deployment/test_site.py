@@ -8,8 +8,6 @@ from securefair.deployment.recovery import recover_store
 from securefair.deployment.site import SCOPE
 from securefair.errors import StorageError
 
-pytestmark = pytest.mark.slow  # whole runs
-
 NOW = 1_800_000_000
 
 

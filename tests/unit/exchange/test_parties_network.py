@@ -17,8 +17,6 @@ from securefair.model.heads import build_head
 from securefair.model.networks import NetworkHead, Quadratic, fold, he_network
 from securefair.model.training import OptimizerConfig, TrainState, distil_steps
 
-pytestmark = pytest.mark.slow  # networks on encrypted images
-
 COUNT = 30
 
 

@@ -6,8 +6,6 @@ import securefair as sf
 from securefair.errors import ConfigError
 from securefair.run.folder import read_run
 
-pytestmark = pytest.mark.slow  # whole runs
-
 
 @pytest.fixture
 def result(hospitals):

@@ -17,8 +17,6 @@ from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.storage import Guarantee, PrivacyEvent, Store
 
-pytestmark = pytest.mark.slow  # programs of their own
-
 LIMIT = Guarantee(epsilon=2.0, delta=1e-3)
 ONE = PatientGuarantee(mechanism="objective perturbation", epsilon=1.0, delta=4e-4)
 

@@ -13,8 +13,6 @@ from securefair.profiling.cnn import profile_cnn
 from securefair.profiling.cnn_table import cnn_table
 from securefair.profiling.cnn_task import CnnTask, cnn_task, network_spec
 
-pytestmark = pytest.mark.slow  # networks on encrypted images
-
 
 @pytest.fixture(scope="module")
 def task():

@@ -9,8 +9,6 @@ from securefair.profiling.forecast import check_config
 from securefair.report import show_progress
 from securefair.run.execute import run_experiment
 
-pytestmark = pytest.mark.slow  # whole runs
-
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",

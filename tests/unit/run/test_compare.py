@@ -11,8 +11,6 @@ from securefair.report import show_progress
 from securefair.run.compare import compare_runs, comparison_rows, write_comparison
 from securefair.run.execute import run_experiment, write_outcome
 
-pytestmark = pytest.mark.slow  # whole runs
-
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",

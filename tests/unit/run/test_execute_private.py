@@ -7,12 +7,10 @@ import json
 import pytest
 
 from securefair.collaboration.kinds import kinds_of
-from securefair.collaboration.privacy import DECISIONS, RANGES, SIMULATED
+from securefair.collaboration.privacy import DECISIONS, FOLLOWED, RANGES, SIMULATED
 from securefair.config import demo_config, override, parse_config
 from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.run.execute import run_experiment, write_outcome
-
-pytestmark = pytest.mark.slow  # whole runs
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
@@ -120,6 +118,8 @@ def test_a_store_makes_the_budget_last(tmp_path):
         ({"privacy.patient_column": "id"}, "privacy.patient_column"),
         ({"privacy.store": "s", "run.seeds": [0, 1]}, "privacy.store"),
         ({"run.algorithms": ["standalone", "cycle-gossip"]}, "privacy"),
+        ({"privacy.asked_epsilon": 1.0}, "privacy.asked_epsilon"),  # of a projection
+        ({"privacy.asked_epsilon": 0.0}, "privacy.asked_epsilon"),
     ],
 )
 def test_settings_that_make_no_sense(changes, key):
@@ -211,7 +211,7 @@ def test_terminal_report_and_card_say_what_is_promised(tmp_path):
         summary(outcome.result, ledger=outcome.ledger, traffic=outcome.traffic, config=config)
     )
     text = console.export_text()
-    assert "What is promised to the patients behind the answers" in text
+    assert "What is promised to patients" in text
     assert "A simulation" in text
     (card, *_) = [one.card for one in outcome.models]
     assert "7.39 times as likely" in card.privacy
@@ -238,3 +238,77 @@ def test_a_transfer_answers_from_private_fits():
         assert one.mechanism == "objective perturbation"
         assert one.spent_epsilon == one.epsilon == 2.0
         assert one.asked_epsilon == 0.0
+
+
+OPINIONS = {
+    "run.algorithms": ["standalone", "cycle"],
+    "distillation.release": "logits",
+    "privacy.asked_epsilon": 1.0,
+}
+
+
+def test_private_opinions_state_a_second_pair_of_figures(tmp_path):
+    config = small(**OPINIONS)
+    outcome = run_experiment(config, Silent())
+    assert not outcome.problems
+    for one in outcome.result.privacy.values():
+        assert one.asked_epsilon == pytest.approx(1.0, rel=0.01)
+        assert one.asked_epsilon <= 1.0
+        assert one.asked_delta == one.delta
+        assert one.caveats == [SIMULATED, FOLLOWED]
+    # The budget of each round: the fit before the first, opinions in the first forced one.
+    spent = [one.privacy_spent for one in outcome.rounds if one.algorithm == "cycle"]
+    assert spent[0] == spent[1]
+    assert spent[0][0] == pytest.approx(3.0, rel=0.01)
+    write_outcome(outcome, config, tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Epsilon spent in this run by the end of a round" in page
+    assert ", delta 1.0e-04" in page
+
+
+def test_opinions_are_what_the_reference_forms():
+    """Answers and opinions of the protocol are those of the algorithm in the clear."""
+    from dataclasses import replace
+
+    from securefair.algorithms import Cycle, LogitsRelease, run
+    from securefair.collaboration.distillation.controls import population_of
+    from securefair.collaboration.distillation.kind import CYCLE
+    from securefair.collaboration.distillation.opinions import private_opinions
+    from securefair.collaboration.interface import PublicFacts
+    from securefair.collaboration.privacy import privacy_of
+    from securefair.collaboration.private import private_teachers
+    from securefair.user.participants import load_participants
+
+    config = small(**OPINIONS | {"training.rounds": 3, "encryption.precision": 2**-16})
+    data = load_participants(config, 0)
+    encrypted = CYCLE.start(config, CYCLE.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
+    terms = privacy_of(config)
+    teachers = private_teachers(
+        data, ["linear"] * len(data), terms, seed=0, hidden=config.model.hidden
+    )
+    opinions = private_opinions(
+        data, teachers, terms, temperature=config.distillation.temperature, seed=0
+    )
+    population = replace(
+        population_of(config, data, None),
+        release=LogitsRelease(),
+        lambda_0=config.distillation.lambda_0,
+        forced_every=config.fairness.forced_every,
+        teachers={name: one.model for name, one in teachers.items()},
+        opinions={name: one.alignment for name, one in opinions.items()},
+    )
+    for a, b in zip(encrypted.rounds(3), run(Cycle(), population, seed=0, rounds=3), strict=True):
+        assert a.answered == b.answered
+        for row, expected in zip(a.alignment, b.alignment, strict=True):
+            assert row == pytest.approx(expected, abs=0.05)  # weights are rounded: a vote
+
+
+def test_opinions_are_charged_once_and_kept(tmp_path):
+    changes = OPINIONS | {"privacy.store": str(tmp_path / "store")}
+    first = run_experiment(small(**changes), Silent())
+    again = run_experiment(small(**changes), Silent())
+    assert first.result.privacy == again.result.privacy
+    formed = [one.alignment for one in first.rounds if one.forced]
+    assert formed == [one.alignment for one in again.rounds if one.forced]
+    with pytest.raises(LedgerError):  # opinions of another epsilon are other opinions
+        run_experiment(small(**changes | {"privacy.asked_epsilon": 0.5}), Silent())

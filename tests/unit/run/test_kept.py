@@ -8,8 +8,6 @@ from securefair.config import demo_config, override, parse_config
 from securefair.data import load_heart
 from securefair.run.execute import run_experiment, write_outcome
 
-pytestmark = pytest.mark.slow  # whole runs
-
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",

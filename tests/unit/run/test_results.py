@@ -13,8 +13,6 @@ from securefair.run import execute as experiment
 from securefair.run.execute import run_experiment
 from securefair.run.results import conclude
 
-pytestmark = pytest.mark.slow  # whole runs
-
 
 def outcome_of(**changes):
     settings = {

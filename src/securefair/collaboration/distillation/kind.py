@@ -10,6 +10,7 @@ from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
 from securefair.collaboration.distillation.controls import population_of
 from securefair.collaboration.distillation.forecast import forecast_of
+from securefair.collaboration.distillation.opinions import private_opinions
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
 from securefair.collaboration.distillation.setup import Collaboration
@@ -52,6 +53,20 @@ class DistillationKind(Kind[Collaboration]):
                 found=release,
                 expected='"projection" or "logits", or algorithms = ["standalone"] to monitor',
             )
+        if (
+            self.name in config.run.algorithms
+            and not self.always_share
+            and config.privacy is not None
+            and config.privacy.asked_epsilon is not None
+            and release != "logits"
+        ):
+            raise ConfigError(
+                f"a {release} mixes all patients into every logit: an opinion of it cannot count "
+                "what one patient changes",
+                where="privacy.asked_epsilon",
+                found=f'distillation.release = "{release}"',
+                expected='distillation.release = "logits", or no asked_epsilon',
+            )
 
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> Collaboration:
         """See `Kind`."""
@@ -88,7 +103,7 @@ class DistillationKind(Kind[Collaboration]):
     ) -> EncryptedRun:
         """See `Kind`."""
         section, terms = config.model, privacy_of(config)
-        teachers = None
+        teachers, opinions = None, None
         if terms is not None:
             teachers = private_teachers(
                 data,
@@ -98,6 +113,14 @@ class DistillationKind(Kind[Collaboration]):
                 hidden=section.hidden,
                 network=section.network,
             )
+            if not self.always_share:
+                opinions = private_opinions(
+                    data,
+                    teachers,
+                    terms,
+                    temperature=config.distillation.temperature,
+                    seed=seed,
+                )
         model = ModelConfig(
             kind=section.kind,
             hidden=section.hidden,
@@ -117,6 +140,7 @@ class DistillationKind(Kind[Collaboration]):
             given=models,
             trained=trained,
             teachers=teachers,
+            opinions=opinions,
             required=None if terms is None else terms.require,
         )
 

@@ -30,6 +30,7 @@ from securefair.model.heads import Head
 from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed, private_seed
 from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
+from securefair.privacy import PrivateOpinions
 from securefair.protocol.jobs import (
     Answered,
     AnswerQuery,
@@ -109,6 +110,8 @@ class Participant:
         disclosure: how much it lets out as teacher; one answer a version by default.
         teacher: the private model that answers in every round instead of its own; None: its own
             model answers, and nothing is promised to the patients behind it.
+        opinions: how it forms opinions of its peers at a stated cost to its patients; None: by its
+            own model's gradients, and nothing is promised.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
         given: the model to start from, which stays as it is; None: a new one from the seed.
         keys: of an earlier process (`Student.export_keys`); None makes new ones.
@@ -132,6 +135,7 @@ class Participant:
         backend: str,
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
+        opinions: PrivateOpinions | None = None,
         required: tuple[float, float] | None = None,
         given: Head | None = None,
         keys: Secret | None = None,
@@ -155,6 +159,7 @@ class Participant:
             )
         self.train_state = TrainState.start(head, model.optimizer)
         self.teacher = teacher
+        self.opinions = opinions
         self._settings = collaboration.machine_settings(
             head.parameter_count,
             disclosure or DisclosureLimits(),
@@ -179,6 +184,9 @@ class Participant:
         """Go on where an earlier process of this participant stood after a round."""
         self.train_state = train_state
         self.machine = self._machine(saved_state, None)
+        if self.opinions is not None:
+            known = [one for one in saved_state.reputations.values() if one is not None]
+            self.opinions.formed_earlier(len(known))
 
     def prepare(self) -> None:
         """Prepare to open answers to features that an earlier process has encrypted."""
@@ -294,7 +302,10 @@ class Participant:
         )
         if not job.score:
             return None
-        aligned = steps.align(notes.snapshot, self.data.train, opened.logits, temperature)
+        if self.opinions is not None:
+            aligned = self.opinions.alignment(job.peer, opened.logits)
+        else:
+            aligned = steps.align(notes.snapshot, self.data.train, opened.logits, temperature)
         notes.alignment[job.peer] = aligned
         return steps.update_reputation(self.collaboration.rule, job.reputation, aligned)
 

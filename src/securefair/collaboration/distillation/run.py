@@ -14,7 +14,7 @@ from securefair.collaboration.distillation.audit import ReleaseAudit
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
-from securefair.collaboration.privacy import privacy_results
+from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import SecureFairError
@@ -23,10 +23,18 @@ from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
+from securefair.privacy import PrivateOpinions
 from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.protocol.saved_state import SavedState
-from securefair.records import ExchangeRecord, LedgerRow, Matrix, RoundRecord, TrafficRow
+from securefair.records import (
+    ExchangeRecord,
+    LedgerRow,
+    Matrix,
+    PrivacyResult,
+    RoundRecord,
+    TrafficRow,
+)
 from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
 from securefair.simulation.network import Link, Network
 from securefair.simulation.traffic import joined, repeated_bytes
@@ -124,6 +132,17 @@ class EncryptedRun:
             if own.teacher is not None
         }
 
+    def privacy(self) -> dict[str, PrivacyResult] | None:
+        """What is promised to every hospital's patients, and what that has cost by now."""
+        opinions = {
+            name: own.opinions.guarantee
+            for name, own in self.engine.participants.items()
+            if own.opinions is not None
+        }
+        return privacy_results(
+            self.teachers(), decides=not self.collaboration.always_share, opinions=opinions
+        )
+
     def heads(self) -> dict[str, Head]:
         """Everyone's model as it trains."""
         return {name: own.train_state.model for name, own in self.engine.participants.items()}
@@ -153,7 +172,7 @@ class EncryptedRun:
             traffic=self.traffic,
             problems=self.problems,
             repeated=self.repeated_bytes,
-            privacy=privacy_results(self.teachers(), decides=not self.collaboration.always_share),
+            privacy=self.privacy(),
         )
 
     def quantization(self) -> list[QuantizationReport]:
@@ -236,6 +255,7 @@ class EncryptedRun:
             distillation_loss=matrix("distillation_loss"),
             asked=[[name in s.asked for name in names] for s in summaries],
             answered=[[name in s.opened for name in names] for s in summaries],
+            privacy_spent=spent_by(self.privacy(), names),
         )
 
 
@@ -270,6 +290,7 @@ def start_run(
     given: Mapping[str, Head] | None = None,
     trained: bool = True,
     teachers: Mapping[str, PrivateTeacher] | None = None,
+    opinions: Mapping[str, PrivateOpinions] | None = None,
     required: tuple[float, float] | None = None,
     made_by: type[Participant] = Participant,
 ) -> EncryptedRun:
@@ -287,6 +308,7 @@ def start_run(
         links: particular directions, by (sender, receiver).
         audit: compare every released value with the clear backend.
         teachers: private models that answer, by name; None: everyone answers from its own model.
+        opinions: how hospitals form private opinions, by name; who is missing forms its own.
         required: (epsilon, delta) that everyone requires of its peers; None: nothing.
         given: models to start from, by name, instead of new ones.
         made_by: what every participant is.
@@ -301,6 +323,7 @@ def start_run(
             backend=backend,
             disclosure=disclosure,
             teacher=None if teachers is None else teachers[own.name],
+            opinions=None if opinions is None else opinions.get(own.name),
             required=required,
             given=None if given is None else given[own.name],
         )

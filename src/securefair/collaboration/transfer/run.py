@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
-from securefair.collaboration.privacy import privacy_results
+from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
@@ -27,6 +27,7 @@ from securefair.protocol.codec import kind_of
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
+    PrivacyResult,
     RoundRecord,
     TrafficRow,
     TrustResult,
@@ -198,11 +199,13 @@ class TransferRun:
             problems=self.problems,
             trust={name: trust_result(one) for name, one in self.trust.items()},
             temperatures=dict(self.temperatures),
-            privacy=privacy_results(
-                {own.name: own.teacher for own in self._participants if own.teacher is not None},
-                decides=False,
-            ),
+            privacy=self.privacy(),
         )
+
+    def privacy(self) -> dict[str, PrivacyResult] | None:
+        """What is promised to every hospital's patients."""
+        private = {own.name: own.teacher for own in self._participants if own.teacher is not None}
+        return privacy_results(private, decides=False)
 
     @property
     def _participants(self) -> list[TransferParticipant]:
@@ -252,6 +255,7 @@ class TransferRun:
             distillation_loss=[[None] * len(names) for _ in names],
             asked=[[name in row for name in names] for row in asked],
             answered=[[name in own.notes.senders for name in names] for own in everyone],
+            privacy_spent=spent_by(self.privacy(), names),
         )
 
 

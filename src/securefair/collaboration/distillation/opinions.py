@@ -1,0 +1,109 @@
+"""Private opinions of every hospital that distils, kept in a store where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
+from securefair.data.dataset import ParticipantData
+from securefair.model.seeds import derived_seed
+from securefair.privacy import (
+    NoiseSource,
+    Patients,
+    PrivacyTarget,
+    PrivateOpinions,
+    SeededNoise,
+    SystemNoise,
+)
+from securefair.privacy.durable import PrivacyAccount, reference_of
+from securefair.storage import Guarantee, Store
+
+ASKED = "asked about"
+"""Of a hospital's patients: their account of opinions, beside that of private fits."""
+
+
+def private_opinions(
+    data: Sequence[ParticipantData],
+    teachers: Mapping[str, PrivateTeacher],
+    terms: PrivacyTerms,
+    *,
+    temperature: float,
+    seed: int,
+) -> dict[str, PrivateOpinions]:
+    """How every hospital forms opinions of the others; none where `asked_epsilon` is not given.
+
+    Args:
+        data: of the hospitals.
+        teachers: their private models.
+        terms: what it may cost. With a store all opinions are charged here, before any is formed.
+            Each is then kept: later runs use it again, whatever the peer answers by then.
+        temperature: of the distillation loss.
+        seed: of the noise in a simulation.
+
+    Raises:
+        ConfigError: delta is above 1 / patients, or no noise reaches the target.
+        LedgerError: a hospital has paid for other opinions on these patients before.
+        StorageError: the store is open in another process, or cannot be written.
+    """
+    if terms.asked_epsilon is None:
+        return {}
+    found = {}
+    for own in data:
+        patients = Patients.of(own.train)
+        fit = terms.target(patients.count)
+        target = PrivacyTarget(
+            epsilon=terms.asked_epsilon,
+            delta=fit.delta,
+            rows_per_patient=fit.rows_per_patient,
+        )
+        opinions = PrivateOpinions(
+            teachers[own.name].model,
+            own.train,
+            patients,
+            target,
+            peers=len(data) - 1,
+            temperature=temperature,
+            noise=_noise(terms, seed, own.name),
+        )
+        if terms.store is not None:
+            reference = reference_of(own.train, patients, target, f"{len(data) - 1} opinions")
+            _charge(terms.store, own.name, reference, opinions)
+            opinions.once = _once(terms.store, own.name, reference)
+        found[own.name] = opinions
+    return found
+
+
+def _noise(terms: PrivacyTerms, seed: int, name: str) -> Callable[[str], NoiseSource]:
+    if terms.store is not None:
+        system = SystemNoise()
+        return lambda _peer: system
+    # One generator a peer: answers come in any order, and a resumed run repeats what it drew.
+    return lambda peer: SeededNoise(derived_seed(seed, f"private opinion {peer}", name))
+
+
+def _charge(store: Path, name: str, reference: str, opinions: PrivateOpinions) -> None:
+    """All opinions at once, before any is formed."""
+    allowed = opinions.allowed
+    limit = Guarantee(epsilon=opinions.target.epsilon, delta=opinions.target.delta)
+    with Store.open(store) as opened:
+        PrivacyAccount(opened, f"{name}, {ASKED}", limit).once(reference, allowed, lambda: b"")
+
+
+def _once(store: Path, name: str, reference: str) -> Callable[[str, Callable[[], float]], float]:
+    """Forms an opinion that was paid for, unless an earlier process has kept it."""
+
+    def once(peer: str, form: Callable[[], float]) -> float:
+        place = f"private/{name}/{reference}/{peer}"
+        with Store.open(store) as opened:
+            with opened.view() as tx:
+                kept = tx.memory.get(place)
+            if kept is None:
+                kept = np.float64(form()).tobytes()
+                with opened.transaction() as tx:
+                    tx.memory.put(place, kept)
+        return float(np.frombuffer(kept)[0])
+
+    return once

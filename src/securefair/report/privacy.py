@@ -1,0 +1,83 @@
+"""What a run promises to patients, and what it has cost them by which round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from securefair.records import PrivacyResult, RoundRecord
+from securefair.report.fitting import Column, FittingTable
+from securefair.report.wording import Nouns
+
+OPEN = "not bounded"
+
+
+@dataclass(frozen=True)
+class Spending:
+    """From this round on every hospital's patients had paid so much."""
+
+    round: int
+    epsilons: list[float]
+
+
+def asked_pair(one: PrivacyResult) -> str:
+    """The second pair of figures: for the patients that a hospital asked about."""
+    if one.asked_epsilon is None:
+        return OPEN
+    if one.asked_epsilon == 0:
+        return "0"
+    return f"{one.asked_epsilon:.3g}, delta {one.asked_delta or 0.0:.1e}"
+
+
+def caveats(privacy: Mapping[str, PrivacyResult]) -> list[str]:
+    """What the promises to patients do not cover, each once."""
+    return list(dict.fromkeys(f"{note}." for one in privacy.values() for note in one.caveats))
+
+
+def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, nouns: Nouns) -> tuple[str, str]:
+    """What is promised to those whom a teacher learned from: title and explanation."""
+    title = f"The {nouns.samples} a teacher learned from"
+    if not privacy:
+        return title, (
+            "Nothing is promised to them: there is no [privacy] section. The noise that hides the "
+            "computation is not differential privacy."
+        )
+    weakest = max(privacy.values(), key=lambda one: one.spent_epsilon)
+    notes = " ".join(caveats(privacy))
+    return title, (
+        f"Answers come from private models. {weakest.meaning} Everybody's own model is not "
+        f"private, and stays at home. {notes}"
+    )
+
+
+def promised(privacy: Mapping[str, PrivacyResult]) -> FittingTable:
+    """Two pairs of figures a hospital, for a terminal."""
+    each = list(privacy.values())
+    return FittingTable(
+        "What is promised to patients",
+        [
+            Column("Of", list(privacy), numbers=False),
+            Column("by", [one.mechanism for one in each], numbers=False, dispensable=1),
+            Column("Epsilon\nspent", [f"{one.spent_epsilon:.3g}" for one in each]),
+            Column("of", [f"{one.epsilon:.3g}" for one in each]),
+            Column("Delta", [f"{one.delta:.1e}" for one in each]),
+            Column("Epsilon,\nasked about", [asked_pair(one) for one in each], numbers=False),
+        ],
+    )
+
+
+def spending(rounds: Sequence[RoundRecord]) -> list[Spending]:
+    """The rounds after which hospitals' patients had paid more than before."""
+    found: list[Spending] = []
+    for record in rounds:
+        paid = record.privacy_spent
+        if paid is not None and (not found or found[-1].epsilons != paid):
+            found.append(Spending(record.round, paid))
+    return found
+
+
+def spent_so_far(record: RoundRecord) -> str:
+    """For a line of progress; empty where nothing is private."""
+    if not record.privacy_spent:
+        return ""
+    return f", epsilon {max(record.privacy_spent):.3g}"

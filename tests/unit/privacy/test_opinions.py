@@ -1,0 +1,153 @@
+"""Opinions of peers: votes of one patient each, and a noisy mean that costs what it says."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError, LedgerError, ModelError
+from securefair.model.heads import build_head
+from securefair.privacy import Patients, PrivacyTarget, PrivateOpinions, SeededNoise
+from securefair.privacy.auditing import epsilon_lower_bound
+from securefair.privacy.opinions import votes
+
+TARGET = PrivacyTarget(epsilon=1.0, delta=1e-2)
+
+
+def people(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, 3))
+    return Samples(x, (x[:, 0] > 0).astype(np.int64), 2)
+
+
+def opinions(samples=None, patients=None, seed=0, peers=2, noise=SeededNoise, **kwargs):
+    samples = people() if samples is None else samples
+    patients = Patients.one_row_each(len(samples)) if patients is None else patients
+    model = build_head("linear", 3, 0, samples.classes, 0)
+    return PrivateOpinions(
+        model,
+        samples,
+        patients,
+        kwargs.pop("target", TARGET),
+        peers=peers,
+        temperature=5.0,
+        noise=lambda peer: noise(seed, len(peer)),
+        **kwargs,
+    )
+
+
+def right(samples):
+    """What a peer answers that knows all labels."""
+    return 4.0 * np.eye(samples.classes)[samples.labels]
+
+
+logits = arrays(np.float64, (6, 3), elements=st.floats(-30, 30))
+
+
+@given(logits, logits, st.lists(st.integers(0, 2), min_size=6, max_size=6))
+def test_a_vote_is_bounded_and_depends_on_one_patient(own, answered, labels):
+    labels = np.array(labels)
+    cast = votes(own, answered, labels, 5.0)
+    assert np.abs(cast).max() <= 1.0
+    changed = answered.copy()
+    changed[2] = -changed[2] + 1.0
+    after = votes(own, changed, labels, 5.0)
+    assert (np.delete(after, 2) == np.delete(cast, 2)).all()
+
+
+def test_for_two_classes_a_vote_says_whether_the_answer_moves_towards_the_label():
+    own = np.zeros((3, 2))
+    answered = np.array([[0.0, 2.0], [2.0, 0.0], [0.0, 0.0]])
+    assert votes(own, answered, np.array([1, 1, 1]), 5.0) == pytest.approx([1.0, -1.0, 0.0])
+
+
+def test_answers_that_do_not_fit_are_refused():
+    with pytest.raises(ModelError, match="does not fit"):
+        votes(np.zeros((3, 2)), np.zeros((2, 2)), np.zeros(3, dtype=np.int64), 5.0)
+    with pytest.raises(ModelError, match="NaN"):
+        votes(np.zeros((1, 2)), np.full((1, 2), np.nan), np.zeros(1, dtype=np.int64), 5.0)
+
+
+def test_who_knows_the_labels_is_thought_of_better_than_who_inverts_them():
+    samples = people(400)
+    formed = opinions(samples, target=PrivacyTarget(epsilon=1.0, delta=1e-3))
+    assert formed.alignment("good", right(samples)) > 0.9
+    assert formed.alignment("inverted", -right(samples)) < -0.9
+
+
+def test_the_noise_is_that_of_the_mean_of_so_many_patients():
+    samples = people(40)
+    found = [
+        opinions(samples, seed=seed).alignment("peer", np.zeros((40, 2))) for seed in range(800)
+    ]
+    own = opinions(samples)
+    assert np.std(found) == pytest.approx(own.noise_multiplier / 40, rel=0.1)
+    few = opinions(people(20)).noise_multiplier / 20
+    assert few == pytest.approx(2 * own.noise_multiplier / 40)
+
+
+def test_the_same_peer_costs_once_and_all_peers_together_what_was_allowed():
+    formed = opinions(peers=3)
+    assert formed.guarantee.epsilon == formed.guarantee.delta == 0.0
+    first = formed.alignment("a", np.zeros((40, 2)))
+    assert formed.alignment("a", np.ones((40, 2))) == first
+    once = formed.guarantee
+    assert 0 < once.epsilon < TARGET.epsilon
+    formed.alignment("bb", np.zeros((40, 2)))
+    formed.alignment("ccc", np.zeros((40, 2)))
+    assert once.epsilon < formed.guarantee.epsilon <= TARGET.epsilon
+    assert formed.guarantee.epsilon == pytest.approx(TARGET.epsilon, rel=0.01)
+    with pytest.raises(LedgerError, match="one more opinion"):
+        formed.alignment("dddd", np.zeros((40, 2)))
+
+
+def test_a_patient_of_many_rows_has_one_vote():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1, 1, (30, 3))
+    labels = np.array([1] * 20 + [0] * 10)
+    samples = Samples(x, labels, 2)
+    patients = Patients.named(["one"] * 20 + [f"p{i}" for i in range(10)])
+    target = PrivacyTarget(epsilon=64.0, delta=1e-3, rows_per_patient=100)
+    all_ones = np.tile([-9.0, 9.0], (30, 1))
+    formed = opinions(samples, patients, target=target).alignment("peer", all_ones)
+    assert formed == pytest.approx((1 - 10) / 11, abs=0.2)
+
+
+def test_delta_above_one_in_n_is_refused():
+    with pytest.raises(ConfigError, match="delta promises nothing"):
+        opinions(people(4), target=PrivacyTarget(epsilon=1.0, delta=0.5))
+
+
+def test_what_an_earlier_process_formed_is_taken_and_not_formed_again():
+    kept = {"peer": 0.25}
+    formed = opinions(once=lambda peer, form: kept[peer] if peer in kept else form())
+    assert formed.alignment("peer", np.zeros((40, 2))) == 0.25
+    assert formed.alignment("other", np.zeros((40, 2))) != 0.25
+
+
+class TooLittleNoise(SeededNoise):
+    """A fifth of what was planned: the fault that an audit must find."""
+
+    def gaussian(self, count, scale, *, coarse=False):
+        return super().gaussian(count, scale / 5, coarse=coarse)
+
+
+def audited(noise, runs=2000):
+    """The opinion of one peer, with and without one patient: a vote of 0 counts as no vote."""
+    both = []
+    for at in (0, 1):
+        samples = people(20)
+        answers = right(samples)
+        if at:
+            model = build_head("linear", 3, 0, 2, 0)
+            answers[0] = model.logits(samples.features)[0]
+        formed = [opinions(samples, seed=2 * run + at, peers=1, noise=noise) for run in range(runs)]
+        both.append(np.array([-one.alignment("peer", answers) for one in formed]))
+    return epsilon_lower_bound(*both, TARGET.delta)
+
+
+def test_a_patient_s_vote_stays_hidden_as_far_as_epsilon_says():
+    assert 0.1 < audited(SeededNoise) <= TARGET.epsilon
+    assert audited(TooLittleNoise, 400) > TARGET.epsilon
