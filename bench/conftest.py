@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from securefair import ExchangeSpec, plan_exchange, steps
+from securefair import ExchangeSpec, plan_exchange
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends import BACKENDS, get_backend, kernels
 from securefair.ckks.evaluator import Evaluator, Released
@@ -23,6 +23,7 @@ from securefair.ckks.keys import Backend, StudentKeys
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.ckks.threads import set_threads
 from securefair.errors import BackendUnavailableError
+from securefair.exchange import steps
 from securefair.profiling.dry_exchange import Material, synthetic
 from securefair.profiling.measure import peak_memory, reset_peak_memory
 

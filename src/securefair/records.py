@@ -15,8 +15,8 @@ Matrix = list[list[float | None]]
 BASELINE = "standalone"
 """The control that every gain is measured against."""
 
-CONTROLS = (BASELINE, "early_stopping", "averaged_alone", "most_common")
-"""Algorithms in which nobody learns from anybody: what the others are compared with."""
+CEILING = "pooled"
+"""Training on everybody's samples together, where they may be pooled: head-room, not a control."""
 
 
 class RoundRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -134,11 +134,20 @@ class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
     weights: dict[str, float]  # by teacher, where every answer was opened by itself
 
 
+class GainResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Gain of accuracy over one control; means over seeds, spreads over seeds with ddof 1."""
+
+    mean: float  # over participants
+    mean_spread: float
+    gain: list[float]  # per participant
+    gain_spread: list[float]
+
+
 class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     """The paper's figures for one algorithm; mean over seeds, spreads over seeds with ddof 1.
 
-    Gains are over `standalone`, which trains alone for as long as the others collaborate. Where
-    that overfits, a part of the gain is worth no more than stopping early.
+    `mcg`, `cgs` and `gain` are over `standalone`, as in the papers; `gain_over` has the other
+    controls, and `gain_over_best_control` the one that is hardest to beat.
     """
 
     mva: float  # mean accuracy over participants
@@ -152,11 +161,10 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     mva_spread: float
     mcg_spread: float
     cgs_spread: float
-    mcg_over_early_stopping: float | None  # mean gain over the second control, if it was computed
-    mcg_over_early_stopping_spread: float
+    gain_over: dict[str, GainResult] = {}  # of accuracy, over each other control
     metrics: dict[str, MetricResult] = {}  # by score; empty where no model was kept
     gain_over_best_control: dict[str, MetricResult] = {}  # by score; positive is better
-    best_control: str | None = None  # the control with the lowest log-loss
+    best_control: str | None = None  # the best by `RunResult.metric`, on these test samples
     confusion: dict[str, list[list[int]]] = {}  # [true][predicted] by participant, over all seeds
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
@@ -246,3 +254,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     privacy: dict[str, PrivacyResult] | None = None  # by hospital; None: nothing was private
     class_counts: dict[str, list[int]] = {}  # training and test samples of each class, first seed
     metric: str = "log_loss"  # what algorithms are compared by
+    controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them

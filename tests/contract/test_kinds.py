@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from securefair.algorithms.tuned import Tuned
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.config import override, parse_config
@@ -85,13 +86,28 @@ def test_its_controls_are_those_it_has_words_for_and_train_alone(name):
     kind, config = kind_of(name), configured(name)
     controls = kind.controls(config, everyone())
     assert list(controls) == list(kind.control_wordings)
+    assert isinstance(controls["standalone"].algorithm, Tuned)  # never a fixed number of epochs
     for key, control in controls.items():
         state = control.algorithm.init(control.members, 0)
         _, record = control.algorithm.round(state, control.members)
         assert record.algorithm == key
         assert len(record.accuracy) == 3
         assert not any(map(any, record.answered))
-        assert control.rounds >= 1
+        assert control.rounds == 1
+
+
+def test_stopping_early_may_stop_before_the_first_epoch(name):
+    kind = kind_of(name)
+    stopped, other = (
+        kind.controls(configured(name, **{"training.local_epochs": epochs}), everyone())[
+            "early_stopping"
+        ]
+        for epochs in (2, 7)
+    )
+    longest = [one.algorithm.rounds for one in (stopped, other)]
+    assert longest == [2 + 2 * 1, 7 + 2 * 1]  # one epoch at a time
+    losses = [one.members.test_losses(one.members.trained_alone(0)) for one in (stopped, other)]
+    assert losses[0] == losses[1]  # nobody has trained yet
 
 
 def test_everyone_finds_the_same_agreement_from_what_everyone_knows(name):

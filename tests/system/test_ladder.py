@@ -153,6 +153,7 @@ def reference(case, data, *, rounded=True):
         local_steps=STEPS,
         forced_every=FORCED_EVERY,
         lambda_0=collaboration.lambda_0,
+        prevalence=collaboration.prevalence,
         release=release_of(case, collaboration),
         rounding=Rounding(row_norm=spec.bounds.row_norm, log2_scales=scales) if rounded else None,
     )

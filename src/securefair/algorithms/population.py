@@ -25,6 +25,7 @@ from securefair.fairness import cosine
 from securefair.model.building import ModelKind, build_model
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
+from securefair.model.prevalence import Prevalence, own_prevalence
 from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.seeds import derived_seed
@@ -74,6 +75,7 @@ class Population:
     temperature: float = 5.0  # T of the distillation loss
     alignment_temperature: float = 1.0  # of the cross-entropy that alignment compares with
     lambda_0: float = 50.0  # weight of the distillation loss
+    prevalence: Prevalence = "teacher"  # whose class frequencies a student's targets have
     forced_every: int = 5  # R
     release: Release = field(default_factory=ProjectionRelease)
     rounding: Rounding | None = None  # of the teachers' weights; None: as they were trained
@@ -157,7 +159,8 @@ class Population:
         for participant in self.participants:
             if participant.name in names:
                 train_state = train_states[participant.name].copy()
-                train_epochs(train_state, participant.train, self.local_steps)
+                with about(participant.name):
+                    train_epochs(train_state, participant.train, self.local_steps)
                 train_states[participant.name] = train_state
         return train_states
 
@@ -168,13 +171,19 @@ class Population:
         return self.rounding.logits(head, features)
 
     def answers(self, state: LearningState[Heads], answering: Peers) -> PeerLogits:
-        """The teachers' logits on each student's samples, as released."""
+        """The teachers' logits on each student's samples, as released and made use of."""
+
+        def received(student: ParticipantData, teacher: str) -> Logits:
+            logits = self._channels[student.name](
+                self.teacher_logits(self._answering(state, teacher), student.train.features)
+            )
+            if self.prevalence == "own":
+                return own_prevalence(logits, student.train.labels)
+            return logits
+
         return {
             student.name: {
-                teacher: self._channels[student.name](
-                    self.teacher_logits(self._answering(state, teacher), student.train.features)
-                )
-                for teacher in answering[student.name]
+                teacher: received(student, teacher) for teacher in answering[student.name]
             }
             for student in self.participants
         }

@@ -1,6 +1,6 @@
-"""Standalone training: the same steps on one's own data, without anyone else.
+"""Training alone for as long: the same steps on one's own data, without anyone else.
 
-The control of every gain: from the same initialisation and after the same local epochs it takes as
+The control of the papers: from the same initialisation and after the same local epochs it takes as
 many optimiser steps a round as the collaborative algorithms do, so that a gain is owed to the peers
 and not to longer training.
 """
@@ -17,7 +17,7 @@ from securefair.records import RoundRecord
 class Standalone:
     """Cross-entropy alone. Records show nobody asked and nothing answered."""
 
-    name: str = "standalone"
+    name: str = "standalone_epochs"
 
     def init(self, population: SelfTaught[TrainStates], seed: int) -> LearningState[TrainStates]:
         """Everyone trains alone, exactly as before the collaborative algorithms."""

@@ -1,19 +1,20 @@
 """What hospitals reach without anyone: the controls that a transfer is measured against.
 
-All of them come of a hospital's own regularised fits, tuned by cross-validation on its own
-patients. They do not change from round to round.
+Most come of a hospital's own regularised fits, tuned by cross-validation on its own patients. They
+do not change from round to round. The ceiling, one fit on everybody's patients, is no control.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from securefair.algorithms.transfer import own_fits
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.model.transfer import Degree, OwnFit, Polynomial
+from securefair.model.seeds import derived_seed
+from securefair.model.transfer import Degree, OwnFit, Polynomial, own_fit
 from securefair.model.transfer.baselines import most_common
 from securefair.model.transfer.penalised import losses
 from securefair.records import RoundRecord
@@ -23,10 +24,17 @@ Models = Mapping[str, Polynomial]
 
 @dataclass(frozen=True, kw_only=True)
 class TunedPopulation:
-    """Hospitals and the degree of their fits."""
+    """Hospitals and the degree of their fits, which several controls share."""
 
     participants: tuple[ParticipantData, ...]
     degree: Degree = 1
+    _fits: dict[int, Mapping[str, OwnFit]] = field(default_factory=dict, init=False, repr=False)
+
+    def fits(self, seed: int) -> Mapping[str, OwnFit]:
+        """Everybody's, by name; those of a seed are computed once."""
+        if seed not in self._fits:
+            self._fits[seed] = own_fits(self.participants, self.degree, seed)
+        return self._fits[seed]
 
     def models(self, train_states: Models) -> Models:
         """Everybody's model, to be kept."""
@@ -71,20 +79,19 @@ class TunedState:
 
 @dataclass(frozen=True)
 class Tuned:
-    """One control: what is taken of everybody's own fits.
+    """Models that follow from everybody's patients and a seed, and that no round changes.
 
     Args:
         name: that records carry.
-        taken: of a hospital's fits.
+        models: of everybody, by name.
     """
 
     name: str
-    taken: Callable[[OwnFit], Polynomial]
+    models: Callable[[TunedPopulation, int], Models]
 
     def init(self, population: TunedPopulation, seed: int) -> TunedState:
         """Everybody has fitted."""
-        own = own_fits(population.participants, population.degree, seed)
-        return TunedState(seed, 0, {name: self.taken(fit) for name, fit in own.items()})
+        return TunedState(seed, 0, self.models(population, seed))
 
     def round(
         self, state: TunedState, population: TunedPopulation
@@ -94,15 +101,39 @@ class Tuned:
         return replace(state, round=state.round + 1), record
 
 
-def _most_common(own: OwnFit) -> Polynomial:
-    return most_common(own.samples)
+def _alone(population: TunedPopulation, seed: int) -> Models:
+    return {name: fit.model for name, fit in population.fits(seed).items()}
 
 
-TUNED_ALONE = Tuned("standalone", lambda own: own.model)
+def _averaged(population: TunedPopulation, seed: int) -> Models:
+    return {name: fit.averaged for name, fit in population.fits(seed).items()}
+
+
+def _common(population: TunedPopulation, seed: int) -> Models:
+    del seed
+    return {own.name: most_common(own.train) for own in population.participants}
+
+
+def _pooled(population: TunedPopulation, seed: int) -> Models:
+    everyone = [own.train for own in population.participants]
+    together = Samples(
+        np.concatenate([one.features for one in everyone]),
+        np.concatenate([one.labels for one in everyone]),
+        everyone[0].classes,
+    )
+    rng = np.random.default_rng(derived_seed(seed, "folds", ""))
+    model = own_fit(together, population.degree, rng=rng).averaged
+    return {own.name: model for own in population.participants}
+
+
+TUNED_ALONE = Tuned("standalone", _alone)
 """The fit with the penalty that predicts held-out patients best."""
 
-AVERAGED_ALONE = Tuned("averaged_alone", lambda own: own.averaged)
+AVERAGED_ALONE = Tuned("averaged_alone", _averaged)
 """The same averaging as in a transfer, without peers."""
 
-MOST_COMMON = Tuned("most_common", _most_common)
+MOST_COMMON = Tuned("most_common", _common)
 """The same answer for every patient."""
+
+POOLED = Tuned("pooled", _pooled)
+"""The ceiling: the averaged fits on everybody's patients together."""

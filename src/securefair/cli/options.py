@@ -20,6 +20,14 @@ BackendOption = Annotated[
 RoundsOption = Annotated[
     int | None, typer.Option("--rounds", min=1, help="Protocol rounds, instead of the config's.")
 ]
+CeilingOption = Annotated[
+    bool,
+    typer.Option(
+        "--ceiling",
+        help="Train on everybody's samples together as well, where these may be pooled: shows how "
+        "much there is to gain.",
+    ),
+]
 RestartOption = Annotated[
     bool,
     typer.Option(

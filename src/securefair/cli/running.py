@@ -10,6 +10,7 @@ import typer
 from securefair.cli.ending import interrupted, os_problem, shown, stop
 from securefair.cli.options import (
     BackendOption,
+    CeilingOption,
     JsonOption,
     OutOption,
     QuietOption,
@@ -29,6 +30,7 @@ def demo(
     seeds: SeedsOption = None,
     rounds: RoundsOption = None,
     backend: BackendOption = None,
+    ceiling: CeilingOption = False,
     restart: RestartOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -39,7 +41,7 @@ def demo(
     """
     from securefair.config import demo_config
 
-    _start(demo_config(), out, seeds, rounds, backend, restart, quiet, json)
+    _start(demo_config(), out, seeds, rounds, backend, ceiling, restart, quiet, json)
 
 
 def run(
@@ -48,6 +50,7 @@ def run(
     seeds: SeedsOption = None,
     rounds: RoundsOption = None,
     backend: BackendOption = None,
+    ceiling: CeilingOption = False,
     restart: RestartOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -58,7 +61,7 @@ def run(
     """
     from securefair.config import load_config
 
-    _start(load_config(config), out, seeds, rounds, backend, restart, quiet, json)
+    _start(load_config(config), out, seeds, rounds, backend, ceiling, restart, quiet, json)
 
 
 def resume(
@@ -93,6 +96,7 @@ def _start(
     seeds: int | None,
     rounds: int | None,
     backend: str | None,
+    ceiling: bool,
     restart: bool,
     quiet: bool,
     json: bool,
@@ -108,6 +112,8 @@ def _start(
         changes["training.rounds"] = rounds
     if backend is not None:
         changes["encryption.backend"] = backend
+    if ceiling:
+        changes["run.ceiling"] = True
     if changes:
         config = override(config, changes, source="command line")
     folder = out or (config.run.out or Path("runs")) / config.run.name

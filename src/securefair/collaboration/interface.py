@@ -25,6 +25,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from securefair.algorithms.algorithm import Algorithm
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.forecast import Forecast
+from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -67,28 +68,6 @@ class PublicFacts:
             classes=first.classes,
             samples=max(len(own.train) for own in data),
         )
-
-
-@dataclass(frozen=True)
-class Wording:
-    """How people read of an algorithm.
-
-    Attributes:
-        title: such as "CYCle".
-        rule: who learns from whom, in a few words.
-        reputations: whether participants form reputations of each other.
-        steps: what is done, one paragraph each, where it is not distillation in rounds; the nouns
-            `{participant}`, `{participants}` (with their number) and `{samples}` are filled in.
-    """
-
-    title: str
-    rule: str
-    reputations: bool = False
-    steps: tuple[str, ...] = ()
-
-
-ALONE = Wording("Alone", "no collaboration, trained as long as the others")
-STOPPED_EARLY = Wording("Stopped early", "no collaboration, trained until validation says stop")
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,8 +202,8 @@ class Kind(ABC, Generic[A]):
 
     @property
     def control_wordings(self) -> Mapping[str, Wording]:
-        """How people read of its controls, by name, in the order of `controls`."""
-        return {"standalone": ALONE, "early_stopping": STOPPED_EARLY}
+        """How people read of its controls, by name; `controls` keeps their order."""
+        return CONTROL_WORDINGS
 
     def check(self, config: RunConfig) -> None:
         """Refuse settings that contradict each other; asked whether it is in the run or not.

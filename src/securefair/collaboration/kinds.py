@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from securefair.collaboration.interface import Kind, Wording
+from securefair.collaboration.interface import Kind
+from securefair.collaboration.wording import CEILING_WORDING, Wording
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
+from securefair.records import CEILING
 
 AnyKind = Kind[Any]
 
@@ -71,4 +73,4 @@ def wording_of(algorithm: str) -> Wording:
         known = kind_of(name).control_wordings
         if algorithm in known:
             return known[algorithm]
-    return Wording(algorithm, "")
+    return CEILING_WORDING if algorithm == CEILING else Wording(algorithm, "")

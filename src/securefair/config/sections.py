@@ -54,6 +54,11 @@ class RunSection(Section):
     metric: Literal[
         "log_loss", "brier", "auc", "accuracy", "balanced_accuracy", "sensitivity", "specificity"
     ] = Field(default="log_loss", description="What algorithms are compared by; all are written")
+    ceiling: bool = Field(
+        default=False,
+        description="Train on everybody's samples together as well, for samples that may be pooled "
+        "in an experiment: shows how much there is to gain",
+    )
     out: Annotated[Path, Field(strict=False)] | None = Field(
         default=None,
         description="Folder that receives the run's own folder; seen from where the program starts",
@@ -71,6 +76,11 @@ class RunSection(Section):
                 expected='a list that contains "standalone"',
             )
         return self
+
+    @property
+    def main(self) -> AlgorithmName:
+        """The algorithm that the run is about: the last in which participants learn together."""
+        return self.collaborative[-1] if self.collaborative else "standalone"
 
     @property
     def collaborative(self) -> tuple[AlgorithmName, ...]:
@@ -280,6 +290,11 @@ class DistillationSection(Section):
         default=64, ge=1, le=16_384, description="Numbers per class and answer of a projection"
     )
     temperature: float = Field(default=5.0, gt=0, description="Softens both sides' predictions")
+    prevalence: Literal["own", "teacher"] = Field(
+        default="own",
+        description="Whose class frequencies a student learns: its own, or its teachers', as the "
+        "papers have it",
+    )
     lambda_0: float = Field(default=10.0, ge=0, description="Weight of the distillation loss")
 
 

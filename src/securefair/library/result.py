@@ -11,7 +11,9 @@ from msgspec import structs
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import RunConfig, override
+from securefair.errors import ConfigError
 from securefair.records import (
+    BASELINE,
     ExchangeRecord,
     LedgerRow,
     ParticipantResult,
@@ -46,7 +48,7 @@ class Result:
 
     @property
     def standalone(self) -> dict[str, float]:
-        """Of training alone for as long, from the same start."""
+        """Of each hospital alone, tuned by cross-validation on its own training samples."""
         return {one.name: one.standalone_accuracy for one in self._participants}
 
     @property
@@ -55,16 +57,36 @@ class Result:
         return {one.name: one.gain for one in self._participants}
 
     @property
-    def gain_over_early_stopping(self) -> dict[str, float]:
-        """Accuracy minus that of training alone but stopped in time.
+    def controls(self) -> list[str]:
+        """What gains can be measured against: nobody learns from anybody in these."""
+        return self.outcome.result.controls
 
-        What is left of a gain when protection from overfitting does not count; see
-        `securefair.algorithms.early_stopping`.
+    @property
+    def best_control(self) -> str:
+        """The control that is hardest to beat, by log-loss on test samples."""
+        figure = self.outcome.result.algorithms[self.outcome.result.algorithm]
+        return figure.best_control or BASELINE
+
+    def gain_over(self, control: str) -> dict[str, float]:
+        """Accuracy minus that of a control.
+
+        Args:
+            control: one of `controls`, such as `best_control`.
+
+        Raises:
+            ConfigError: there is no such control.
         """
-        stopped = self.outcome.result.algorithms["early_stopping"].accuracy
+        if control not in self.controls:
+            raise ConfigError(
+                "there is no such control",
+                where="control",
+                found=control,
+                expected=", ".join(self.controls),
+            )
+        alone = self.outcome.result.algorithms[control].accuracy
         return {
-            one.name: one.accuracy - alone
-            for one, alone in zip(self._participants, stopped, strict=True)
+            one.name: one.accuracy - other
+            for one, other in zip(self._participants, alone, strict=True)
         }
 
     @property

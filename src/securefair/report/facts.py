@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from securefair.records import (
-    CONTROLS,
+    BASELINE,
+    CEILING,
     WEIGHTED_SUM,
     ExchangeRecord,
+    GainResult,
     LedgerRow,
     ParticipantResult,
     RoundRecord,
@@ -93,20 +95,25 @@ class TeacherDisclosure:
     parameters: int
 
 
-def gained(participants: Sequence[ParticipantResult]) -> list[ParticipantResult]:
-    """Those whose accuracy rose by what a page can show, in the order given."""
-    return [one for one in participants if shown_gain(one) > 0]
-
-
-def shown_gain(one: ParticipantResult) -> float:
-    """Its gain as pages print it, to a tenth of a percentage point: sums over seeds of equal and
+def shown(gain: float) -> float:
+    """A gain as pages print it, to a tenth of a percentage point: sums over seeds of equal and
     opposite gains are rarely 0.0 to the last digit."""
-    return round(one.gain, 3)
+    return round(gain, 3)
 
 
 def collaborative(result: RunResult) -> list[str]:
     """The algorithms of the run in which participants learn from each other."""
-    return [name for name in result.algorithms if name not in CONTROLS]
+    return [name for name in result.algorithms if name not in (*result.controls, CEILING)]
+
+
+def best_control(result: RunResult) -> str:
+    """What the run's gains are stated against: the control that is hardest to beat."""
+    return result.algorithms[result.algorithm].best_control or BASELINE
+
+
+def over_best(result: RunResult, algorithm: str) -> GainResult | None:
+    """Gains of an algorithm over the best control; None for that control itself."""
+    return result.algorithms[algorithm].gain_over.get(best_control(result))
 
 
 def rounding_cost(participants: Sequence[ParticipantResult]) -> float | None:

@@ -15,8 +15,10 @@ from markupsafe import Markup
 from securefair.config import RunConfig, to_toml
 from securefair.metrics import no_gain_bound
 from securefair.records import (
-    CONTROLS,
+    BASELINE,
+    CEILING,
     ExchangeRecord,
+    GainResult,
     LedgerRow,
     ParticipantResult,
     RoundRecord,
@@ -107,10 +109,12 @@ def render(
         names=names,
         subject=next(one for one in contenders if one.key == subject),
         contenders=contenders,
-        learners=[one for one in contenders if one.key not in CONTROLS],
+        learners=[one for one in contenders if one.key in facts.collaborative(result)],
         size=sentences.participants_note(result.participants, nouns),
         verdict=sentences.verdict(result, nouns),
-        overfitting=sentences.overfitting(result),
+        control_note=sentences.control_note(result),
+        best_control=wording.algorithm_name(facts.best_control(result)),
+        over_best=_over_best(result),
         worth=scores.worth(result, nouns),
         scores=scores.SCORES,
         score_rows=scores.score_rows(result),
@@ -123,7 +127,7 @@ def render(
         bounds={
             one.key: no_gain_bound(result.algorithms[one.key].mcg, result.algorithms[one.key].cgs)
             for one in contenders
-            if one.key in result.algorithms and one.key not in CONTROLS
+            if one.key in facts.collaborative(result)
         },
         panels=charts.panels(rounds, [one.key for one in contenders], names),
         rounds=own_rounds,
@@ -187,9 +191,10 @@ def _reputations(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> 
 def _contenders(result: RunResult) -> list[_Contender]:
     """Standalone first, whether or not it was recorded, then the rest in the run's order."""
     learners = facts.collaborative(result)
-    early = [key for key in result.algorithms if key in CONTROLS and key != "standalone"]
+    early = [key for key in result.controls if key != BASELINE]
+    early += [CEILING] if CEILING in result.algorithms else []
     # The run's own algorithm always has the strongest colour.
-    styles = {"standalone": "c0"} | dict.fromkeys(early, "early")
+    styles = {BASELINE: "c0"} | dict.fromkeys(early, "early")
     styles |= {key: f"c{2 + at % 4}" for at, key in enumerate(learners)}
     styles |= {result.algorithm: "c1"} if learners else {}
     return [
@@ -199,8 +204,16 @@ def _contenders(result: RunResult) -> list[_Contender]:
             rule=wording.algorithm_rule(key),
             style=styles[key],
         )
-        for key in ("standalone", *early, *learners)
+        for key in (BASELINE, *early, *learners)
     ]
+
+
+def _over_best(result: RunResult) -> dict[str, GainResult]:
+    """Mean gain of every algorithm over the best control, where this is not training alone."""
+    if facts.best_control(result) == BASELINE:
+        return {}
+    found = {name: facts.over_best(result, name) for name in result.algorithms}
+    return {name: gain for name, gain in found.items() if gain is not None}
 
 
 def _hospital(result: RunResult, contenders: Sequence[_Contender], at: int) -> dict[str, object]:
@@ -212,7 +225,7 @@ def _hospital(result: RunResult, contenders: Sequence[_Contender], at: int) -> d
         accuracy, gain, spread = one.standalone_accuracy, None, 0.0
         if recorded is not None:
             accuracy, spread = recorded.accuracy[at], recorded.accuracy_spread[at]
-            gain = None if contender.key == "standalone" else recorded.gain[at]
+            gain = None if contender.key == BASELINE else recorded.gain[at]
         rows.append(
             {
                 "contender": contender,
@@ -226,7 +239,7 @@ def _hospital(result: RunResult, contenders: Sequence[_Contender], at: int) -> d
 
 
 def _all_gains(result: RunResult) -> list[float]:
-    shown = [figure for key, figure in result.algorithms.items() if key != "standalone"]
+    shown = [figure for key, figure in result.algorithms.items() if key != BASELINE]
     return [gain for figure in shown for gain in figure.gain]
 
 

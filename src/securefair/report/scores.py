@@ -64,10 +64,10 @@ def cell(metric: MetricResult | None) -> str:
 def worth(result: RunResult, nouns: Nouns) -> list[str]:
     """What the collaboration is worth against the best control, in sentences."""
     figure = result.algorithms[result.algorithm]
-    if figure.best_control is None:
+    gain = figure.gain_over_best_control.get(result.metric)
+    if figure.best_control is None or gain is None:
         return []
     name, control = algorithm_name(result.algorithm), algorithm_name(figure.best_control)
-    gain = figure.gain_over_best_control[result.metric]
     notes = []
     if gain.mean is not None:
         wins = sum(1 for value in gain.by_hospital.values() if value is not None and value > 0)

@@ -16,7 +16,7 @@ from securefair.records import (
     RunResult,
 )
 from securefair.report import averages
-from securefair.report.facts import gained, shown_gain
+from securefair.report.facts import best_control, over_best, shown
 from securefair.report.privacy import behind_the_models
 from securefair.report.wording import (
     Nouns,
@@ -33,6 +33,9 @@ from securefair.report.wording import (
 
 # Whether this backend keeps anything secret; every other one encrypts.
 CLEAR = "clear"
+_GAINED, _CONSTANT = "gained", "no better than the most common answer"
+_UNCHANGED, _WORSE = "unchanged", "worse off"
+_OTHERS = (_CONSTANT, _UNCHANGED, _WORSE)
 _NAMED = 4  # students that a sentence names; the table has them all
 
 
@@ -41,25 +44,33 @@ def verdict(result: RunResult, nouns: Nouns) -> str:
     people = result.participants
     if result.algorithm == BASELINE:
         return f"All {plural(len(people), *_pair(nouns))} trained alone; nothing was shared."
-    winners = gained(people)
-    gains = [one.gain for one in people]
-    mean = sum(gains) / len(gains)
+    against = algorithm_name(best_control(result))
+    over = over_best(result, result.algorithm)
+    gains = [one.gain for one in people] if over is None else over.gain
     name = algorithm_name(result.algorithm)
     average = (
-        f"The average change is {points(mean)} percentage points, "
+        f"Over the best control ({against}), the average change is "
+        f"{points(sum(gains) / len(gains))} percentage points of accuracy, "
         f"from {points(min(gains))} to {points(max(gains))}."
     )
-    if len(winners) == len(people):
+    told: dict[str, list[str]] = {}
+    for one, gain in zip(people, gains, strict=True):
+        told.setdefault(_standing(one, gain), []).append(f"{one.name} ({points(gain)})")
+    winners = told.pop(_GAINED, [])
+    if not told:
         return f"Every one of the {len(people)} {nouns.participants} gained with {name}. {average}"
-    unchanged = [one.name for one in people if shown_gain(one) == 0]
-    losers = [f"{one.name} ({points(one.gain)})" for one in people if shown_gain(one) < 0]
     start = f"{len(winners)} of {len(people)} {nouns.participants} gained with {name}"
-    rest = []
-    if unchanged:
-        rest.append(f"unchanged: {listing(unchanged)}")
-    if losers:
-        rest.append(f"worse off: {listing(losers)}")
+    rest = [f"{how}: {listing(told[how])}" for how in _OTHERS if how in told]
     return f"{start}; {'; '.join(rest)}. {average}"
+
+
+def _standing(one: ParticipantResult, gain: float) -> str:
+    """What a change of accuracy may be called: no gain is what the most common answer gives."""
+    if shown(gain) == 0:
+        return _UNCHANGED
+    if gain < 0:
+        return _WORSE
+    return _GAINED if one.accuracy > one.majority_accuracy else _CONSTANT
 
 
 def cautions(result: RunResult, nouns: Nouns) -> list[str]:
@@ -91,27 +102,18 @@ def cautions(result: RunResult, nouns: Nouns) -> list[str]:
     return notes
 
 
-def overfitting(result: RunResult) -> list[str]:
-    """How much of the gain stopping early would have given alone; nothing where it gave none."""
-    figure, control = result.algorithms[result.algorithm], result.algorithms.get("early_stopping")
-    left = figure.mcg_over_early_stopping
-    tuned = "averaged_alone" in result.algorithms  # then training alone does not overfit
-    if tuned or control is None or left is None or left >= figure.mcg:
+def control_note(result: RunResult) -> list[str]:
+    """What the mean gain is over every control, where there are several."""
+    figure = result.algorithms[result.algorithm]
+    if result.algorithm in result.controls or len(figure.gain_over) < 2:
         return []
-    name = algorithm_name(result.algorithm)
-    text = (
-        "Gains are over training alone for as long as the collaboration lasted, which overfits "
-        f"here: alone, accuracy ended at {percent(result.algorithms['standalone'].mva)} on "
-        f"average, with early stopping at {percent(control.mva)}. Measured against early stopping, "
-        f"the average change with {name} is "
-        f"{with_spread(points(left), figure.mcg_over_early_stopping_spread)} points"
+    over = listing(
+        [
+            f"{with_spread(points(one.mean), one.mean_spread)} over {algorithm_name(control)}"
+            for control, one in figure.gain_over.items()
+        ]
     )
-    if figure.mcg <= 0:
-        return [f"{text}."]
-    if left <= 0:
-        return [f"{text}: its gain is no more than protection from overfitting."]
-    share = percent((figure.mcg - left) / figure.mcg, 0)
-    return [f"{text}: {share} of its gain is protection from overfitting."]
+    return [f"Mean change of accuracy in points: {over}."]
 
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
@@ -122,7 +124,10 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         f"{plural(training.local_epochs, 'epoch')}."
     )
     if result.algorithm == BASELINE:
-        return [f"{alone} Then each went on alone for {plural(training.rounds, 'round')}."]
+        return [
+            f"Each of {people} fitted models to its own {nouns.samples} and chose among them by "
+            "cross-validation."
+        ]
     if result.encryption is not None and result.encryption.averaging is not None:
         return averages.steps(config, result.encryption.averaging, nouns)
     if told := wording_of(result.algorithm).steps:

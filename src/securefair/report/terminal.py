@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from securefair.config import RunConfig
-from securefair.records import LedgerRow, RunResult, TrafficRow
+from securefair.records import BASELINE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
 from securefair.report.fitting import Column, FittingTable
 from securefair.report.wording import (
@@ -43,7 +43,7 @@ def summary(
     parts: list[RenderableType] = [
         *(Text(note, style="bold") for note in scores.worth(result, words)),
         Text(sentences.verdict(result, words), style="bold"),
-        *(Text(note) for note in sentences.overfitting(result)),
+        *(Text(note) for note in sentences.control_note(result)),
         *(Text(note, style="dim") for note in sentences.cautions(result, words)),
         Text(),
         _participants(result, words),
@@ -81,14 +81,16 @@ def _participants(result: RunResult, words: Nouns) -> FittingTable:
         Column("Alone", [_percent(one.standalone_accuracy) for one in people]),
     ]
     title = f"{words.participants.capitalize()} (accuracy in %"
-    if "early_stopping" in result.algorithms:
-        early = result.algorithms["early_stopping"].accuracy
-        columns.append(Column("Stopped\nearly", [_percent(accuracy) for accuracy in early]))
+    control = facts.best_control(result)
     if facts.collaborative(result):
+        if control != BASELINE:
+            accuracies = [_percent(one) for one in result.algorithms[control].accuracy]
+            columns.append(Column(_in_two(algorithm_name(control)), accuracies))
         name = algorithm_name(result.algorithm)
         columns.append(Column(name, [_percent(one.accuracy) for one in people]))
-        gains = [_gain(one.gain, one.gain_spread) for one in people]
-        columns.append(Column("Gain over\nalone", gains))
+        over = facts.over_best(result, result.algorithm)
+        gains = over and [_gain(*one) for one in zip(over.gain, over.gain_spread, strict=True)]
+        columns.append(Column("Gain over\nbest control", gains or []))
         title += ", gains in points"
     return FittingTable(f"{title})", columns)
 
@@ -105,7 +107,7 @@ def _algorithms(result: RunResult) -> FittingTable:
         Column(
             "Mean gain\n(MCG)",
             [
-                "" if name == "standalone" else _gain(figure.mcg, figure.mcg_spread)
+                "" if name == BASELINE else _gain(figure.mcg, figure.mcg_spread)
                 for name, figure in result.algorithms.items()
             ],
         ),
@@ -118,14 +120,11 @@ def _algorithms(result: RunResult) -> FittingTable:
             dispensable=1,
         ),
     ]
-    if "early_stopping" in names:
-        over_early = [
-            ""
-            if name not in learners or figure.mcg_over_early_stopping is None
-            else _gain(figure.mcg_over_early_stopping, figure.mcg_over_early_stopping_spread)
-            for name, figure in result.algorithms.items()
-        ]
-        columns.insert(3, Column("Mean gain over\nstopped early", over_early))
+    best = facts.best_control(result)
+    if best != BASELINE:
+        gains = [facts.over_best(result, name) if name in learners else None for name in names]
+        over = [_gain(one.mean, one.mean_spread) if one else "" for one in gains]
+        columns.insert(3, Column(f"Mean gain over\n{algorithm_name(best).lower()}", over))
     return FittingTable("Algorithms (accuracy in %, gains in points)", columns)
 
 
@@ -214,6 +213,11 @@ def _averaged(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
             Column("Model's\nparameters", [count(one.parameters) for one in totals], dispensable=1),
         ],
     )
+
+
+def _in_two(name: str) -> str:
+    """A heading of at most two lines."""
+    return name.replace(" ", "\n", 1)
 
 
 def _percent(fraction: float) -> str:

@@ -9,9 +9,11 @@ import msgspec
 
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
+from securefair.records import BASELINE, MetricResult
 from securefair.report import write_text
 from securefair.report.facts import teacher_disclosures
 from securefair.report.html import environment
+from securefair.report.scores import SCORES, cell
 from securefair.report.wording import (
     algorithm_name,
     count,
@@ -25,7 +27,7 @@ from securefair.run.folder import StoredRun, read_run
 
 
 class ComparedAlgorithm(msgspec.Struct, frozen=True, kw_only=True):
-    """One algorithm of one run; spreads over seeds as in `AlgorithmResult`."""
+    """One algorithm of one run; figures as in `AlgorithmResult`."""
 
     name: str
     mva: float
@@ -33,8 +35,10 @@ class ComparedAlgorithm(msgspec.Struct, frozen=True, kw_only=True):
     mcg: float
     mcg_spread: float
     cgs: float
-    mcg_over_early_stopping: float | None
     accuracy: list[float]  # per participant
+    score: MetricResult | None  # of the run's metric; None where no model was kept
+    best_control: str | None  # None for controls
+    gain_over_best: MetricResult | None  # of the run's metric; positive is better
 
 
 class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +48,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
         folder, name: where it is and what it was called.
         source, participants, test_samples, seeds, rounds: what was run on what.
         backend, release: None where nobody collaborated.
+        metric: what its algorithms are compared by.
         algorithm: the one that bytes, answers, seconds and numbers are about.
         algorithms: all of them.
         bytes, answers, seconds: over all seeds; None where nobody collaborated.
@@ -60,6 +65,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     backend: str | None
     release: str | None
+    metric: str
     algorithm: str
     algorithms: list[ComparedAlgorithm]
     bytes: int | None
@@ -102,7 +108,8 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
         "Mean accuracy",
         "Mean gain",
         "Spread of gains",
-        "Gain over stopped early",
+        "Score",
+        "Gain over best control",
         "Sent",
         "Answers",
         "Time",
@@ -111,9 +118,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     rows = []
     for run in comparison.runs:
         for one in run.algorithms:
-            gains = one.name != "standalone"
-            over_early = one.mcg_over_early_stopping
-            learns = one.name not in ("standalone", "early_stopping")
+            gains = one.name != BASELINE
             cost = one.name == run.algorithm and run.bytes is not None
             rows.append(
                 [
@@ -122,7 +127,10 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
                     with_spread(percent(one.mva), one.mva_spread),
                     with_spread(points(one.mcg), one.mcg_spread) if gains else "",
                     f"{one.cgs * 100:.1f}" if gains else "",
-                    points(over_early) if learns and over_early is not None else "",
+                    f"{SCORES[run.metric]} {cell(one.score)}" if one.score else "",
+                    f"{cell(one.gain_over_best)} ({algorithm_name(one.best_control)})"
+                    if one.best_control
+                    else "",
                     data_size(run.bytes or 0) if cost else "",
                     count(run.answers or 0) if cost else "",
                     duration(run.seconds or 0.0) if cost else "",
@@ -169,6 +177,7 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
         rounds=config.training.rounds,
         backend=None if encryption is None else encryption.backend,
         release=None if encryption is None else encryption.release,
+        metric=result.metric,
         algorithm=result.algorithm,
         algorithms=[
             ComparedAlgorithm(
@@ -178,8 +187,10 @@ def _compared(folder: Path, run: StoredRun) -> ComparedRun:
                 mcg=one.mcg,
                 mcg_spread=one.mcg_spread,
                 cgs=one.cgs,
-                mcg_over_early_stopping=one.mcg_over_early_stopping,
                 accuracy=one.accuracy,
+                score=one.metrics.get(result.metric),
+                best_control=one.best_control,
+                gain_over_best=one.gain_over_best_control.get(result.metric),
             )
             for name, one in result.algorithms.items()
         ],
@@ -212,6 +223,8 @@ def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:
             )
     if len({run.rounds for run in runs}) > 1:
         found.append("The runs have different numbers of rounds.")
+    if len({run.metric for run in runs}) > 1:
+        found.append("The runs compare algorithms by different scores.")
     if any(run.backend == "clear" for run in runs):
         found.append("A run with backend clear encrypted nothing: its bytes and times say little.")
     if len({tuple(sorted(run.versions.items())) for run in runs}) > 1:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from securefair.collaboration.controls import ceiling_of
 from securefair.collaboration.interface import Control, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
 from securefair.config import RunConfig
@@ -16,7 +17,7 @@ from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stored import from_bytes, to_bytes
-from securefair.records import BASELINE
+from securefair.records import BASELINE, CEILING
 from securefair.report import Progress
 from securefair.run.callbacks import Callback
 from securefair.run.checkpoint import FOLDER as UNFINISHED
@@ -187,10 +188,13 @@ class _Part:
 def _parts(task: Task, kinds: Mapping[str, AnyKind], seed: int) -> list[_Part]:
     """The algorithms of a run in their order; where there are gains, with all controls."""
     config, names = task.config, list(task.config.run.algorithms)
-    controls = kind_of_controls(config).controls(config, task.data[seed], models=task.models)
+    controls = dict(kind_of_controls(config).controls(config, task.data[seed], models=task.models))
     if kinds:
         first = names.index(BASELINE)
         names[first : first + 1] = list(controls)
+    if config.run.ceiling:
+        names.append(CEILING)
+        controls[CEILING] = ceiling_of(config, task.data[seed])
     return [
         _Part(
             name=name,

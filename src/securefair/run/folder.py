@@ -33,7 +33,7 @@ from securefair.report import (
     write_report,
     write_text,
 )
-from securefair.run.results import KeptModel, Outcome
+from securefair.run.results import RESULT_FORMAT, KeptModel, Outcome
 
 MODELS = "models"
 """Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
@@ -168,6 +168,14 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
     """
     measured = read_json(folder / "measured.json", Measured)
     metrics: dict[str, Any] = read_json(folder / "metrics.json", dict[str, Any])
+    if metrics.get("format") != RESULT_FORMAT:
+        raise DataError(
+            "the run was written by another version of securefair",
+            where=str(folder / "metrics.json"),
+            found=f"format {metrics.get('format')}",
+            expected=f"format {RESULT_FORMAT}",
+            hint="Run its config.toml again",
+        )
     if isinstance(encryption := metrics.get("encryption"), dict):
         metrics["encryption"] = encryption | measured.encryption
     try:

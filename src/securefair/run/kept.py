@@ -20,8 +20,7 @@ from securefair.prediction import (
 )
 from securefair.prediction.card import Taught, limits
 from securefair.prediction.evaluation import score
-from securefair.records import CONTROLS
-from securefair.run.results import KeptModel, Repetition
+from securefair.run.results import KeptModel, Repetition, controls_among
 from securefair.user.tables import table_spec
 
 
@@ -35,7 +34,7 @@ def kept_models(
         repetition: of the first seed, finished.
         versions: of what computed it.
     """
-    main = config.run.collaborative[-1] if config.run.collaborative else "standalone"
+    main = config.run.main
     spec = _rules(config)
     return [
         _kept(config, repetition, own, main, spec, versions)
@@ -97,7 +96,7 @@ def _kept(
         model=test,
         controls={
             name: tested(repetition.models[name][own.name])
-            for name in CONTROLS
+            for name in controls_among(config, repetition.models)
             if name != algorithm and own.name in repetition.models.get(name, {})
         },
         taught=_taught(repetition, algorithm, own.name),

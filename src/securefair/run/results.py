@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -18,10 +18,13 @@ from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.prediction import HospitalModel, ModelCard
 from securefair.records import (
+    BASELINE,
+    CEILING,
     AlgorithmResult,
     AveragingResult,
     EncryptionResult,
     ExchangeRecord,
+    GainResult,
     LedgerRow,
     ParticipantResult,
     PrivacyResult,
@@ -32,7 +35,7 @@ from securefair.records import (
 )
 from securefair.run.scores import class_counts, scores_of
 
-RESULT_FORMAT = 1
+RESULT_FORMAT = 2
 FROM_STUDENT = ("keys", "features", "query", "sharerequest", "sharereveal")
 FROM_TEACHER = ("answer", "decline", "offer", "share", "refusal", "sharekey")
 
@@ -82,7 +85,7 @@ class Outcome:
 def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
     """Means and spreads over the repetitions; rounds, traffic and ledger of the first."""
     first = repetitions[0]
-    main = config.run.collaborative[-1] if config.run.collaborative else "standalone"
+    main = config.run.main
     runs = list(first.runs.values())
     return Outcome(
         result=RunResult(
@@ -92,7 +95,10 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             algorithm=main,
             participants=_participant_results(main, repetitions),
             algorithms=_with_scores(
-                {name: _algorithm_result(name, repetitions) for name in first.rounds},
+                {
+                    name: _algorithm_result(name, repetitions, controls_among(config, first.rounds))
+                    for name in first.rounds
+                },
                 config,
                 repetitions,
             ),
@@ -100,6 +106,7 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
             privacy=_privacy_result(config, repetitions),
             class_counts=class_counts(first.data),
             metric=config.run.metric,
+            controls=controls_among(config, first.rounds),
         ),
         rounds=[record for records in first.rounds.values() for record in records],
         exchanges=[exchange for rows in first.exchanges.values() for exchange in rows],
@@ -112,13 +119,17 @@ def conclude(config: RunConfig, repetitions: Sequence[Repetition]) -> Outcome:
     )
 
 
-def _algorithm_result(algorithm: str, repetitions: Sequence[Repetition]) -> AlgorithmResult:
+def controls_among(config: RunConfig, algorithms: Iterable[str]) -> list[str]:
+    """Those in which nobody learns from anybody: neither a kind of collaboration nor a ceiling."""
+    return [name for name in algorithms if name not in (*config.run.collaborative, CEILING)]
+
+
+def _algorithm_result(
+    algorithm: str, repetitions: Sequence[Repetition], controls: Sequence[str]
+) -> AlgorithmResult:
     accuracy = np.array([rep.accuracy(algorithm) for rep in repetitions])
-    gain = _gains_over("standalone", accuracy, repetitions)
+    gain = _gains_over(BASELINE, accuracy, repetitions)
     mcgs, spreads = [mcg(g) for g in gain], [cgs(g) for g in gain]
-    over_early: list[float] = []
-    if "early_stopping" in repetitions[0].rounds:
-        over_early = [mcg(g) for g in _gains_over("early_stopping", accuracy, repetitions)]
     return AlgorithmResult(
         mva=float(np.mean([mva(a) for a in accuracy])),
         mcg=float(np.mean(mcgs)),
@@ -131,8 +142,22 @@ def _algorithm_result(algorithm: str, repetitions: Sequence[Repetition]) -> Algo
         mva_spread=_spread([mva(a) for a in accuracy]),
         mcg_spread=_spread(mcgs),
         cgs_spread=_spread(spreads),
-        mcg_over_early_stopping=float(np.mean(over_early)) if over_early else None,
-        mcg_over_early_stopping_spread=_spread(over_early),
+        gain_over={
+            control: _gain_result(_gains_over(control, accuracy, repetitions))
+            for control in controls
+            if control != algorithm
+        },
+    )
+
+
+def _gain_result(gain: NDArray[np.float64]) -> GainResult:
+    """Of gains (seeds, participants)."""
+    means = [mcg(one) for one in gain]
+    return GainResult(
+        mean=float(np.mean(means)),
+        mean_spread=_spread(means),
+        gain=gain.mean(axis=0).tolist(),
+        gain_spread=[_spread(column) for column in gain.T.tolist()],
     )
 
 
@@ -140,8 +165,11 @@ def _with_scores(
     results: dict[str, AlgorithmResult], config: RunConfig, repetitions: Sequence[Repetition]
 ) -> dict[str, AlgorithmResult]:
     """The same with what predictions on test patients say."""
-    controls = [name for name in results if name not in config.run.collaborative]
-    scores = scores_of([(rep.data, rep.models) for rep in repetitions], controls)
+    scores = scores_of(
+        [(rep.data, rep.models) for rep in repetitions],
+        controls_among(config, results),
+        config.run.metric,
+    )
     first = repetitions[0].runs
     scored = {
         name: msgspec.structs.replace(results[name], **found) for name, found in scores.items()
@@ -169,7 +197,7 @@ def _participant_results(
     quantization = _quantization_results(algorithm, repetitions)
     for n, own in enumerate(repetitions[0].data):
         accuracy = [rep.accuracy(algorithm)[n] for rep in repetitions]
-        alone = [rep.accuracy("standalone")[n] for rep in repetitions]
+        alone = [rep.accuracy(BASELINE)[n] for rep in repetitions]
         gain = [a - b for a, b in zip(accuracy, alone, strict=True)]
         results.append(
             ParticipantResult(

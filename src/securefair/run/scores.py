@@ -17,7 +17,6 @@ from securefair.records import MetricResult
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""
 
-BEST_BY = "log_loss"
 DIGITS = 5
 
 
@@ -31,16 +30,19 @@ class Scores(TypedDict):
     nearly_constant: list[str]
 
 
-def scores_of(seeds: Sequence[Seed], controls: Sequence[str]) -> dict[str, Scores]:
+def scores_of(
+    seeds: Sequence[Seed], controls: Sequence[str], metric: str = "log_loss"
+) -> dict[str, Scores]:
     """The scores of every algorithm whose models are there for every seed.
 
-    The best control is the one with the lowest mean log-loss: whatever a collaboration gains over
-    it, no hospital could have had alone. It is chosen on test patients, to the collaboration's
-    disadvantage.
+    The best control is the one with the best mean of the metric: whatever a collaboration gains
+    over it, no hospital could have had alone. It is chosen on test patients, to the
+    collaboration's disadvantage.
 
     Args:
         seeds: data and models.
         controls: algorithms in which nobody learns from anybody.
+        metric: that decides which control is best; the first of equals.
     """
     names = [
         name
@@ -50,10 +52,11 @@ def scores_of(seeds: Sequence[Seed], controls: Sequence[str]) -> dict[str, Score
     ]
     predictions = {name: _predictions(name, seeds) for name in names}
     scored = {name: Scored(parts) for name, parts in predictions.items()}
-    losses = {name: scored[name].summary(BEST_BY).mean for name in controls if name in scored}
+    sign = 1 if metric in LOWER_IS_BETTER else -1
+    means = {name: scored[name].summary(metric).mean for name in controls if name in scored}
     best = min(
-        (name for name, loss in losses.items() if loss is not None),
-        key=lambda name: losses[name] or 0.0,
+        (name for name, mean in means.items() if mean is not None),
+        key=lambda name: sign * (means[name] or 0.0),
         default=None,
     )
     result: dict[str, Scores] = {}

@@ -13,20 +13,19 @@ def parameters(train_state):
     return torch.cat([p.detach().flatten() for p in train_state.model.parameters()])
 
 
-def test_until_it_stops_it_is_standalone_and_then_it_rests(make_population):
+def test_until_it_stops_it_trains_alone_and_then_it_rests(make_population):
     population = make_population()
     rounds = 8
     early = EarlyStopping(rounds=rounds)
-    stops = early.init(population, 3).stops
+    mine = early.init(population, 3)
     alone = [Standalone().init(population, 3)]
-    mine = [early.init(population, 3)]
     for _ in range(rounds):
         alone.append(Standalone().round(alone[-1], population)[0])
-        mine.append(early.round(mine[-1], population)[0])
+    after, _ = early.round(mine, population)
     for name in population.names:
-        for t in range(rounds + 1):
-            expected = alone[min(t, stops[name])].train_states[name]
-            assert torch.equal(parameters(mine[t].train_states[name]), parameters(expected))
+        expected = parameters(alone[mine.stops[name]].train_states[name])
+        for state in (mine, after):
+            assert torch.equal(parameters(state.train_states[name]), expected)
 
 
 def test_the_choice_is_the_lowest_loss_on_validation(make_population):
@@ -75,7 +74,39 @@ def test_records_show_nobody_asked_and_repeat_exactly(make_population):
         assert record.asked == record.answered == [[False] * 3] * 3
 
 
-@pytest.mark.parametrize("settings", [{"rounds": 0}, {"rounds": 5, "validation_fraction": 1.0}])
+def test_in_a_cross_validation_every_sample_is_set_aside_once(make_population, monkeypatch):
+    population = make_population(local_epochs=0)
+    early, seen = EarlyStopping(rounds=3, folds=4), []
+    original = EarlyStopping._set_aside
+
+    def listening(self, own, seed, part):
+        divided = original(self, own, seed, part)
+        seen.append((own.name, divided))
+        return divided
+
+    monkeypatch.setattr(EarlyStopping, "_set_aside", listening)
+    stops = early.init(population, 0).stops
+    assert set(stops) == set(population.names)
+    for own in population.participants:
+        parts = [divided for name, divided in seen if name == own.name]
+        assert sum(count for _, count in parts) == len(own.train)
+        held = np.concatenate([part.test.features for part, _ in parts])
+        assert sorted(map(tuple, held)) == sorted(map(tuple, own.train.features))
+        for part, count in parts:
+            assert (len(part.train), len(part.test)) == (len(own.train) - count, count)
+
+
+def test_fewer_samples_than_folds_are_enough(make_population, make_participant):
+    tiny = make_participant("tiny", 9, train=2)
+    population = make_population(participants=(tiny, make_participant("other", 1)))
+    stops = EarlyStopping(rounds=2, folds=5).init(population, 0).stops
+    assert 0 <= stops["tiny"] <= 2
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"rounds": 0}, {"rounds": 5, "validation_fraction": 1.0}, {"rounds": 5, "folds": 1}],
+)
 def test_numbers_out_of_range_are_named(settings):
     with pytest.raises(ConfigError, match=list(settings)[-1]):
         EarlyStopping(**settings)

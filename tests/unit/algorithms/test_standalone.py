@@ -18,7 +18,7 @@ def test_rounds_are_as_many_more_epochs_of_the_same_training(make_population):
 
 def test_nobody_asks_anybody(make_population):
     for t, record in enumerate(run(Standalone(), make_population(), 0, 2)):
-        assert (record.algorithm, record.round, record.forced) == ("standalone", t, False)
+        assert (record.algorithm, record.round, record.forced) == ("standalone_epochs", t, False)
         assert record.asked == record.answered == [[False] * 3] * 3
         nothing = [[None] * 3] * 3
         assert record.reputation == record.alignment == record.distillation_loss == nothing

@@ -22,9 +22,15 @@ def test_figures_agree_with_each_other(result):
     assert result.mcg == pytest.approx(mean)
     squares = sum((gain - mean) ** 2 for gain in result.gain.values())
     assert result.cgs == pytest.approx((squares / 3) ** 0.5)
+    assert result.controls == ["standalone", "early_stopping", "averaged_alone", "most_common"]
+    assert result.best_control in result.controls
     stopped = [r for r in result.outcome.rounds if r.algorithm == "early_stopping"][-1].accuracy
-    for (name, gain), alone in zip(result.gain_over_early_stopping.items(), stopped, strict=True):
+    for (name, gain), alone in zip(
+        result.gain_over("early_stopping").items(), stopped, strict=True
+    ):
         assert gain == pytest.approx(result.accuracy[name] - alone)
+    with pytest.raises(ConfigError, match="averaged_alone"):
+        result.gain_over("cycle")
     assert result.rounds[-1].accuracy == list(result.accuracy.values())
     assert sum(row.answers for row in result.ledger) == sum(e.answered for e in result.exchanges)
     assert {row.sender for row in result.traffic} == set(result.gain)

@@ -9,10 +9,10 @@ import pytest
 from securefair.config import RunConfig, parse_config
 from securefair.metrics import cgs, gains, mcg, mva
 from securefair.records import (
-    CONTROLS,
     AlgorithmResult,
     EncryptionResult,
     ExchangeRecord,
+    GainResult,
     LedgerRow,
     ParticipantResult,
     RoundRecord,
@@ -24,6 +24,7 @@ HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
 PATIENTS = (303, 294, 123, 200)
 ALONE = (0.812, 0.786, 0.902, 0.701)
 MAJORITY = (0.541, 0.639, 0.935, 0.745)
+CONTROLS = ("standalone", "early_stopping")
 EARLY = (0.822, 0.806, 0.912, 0.731)
 TOGETHER = {
     "early_stopping": EARLY,
@@ -223,7 +224,7 @@ def _result(names, algorithms, subject, seeds, encryption):
         accuracy = np.resize(TOGETHER.get(name, ALONE), n)
         gain = gains(accuracy, alone)
         early = np.resize(EARLY, n)
-        over_early = mcg(gains(accuracy, early)) if "early_stopping" in algorithms else None
+        over = {"standalone": alone, "early_stopping": early}
         summaries[name] = AlgorithmResult(
             mva=mva(accuracy),
             mcg=mcg(gain),
@@ -236,8 +237,21 @@ def _result(names, algorithms, subject, seeds, encryption):
             mva_spread=spread / 4,
             mcg_spread=spread / 2,
             cgs_spread=spread / 3,
-            mcg_over_early_stopping=over_early,
-            mcg_over_early_stopping_spread=spread / 2,
+            gain_over={
+                control: GainResult(
+                    mean=mcg(gains(accuracy, other)),
+                    mean_spread=spread / 2,
+                    gain=gains(accuracy, other).tolist(),
+                    gain_spread=[spread] * n,
+                )
+                for control, other in over.items()
+                if control in algorithms and control != name
+            },
+            best_control=None
+            if name in CONTROLS
+            else "early_stopping"
+            if "early_stopping" in algorithms
+            else "standalone",
         )
     participants = [
         ParticipantResult(
@@ -255,13 +269,14 @@ def _result(names, algorithms, subject, seeds, encryption):
         for i in range(n)
     ]
     return RunResult(
-        format=1,
+        format=2,
         name="demo",
         seeds=list(seeds),
         algorithm=subject,
         participants=participants,
         algorithms=summaries,
         encryption=encryption,
+        controls=[name for name in algorithms if name in CONTROLS],
     )
 
 

@@ -87,13 +87,15 @@ def test_the_cost_of_rounding_weights_is_that_of_whoever_it_hurts_most(run):
     assert facts.rounding_cost(rounded) == pytest.approx(0.03)
 
 
-def test_gained_leaves_out_who_did_not(make_run):
-    people = make_run(algorithms=("standalone", "vpdl")).result.participants
-    assert [one.name for one in facts.gained(people)] == [
-        "Hungary",
-        "Switzerland",
-        "VA Long Beach",
-    ]
+def test_controls_and_the_ceiling_are_no_collaborations(make_run):
+    result = make_run(algorithms=("standalone", "early_stopping", "pooled", "vpdl")).result
+    assert facts.collaborative(result) == ["vpdl"]
+    assert facts.best_control(result) == "early_stopping"
+    assert facts.over_best(result, "early_stopping") is None
+    over = facts.over_best(result, "vpdl")
+    stopped = result.algorithms["early_stopping"].accuracy
+    together = result.algorithms["vpdl"].accuracy
+    assert over.gain == pytest.approx([a - b for a, b in zip(together, stopped, strict=True)])
 
 
 class TestTaught:

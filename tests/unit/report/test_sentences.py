@@ -10,12 +10,17 @@ from securefair.report import sentences, wording
 NOUNS = wording.HOSPITALS
 
 
-def with_gains(result, gains):
+def with_gains(result, gains, *, majority=0.5):
+    """Gains over the best control."""
+    figures = dict(result.algorithms)
+    over = figures["cycle"].gain_over["early_stopping"]
+    figures["cycle"] = msgspec.structs.replace(
+        figures["cycle"], gain_over={"early_stopping": msgspec.structs.replace(over, gain=gains)}
+    )
     people = [
-        msgspec.structs.replace(one, gain=gain)
-        for one, gain in zip(result.participants, gains, strict=True)
+        msgspec.structs.replace(one, majority_accuracy=majority) for one in result.participants
     ]
-    return msgspec.structs.replace(result, participants=people)
+    return msgspec.structs.replace(result, algorithms=figures, participants=people)
 
 
 @pytest.mark.parametrize(
@@ -27,13 +32,19 @@ def with_gains(result, gains):
             ["2 of 4 hospitals", "worse off: Hungary (\u22122.0)", "unchanged: Switzerland"],
         ),
         ((-0.01, -0.01, -0.01, -0.01), ["0 of 4", "\u22121.0"]),
-        ((0.01, -1e-17, 1e-17, 0.04), ["2 of 4", "unchanged: Hungary and Switzerland"]),
+        ((0.01, -1e-17, 1e-17, 0.04), ["2 of 4", "unchanged: Hungary (±0.0) and Switzerland"]),
     ],
 )
-def test_the_verdict_names_losers(run, gains, parts):
-    text = sentences.verdict(with_gains(run.result, gains), NOUNS)
-    for part in parts:
+def test_the_verdict_names_losers_and_the_control(run, gains, parts):
+    text = sentences.verdict(with_gains(run.result, list(gains)), NOUNS)
+    for part in (*parts, "Over the best control (Stopped early)"):
         assert part in text
+
+
+def test_no_gain_is_what_the_most_common_answer_gives(run):
+    text = sentences.verdict(with_gains(run.result, [0.01] * 4, majority=0.85), NOUNS)
+    assert "1 of 4 hospitals gained" in text
+    assert "no better than the most common answer: Cleveland (+1.0), Hungary (+1.0)" in text
 
 
 def test_alone_is_called_alone(make_run):
@@ -64,32 +75,10 @@ def test_an_accuracy_that_a_constant_reaches_is_told(run):
     assert "most common" not in " ".join(sentences.cautions(better, NOUNS))
 
 
-def with_control(run, *, left, mcg=0.05):
-    figures = dict(run.result.algorithms)
-    figures["cycle"] = msgspec.structs.replace(
-        figures["cycle"], mcg=mcg, mcg_over_early_stopping=left
-    )
-    return msgspec.structs.replace(run.result, algorithms=figures)
-
-
-@pytest.mark.parametrize(
-    ("left", "mcg", "parts"),
-    [
-        (-0.003, 0.05, ["80.0", "81.8", "\u22120.3 points", "no more than protection"]),
-        (0.01, 0.05, ["+1.0 points", "80\u00a0% of its gain is protection from overfitting"]),
-        (-0.08, -0.05, ["\u22128.0 points."]),
-    ],
-)
-def test_what_stopping_early_would_have_given_is_told(run, left, mcg, parts):
-    (text,) = sentences.overfitting(with_control(run, left=left, mcg=mcg))
-    for part in parts:
-        assert part in text
-    assert ("protection" in text) == (mcg > 0)
-
-
-@pytest.mark.parametrize("left", [0.05, 0.06, None])
-def test_where_training_alone_did_not_overfit_nothing_is_told(run, left):
-    assert sentences.overfitting(with_control(run, left=left)) == []
+def test_the_mean_gain_is_told_over_every_control(run, make_run):
+    (text,) = sentences.control_note(run.result)
+    assert "+3.1 over Alone and +1.4 over Stopped early" in text
+    assert sentences.control_note(make_run(algorithms=("standalone", "cycle")).result) == []
 
 
 def test_the_cost_is_told_where_there_was_encryption(run, make_run):

@@ -64,7 +64,10 @@ def test_rows_tell_only_what_there_is(folders):
     assert [row[1] for row in rows].count("CYCle") == 2
     alone = rows[-1]
     assert (alone[0], alone[1]) == (str(folders[2]), "Alone")
-    assert set(alone[3:]) == {""}
+    assert alone[headings.index("Score")].startswith("Log-loss 0.")
+    assert {cell for at, cell in enumerate(alone[3:], 3) if headings[at] != "Score"} == {""}
+    together = next(row for row in rows if row[1] == "CYCle")
+    assert together[headings.index("Gain over best control")].endswith(")")
 
 
 def test_what_makes_runs_hard_to_compare_is_said(folders):

@@ -32,16 +32,53 @@ def outcome():
     return outcome_of(**{"run.seeds": [0, 1]})
 
 
-def test_both_controls_stand_beside_the_algorithms(outcome):
-    algorithms = outcome.result.algorithms
-    assert list(algorithms) == ["standalone", "early_stopping", "vpdl", "cycle"]
+CONTROLS = ["standalone", "early_stopping", "averaged_alone", "most_common"]
+
+
+def test_all_controls_stand_beside_the_algorithms(outcome):
+    result, algorithms = outcome.result, outcome.result.algorithms
+    assert result.controls == CONTROLS
+    assert list(algorithms) == [*CONTROLS, "vpdl", "cycle"]
     assert algorithms["standalone"].gain == [0.0] * 4
-    assert algorithms["early_stopping"].mcg_over_early_stopping == 0.0
-    for figure in algorithms.values():
-        over_early = figure.mva - algorithms["early_stopping"].mva
-        assert figure.mcg_over_early_stopping == pytest.approx(over_early)
+    for name, figure in algorithms.items():
+        assert list(figure.gain_over) == [one for one in CONTROLS if one != name]
+        for control, over in figure.gain_over.items():
+            assert over.mean == pytest.approx(figure.mva - algorithms[control].mva)
+            assert over.gain == pytest.approx(
+                np.subtract(figure.accuracy, algorithms[control].accuracy)
+            )
         assert figure.mcg == pytest.approx(figure.mva - algorithms["standalone"].mva)
         assert figure.mva == pytest.approx(np.mean(figure.accuracy))
+
+
+def test_every_algorithm_and_control_has_every_score(outcome):
+    for figure in outcome.result.algorithms.values():
+        assert {"accuracy", "balanced_accuracy", "auc", "sensitivity"} <= set(figure.metrics)
+        assert {"specificity", "log_loss", "brier", "calibration_error"} <= set(figure.metrics)
+        for score in figure.metrics.values():
+            assert set(score.by_hospital) == {one.name for one in outcome.result.participants}
+        assert figure.metrics["accuracy"].mean == pytest.approx(figure.mva, abs=1e-5)
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("log_loss", 1), ("accuracy", -1)])
+def test_gains_are_over_the_control_that_is_best_by_the_metric(metric, sign):
+    result = outcome_of(**{"run.metric": metric, "training.rounds": 1}).result
+    means = {name: result.algorithms[name].metrics[metric].mean for name in CONTROLS}
+    best = min(means, key=lambda name: sign * means[name])
+    for name in ("vpdl", "cycle"):
+        figure = result.algorithms[name]
+        assert figure.best_control == best
+        over = sign * (means[best] - figure.metrics[metric].mean)
+        assert figure.gain_over_best_control[metric].mean == pytest.approx(over, abs=2e-5)
+
+
+def test_a_ceiling_on_request_is_no_control():
+    result = outcome_of(**{"run.ceiling": True, "training.rounds": 1}).result
+    assert list(result.algorithms)[-1] == "pooled"
+    assert result.controls == CONTROLS
+    assert result.algorithm == "cycle"
+    pooled, alone = (result.algorithms[name].metrics for name in ("pooled", "most_common"))
+    assert pooled["log_loss"].mean < alone["log_loss"].mean
 
 
 def test_participants_are_those_of_the_main_algorithm(outcome):
@@ -68,12 +105,15 @@ def test_rounds_are_those_of_the_first_seed(outcome):
 def test_spreads_are_standard_deviations_of_a_sample_of_seeds(outcome):
     each = [outcome_of(**{"run.seeds": [seed]}).result.algorithms for seed in (0, 1)]
     for name, figure in outcome.result.algorithms.items():
-        for what in ("mva", "mcg", "cgs", "mcg_over_early_stopping"):
+        for what in ("mva", "mcg", "cgs"):
             first, second = (getattr(algorithms[name], what) for algorithms in each)
             spread = abs(first - second) / np.sqrt(2)  # divided by N - 1
             assert getattr(figure, f"{what}_spread") == pytest.approx(spread), (name, what)
         gains = np.array([algorithms[name].gain for algorithms in each])
         assert figure.gain_spread == pytest.approx(abs(gains[0] - gains[1]) / np.sqrt(2))
+        for control, over in figure.gain_over.items():
+            first, second = (algorithms[name].gain_over[control].mean for algorithms in each)
+            assert over.mean_spread == pytest.approx(abs(first - second) / np.sqrt(2))
     assert outcome.result.algorithms["vpdl"].mva_spread > 0
 
 
@@ -109,5 +149,6 @@ def test_encryption_counts_all_seeds(outcome):
 def test_everyone_alone_needs_no_second_control():
     result = outcome_of(**{"run.algorithms": ["standalone"]}).result
     assert list(result.algorithms) == ["standalone"]
-    assert result.algorithms["standalone"].mcg_over_early_stopping is None
+    assert result.algorithms["standalone"].gain_over == {}
+    assert result.controls == ["standalone"]
     assert result.encryption is None

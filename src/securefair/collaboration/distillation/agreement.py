@@ -37,6 +37,7 @@ def collaboration_of(
         forced_every=fairness.forced_every,
         temperature=distillation.temperature,
         lambda_0=distillation.lambda_0,
+        prevalence=distillation.prevalence,
         local_steps=config.training.local_steps,
         round_seconds=facts.round_seconds,
         setup_seconds=facts.setup_seconds,

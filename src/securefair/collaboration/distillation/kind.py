@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from securefair.algorithms import EarlyStopping, Standalone
+from securefair.collaboration.controls import head_controls
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
-from securefair.collaboration.distillation.controls import population_of
 from securefair.collaboration.distillation.forecast import forecast_of
 from securefair.collaboration.distillation.opinions import private_opinions
 from securefair.collaboration.distillation.participant import ModelConfig
@@ -19,11 +18,11 @@ from securefair.collaboration.interface import (
     Control,
     Kind,
     PublicFacts,
-    Wording,
 )
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.training import optimizer_of
+from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -85,11 +84,7 @@ class DistillationKind(Kind[Collaboration]):
         models: Mapping[str, Head] | None = None,
     ) -> Mapping[str, Control]:
         """See `Kind`."""
-        population, rounds = population_of(config, data, models), config.training.rounds
-        return {
-            "standalone": Control(Standalone(), population, rounds),
-            "early_stopping": Control(EarlyStopping(rounds=rounds), population, rounds),
-        }
+        return head_controls(config, data, models)
 
     def start(
         self,

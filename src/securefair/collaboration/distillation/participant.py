@@ -10,7 +10,7 @@ import copy
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from securefair.exchange.student import Opened, Student
 from securefair.exchange.teacher import Teacher, Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
+from securefair.model.prevalence import own_prevalence
 from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed, private_seed
 from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
@@ -294,6 +295,9 @@ class Participant:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
         notes, temperature = self._notes(job.round), self.collaboration.temperature
         opened = self._student.open(job.payload, temperature=temperature)
+        if opened.logits is not None and self.collaboration.prevalence == "own":
+            shifted = own_prevalence(opened.logits, self.data.train.labels)
+            opened = replace(opened, logits=shifted)
         notes.opened[job.peer] = opened
         if opened.logits is None:
             return None

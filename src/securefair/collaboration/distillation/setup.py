@@ -12,6 +12,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.errors import ConfigError, PlanError
 from securefair.fairness.reputation import ReputationRule
+from securefair.model.prevalence import Prevalence
 from securefair.protocol.codec import Limits
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import PROTOCOL_VERSION
@@ -31,6 +32,8 @@ class Collaboration:
         forced_every: R, rounds between scorings.
         temperature: T.
         lambda_0: weight of the distillation loss.
+        prevalence: whose class frequencies a student's targets have: its "own", or the
+            "teacher"'s, as its logits come.
         local_steps: optimiser steps a round.
         round_seconds: deadline of a round.
         setup_seconds: time for keys and features, on top of the first round's.
@@ -49,6 +52,7 @@ class Collaboration:
     forced_every: int = 5
     temperature: float = 5.0
     lambda_0: float = 10.0
+    prevalence: Prevalence = "own"
     local_steps: int = 5
     round_seconds: float = 600.0
     setup_seconds: float = 3600.0

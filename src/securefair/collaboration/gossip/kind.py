@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from securefair.algorithms import EarlyStopping, Standalone
 from securefair.algorithms.network_population import NetworkPopulation
+from securefair.collaboration.controls import controls_of
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.gossip.agreement import GossipAgreement
@@ -16,9 +16,9 @@ from securefair.collaboration.interface import (
     Control,
     Kind,
     PublicFacts,
-    Wording,
 )
 from securefair.collaboration.training import optimizer_of
+from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
@@ -94,22 +94,17 @@ class GossipKind(Kind[GossipAgreement]):
     ) -> Mapping[str, Control]:
         """See `Kind`."""
         self._refuse(models)
-        training = config.training
         cohort = NetworkPopulation(
             participants=tuple(data),
             network=network_of(config),
             optimizer=optimizer_of(config),
             batch_size=None,
             double=True,
-            pretraining_epochs=training.local_epochs,
-            local_epochs=training.local_steps,
+            pretraining_epochs=0,
+            local_epochs=1,
             common_start=True,  # gains are owed to the peers, not to another initialisation
         )
-        early = EarlyStopping(rounds=training.rounds)
-        return {
-            "standalone": Control(Standalone(), cohort, training.rounds),
-            "early_stopping": Control(early, cohort, training.rounds),
-        }
+        return controls_of(config, data, cohort, fits=config.gossip.network is None)
 
     def start(
         self,

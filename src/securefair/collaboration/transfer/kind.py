@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from securefair.algorithms import EarlyStopping
-from securefair.algorithms.tuned import (
-    AVERAGED_ALONE,
-    MOST_COMMON,
-    TUNED_ALONE,
-    TunedPopulation,
-)
+from securefair.collaboration.controls import degree_of, head_controls
 from securefair.collaboration.disclosure import limits_of
-from securefair.collaboration.distillation.controls import population_of
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.interface import Control, Kind, PublicFacts, Wording
+from securefair.collaboration.interface import Control, Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.forecast import forecast_of
 from securefair.collaboration.transfer.run import ROUNDS, TransferRun, start_transfer
+from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
-from securefair.model.transfer import Degree
-
-CONTROLS = {
-    "standalone": Wording("Alone", "own fits, tuned by cross-validation on own patients"),
-    "early_stopping": Wording("Stopped early", "a head trained until validation says stop"),
-    "averaged_alone": Wording("Averaged alone", "own fits averaged as in transfer, without peers"),
-    "most_common": Wording("Most common answer", "the class frequencies, for every patient"),
-}
 
 
 @dataclass(frozen=True)
 class TransferKind(Kind[TransferAgreement]):
     """One answer from every teacher, taken as an offset of the own fit."""
-
-    @property
-    def control_wordings(self) -> Mapping[str, Wording]:
-        """See `Kind`."""
-        return CONTROLS
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -90,16 +71,8 @@ class TransferKind(Kind[TransferAgreement]):
         *,
         models: Mapping[str, Head] | None = None,
     ) -> Mapping[str, Control]:
-        """See `Kind`. Early stopping may stop from the first epoch on."""
-        own = TunedPopulation(participants=tuple(data), degree=degree_of(config))
-        epochs = config.training.local_epochs + config.training.rounds
-        trained = replace(population_of(config, data, models), local_epochs=0, local_steps=1)
-        return {
-            "standalone": Control(TUNED_ALONE, own, ROUNDS),
-            "early_stopping": Control(EarlyStopping(rounds=epochs), trained, epochs),
-            "averaged_alone": Control(AVERAGED_ALONE, own, ROUNDS),
-            "most_common": Control(MOST_COMMON, own, ROUNDS),
-        }
+        """See `Kind`."""
+        return head_controls(config, data, models)
 
     def start(
         self,
@@ -133,11 +106,6 @@ class TransferKind(Kind[TransferAgreement]):
     ) -> Forecast:
         """See `Kind`."""
         return forecast_of(self.name, config, agreement, data)
-
-
-def degree_of(config: RunConfig) -> Degree:
-    """Of everybody's own fit."""
-    return 2 if config.transfer.fit == "quadratic" else 1
 
 
 TRANSFER = TransferKind(

@@ -12,6 +12,7 @@ from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, LocalProtocolError, PlanError
 from securefair.exchange import steps
+from securefair.model.prevalence import own_prevalence
 from securefair.model.training import evaluate, train_epochs
 from securefair.protocol.jobs import (
     AnswerQuery,
@@ -183,6 +184,16 @@ class TestOpening:
         assert first == rule.score(expected)
         again = student.run(OpenAnswer("b", 0, 0, payload, True, 0.2)).reputation
         assert again == rule.update(0.2, expected)
+
+    def test_answers_are_moved_to_the_own_prevalence(self, pair):
+        logits = {}
+        for prevalence in ("own", "teacher"):
+            student, teacher = pair(prevalence=prevalence)
+            student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
+            logits[prevalence] = student.rounds[0].opened["b"].logits
+        labels = student.data.train.labels
+        np.testing.assert_allclose(logits["own"], own_prevalence(logits["teacher"], labels))
+        assert np.abs(logits["own"] - logits["teacher"]).max() > 1e-3
 
     def test_an_unscored_answer_leaves_reputations_alone(self, pair):
         student, teacher = pair()

@@ -1,0 +1,138 @@
+"""What participants reach without the others: the controls that every gain is measured against.
+
+Whatever a run is about, its controls are tuned on everybody's own training samples:
+
+- `standalone`: regularised fits with a penalty chosen by cross-validation; where a network is
+  trained, the network with a number of epochs chosen by cross-validation.
+- `early_stopping`: the run's own model, stopped where a fifth of the samples, set aside, says so,
+  from the first epoch on.
+- `averaged_alone`: the regularised fits averaged as a transfer averages them, without peers.
+- `most_common`: the class frequencies.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from securefair.algorithms import EarlyStopping
+from securefair.algorithms.distillation import SelfTaught
+from securefair.algorithms.population import Population
+from securefair.algorithms.tuned import (
+    AVERAGED_ALONE,
+    MOST_COMMON,
+    POOLED,
+    TUNED_ALONE,
+    TunedPopulation,
+)
+from securefair.collaboration.interface import Control
+from securefair.collaboration.training import optimizer_of
+from securefair.config import RunConfig
+from securefair.data import ParticipantData
+from securefair.model.heads import Head
+from securefair.model.training import TrainState, about, train_epochs
+from securefair.model.transfer import Degree
+from securefair.model.transfer.folds import FOLDS
+from securefair.records import BASELINE
+
+
+def controls_of(
+    config: RunConfig,
+    data: Sequence[ParticipantData],
+    trained: SelfTaught[Any],
+    *,
+    fits: bool,
+) -> Mapping[str, Control]:
+    """All controls, by name.
+
+    Args:
+        config: of the run.
+        data: of everyone.
+        trained: everyone with the run's model as it starts, before any epoch, and one epoch a
+            round.
+        fits: whether regularised fits can stand in for the run's model: not for networks.
+    """
+    training = config.training
+    epochs = training.local_epochs + training.rounds * training.local_steps
+    early = Control(EarlyStopping(rounds=epochs), trained, 1)
+    own = TunedPopulation(participants=tuple(data), degree=degree_of(config))
+    common = Control(MOST_COMMON, own, 1)
+    if not fits:
+        tuned = EarlyStopping(rounds=epochs, folds=FOLDS, name=BASELINE)
+        return {
+            BASELINE: Control(tuned, trained, 1),
+            "early_stopping": early,
+            "most_common": common,
+        }
+    return {
+        BASELINE: Control(TUNED_ALONE, own, 1),
+        "early_stopping": early,
+        "averaged_alone": Control(AVERAGED_ALONE, own, 1),
+        "most_common": common,
+    }
+
+
+def head_controls(
+    config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
+) -> Mapping[str, Control]:
+    """All controls where everyone's own model is that of the configuration, or given."""
+    untrained = replace(population_of(config, data, models), local_epochs=0, local_steps=1)
+    return controls_of(config, data, untrained, fits=config.model.kind != "network")
+
+
+def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
+    """What one fit on everybody's samples reaches: head-room, in experiments only."""
+    return Control(POOLED, TunedPopulation(participants=tuple(data), degree=degree_of(config)), 1)
+
+
+def degree_of(config: RunConfig) -> Degree:
+    """Of everybody's own regularised fit."""
+    return 2 if config.transfer.fit == "quadratic" else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenHeads(Population):
+    """A population whose heads are given, not drawn from a seed.
+
+    Attributes:
+        heads: by participant, before any training; they stay as they are.
+    """
+
+    heads: Mapping[str, Head]
+
+    def trained_alone(self, seed: int) -> dict[str, TrainState]:
+        """Everyone's state before round 0.
+
+        Raises:
+            ModelError: a training diverged; names the participant.
+        """
+        del seed  # full batches: nothing is drawn
+        train_states = {}
+        for own in self.participants:
+            train_state = TrainState.start(copy.deepcopy(self.heads[own.name]), self.optimizer)
+            with about(own.name):
+                train_epochs(train_state, own.train, self.local_epochs)
+            train_states[own.name] = train_state
+        return train_states
+
+
+def population_of(
+    config: RunConfig, data: Sequence[ParticipantData], models: Mapping[str, Head] | None
+) -> Population:
+    """Everyone, with the models of the configuration or with given ones."""
+    training, model = config.training, config.model
+    population = Population(
+        participants=tuple(data),
+        head=model.kind,
+        hidden=model.hidden,
+        network=model.network,
+        range_penalty=model.range_penalty,
+        optimizer=optimizer_of(config),
+        local_epochs=training.local_epochs,
+        local_steps=training.local_steps,
+    )
+    if models is None:
+        return population
+    return GivenHeads(**vars(population), heads=models)
