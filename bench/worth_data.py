@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
+from securefair.data.encoding import encode
 from securefair.data.folder import data_folder
 from securefair.data.heart import HEART_SPEC, HOSPITALS, heart_rows
 from securefair.data.inference import infer_table, summarise
 from securefair.data.rows import Row, read_rows
 from securefair.data.split import stratified_rows
-from securefair.data.table import TableSpec, encode
+from securefair.data.table import TableSpec
 from securefair.data.tables.forests import MATERNAL_FILE, STUDENTS_FILE
 
 Rows = Sequence[Row]

@@ -141,7 +141,7 @@ class TestUpload:
 
 class TestAnswer:
     def test_it_is_the_rounded_models_logits(self, pair):
-        student, teacher = pair()
+        student, teacher = pair(prevalence="teacher")
         student.run(OpenAnswer("b", 0, 0, ask(student, teacher), False, None))
         found = student.rounds[0].opened["b"].logits
         exact = teacher.train_state.model.logits(student.data.train.features)

@@ -20,6 +20,7 @@ CHANGES = {
     "forced_every": 6,
     "temperature": 4.0,
     "lambda_0": 49.0,
+    "prevalence": "teacher",
     "local_steps": 6,
     "round_seconds": 601.0,
     "setup_seconds": 3601.0,
