@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from page import replace_tables
 
 from securefair.data.dataset import Samples
+from securefair.data.encoding import encode
 from securefair.data.heart import HEART_SPEC, HOSPITALS, heart_rows
-from securefair.data.table import encode
 from securefair.model.transfer import own_fit
 from securefair.privacy import PatientGuarantee, Patients, PrivacyTarget, SeededNoise, private_fit
 from securefair.privacy.auditing import Rate, likelihood_ratios, true_positives_at

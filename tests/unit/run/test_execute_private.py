@@ -72,7 +72,13 @@ def test_the_models_that_answer_are_private_ones():
     from securefair.collaboration.interface import PublicFacts
     from securefair.collaboration.private import private_teachers
 
-    config = small(**{"run.algorithms": ["standalone", "vpdl"], "distillation.release": "logits"})
+    config = small(
+        **{
+            "run.algorithms": ["standalone", "vpdl"],
+            "distillation.release": "logits",
+            "distillation.prevalence": "teacher",
+        }
+    )
     from securefair.collaboration.privacy import privacy_of
     from securefair.user.participants import load_participants
 
@@ -270,8 +276,9 @@ def test_opinions_are_what_the_reference_forms():
     """Answers and opinions of the protocol are those of the algorithm in the clear."""
     from dataclasses import replace
 
-    from securefair.algorithms import Cycle, LogitsRelease, run
     from securefair.collaboration.distillation.controls import population_of
+
+    from securefair.algorithms import Cycle, LogitsRelease, run
     from securefair.collaboration.distillation.kind import CYCLE
     from securefair.collaboration.distillation.opinions import private_opinions
     from securefair.collaboration.interface import PublicFacts
