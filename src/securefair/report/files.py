@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from securefair.errors import DataError
+from securefair.storage.files import PRIVATE_FILE, replace_file
 
 T = TypeVar("T")
 
@@ -56,22 +56,7 @@ def write_bytes(path: Path, data: bytes, *, private: bool = False, durable: bool
         OSError: the folder cannot be written; nothing is left behind.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Same folder, because a rename is atomic only within one file system; a name of its own,
-    # because two runs may write at once. O_CREAT with 0o666 leaves the mode to the user's umask.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-    mode = 0o600 if private else 0o666
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    if durable:
-        _sync_folder(path.parent)
+    replace_file(path, data, mode=PRIVATE_FILE if private else 0o666, durable=durable)
     return path
 
 
@@ -140,12 +125,3 @@ def _decode(data: bytes, kind: type[T], where: str) -> T:
             found=str(error),
             expected=getattr(kind, "__name__", str(kind)),
         ) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name itself durable (POSIX: a rename is data of the folder)."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -20,27 +20,47 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _POLL_SECONDS = 0.02
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write a file of mode 0600 so that a reader or a crash sees the old one or the new.
+def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) -> None:
+    """Write a file so that a reader or a crash sees the old one or the new, never a part.
 
-    The bytes and the name are on the disk when this returns.
+    Args:
+        path: file to write; its folder exists.
+        data: its content.
+        mode: permissions of the new file, less the user's umask.
+        durable: wait until the bytes and the name are on the disk.
 
     Raises:
-        StorageError: the folder cannot be written, or the disk is full; nothing is left behind.
+        OSError: the folder cannot be written, or the disk is full; nothing is left behind.
     """
+    # Same folder, because a rename is atomic only within one file system; a name of its own,
+    # because two runs may write at once.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(temporary, flags, PRIVATE_FILE), "wb") as file:
+        with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
+        if durable:
+            sync_folder(path.parent)
+    except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file of mode 0600 as `replace_file` does.
+
+    Raises:
+        StorageError: the folder cannot be written, or the disk is full; nothing is left behind.
+    """
+    try:
+        replace_file(path, data, mode=PRIVATE_FILE)
+    except OSError as error:
         raise StorageError(
             "a file cannot be written", where=str(path), found=error.strerror
         ) from error
