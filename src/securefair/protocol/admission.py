@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import RemoteProtocolError
-from securefair.protocol import receiving, student, teacher
+from securefair.protocol import receiving, sending, student, teacher
 from securefair.protocol.effects import Blame
 from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import (
@@ -121,6 +121,7 @@ def on_imported(turn: Turn, job: ImportPeer) -> None:
     state = ADMISSION.next(introduction.state, Event.IMPORTED)
     turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
     teacher.serve_kept(turn, name)
+    sending.on_known(turn)
 
 
 def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
@@ -136,6 +137,7 @@ def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
     )
     teacher.refuse_kept(turn, name)
     student.cannot_ask(turn, name)
+    sending.on_known(turn)
 
 
 def on_prepared(turn: Turn, prepared: Prepared) -> None:

@@ -200,7 +200,9 @@ def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
         peers={
             name: replace(
                 peer,
-                reputation=saved_state.reputations[name],
+                reputation=saved_state.reputations[name]
+                if saved_state.reputations[name] is not None
+                else peer.reputation,
                 exchanges=saved_state.exchanges[name],
             )
             for name, peer in memory.peers.items()

@@ -52,7 +52,10 @@ def offer(turn: Turn, shares: dict[str, bool]) -> None:
     averaging = turn.memory.averaging
     offered = {**averaging.offered, turn.round: shares}
     set_averaging(turn, replace(averaging, offered=offered))
-    turn.effects.append(SetDeadline(turn.round, turn.settings.round_seconds))
+    seconds = turn.settings.round_seconds
+    if any(_expected(turn, name) for name in shares):
+        seconds += turn.settings.setup_seconds
+    turn.effects.append(SetDeadline(turn.round, seconds))
     for name, shared in shares.items():
         if turn.peer(name).introduction.upload_sent:
             turn.send(name, Offer(turn.round, shared))
@@ -98,7 +101,7 @@ def link(turn: Turn, *, late: bool = False) -> None:
         return
     neighbours = gossip_of(turn).neighbours
     offers = turn.memory.averaging.offers.get(turn.round, {})
-    awaited = [name for name in neighbours if name not in offers and not _refused(turn, name)]
+    awaited = [name for name in neighbours if name not in offers and not _gone(turn, name)]
     if awaited and not late:
         return
     senders = tuple(sorted(name for name in neighbours if offers.get(name)))
@@ -295,5 +298,12 @@ def _set_sum(turn: Turn, current: Sum) -> None:
     set_averaging(turn, replace(turn.memory.averaging, sum=current))
 
 
-def _refused(turn: Turn, name: str) -> bool:
-    return turn.peer(name).introduction.state is AdmissionState.REFUSED
+def _gone(turn: Turn, name: str) -> bool:
+    peer = turn.peer(name)
+    return peer.away or peer.introduction.state is AdmissionState.REFUSED
+
+
+def _expected(turn: Turn, name: str) -> bool:
+    """Whether a neighbour's introduction is missing, for which the first round has more time."""
+    admitted = turn.peer(name).introduction.state is AdmissionState.ADMITTED
+    return not admitted and not _gone(turn, name)

@@ -25,6 +25,7 @@ from securefair.protocol.messages import (
 from securefair.protocol.states import (
     CONTRIBUTING,
     ROUND,
+    AdmissionState,
     AskingState,
     ContributingState,
     Event,
@@ -72,11 +73,26 @@ def on_gather(turn: Turn, name: str, message: ShareRequest) -> None:
     if known is not None:
         _check_later_attempt(name, known, message)
     before = CONTRIBUTING.initial if known is None else known.state
-    _set(turn, name, Contributing(message, CONTRIBUTING.next(before, Event.GATHER)))
+    event = Event.GATHER if _known_to(turn, message) else Event.GATHER_EARLY
+    part = Contributing(message, CONTRIBUTING.next(before, event))
+    _set(turn, name, part)
     if known is None:  # another attempt replaces this one: the receiver gets one sum at most
         ledger = turn.memory.ledger.with_sum(name)
         turn.memory = replace(turn.memory, ledger=ledger)
-    turn.run(Contribute(name, message.round, message.attempt, message.senders, message.request))
+    if part.state is ContributingState.SEALING:
+        _contribute(turn, name, message)
+
+
+def on_known(turn: Turn) -> None:
+    """A peer's keys are there, or refused: make the parts that waited for nobody else.
+
+    Hospitals begin at different hours: whoever asks may know senders that this participant has not
+    heard of yet.
+    """
+    for (name, _), part in turn.memory.averaging.contributing.items():
+        if part.state is ContributingState.WAITING and _known_to(turn, part.gather):
+            _set(turn, name, replace(part, state=CONTRIBUTING.next(part.state, Event.IMPORTED)))
+            _contribute(turn, name, part.gather)
 
 
 def on_contributed(turn: Turn, job: Contribute, payload: bytes) -> None:
@@ -187,6 +203,17 @@ def _check_later_attempt(name: str, known: Contributing, message: ShareRequest) 
         found=f"attempt {message.attempt} over {', '.join(message.senders)}",
         expected=f"attempt {before.attempt} over {', '.join(before.senders)}, or fewer later",
     )
+
+
+def _known_to(turn: Turn, message: ShareRequest) -> bool:
+    """Whether it is decided of every other sender whether its keys can be used."""
+    others = [name for name in message.senders if name in turn.memory.peers]
+    decided = (AdmissionState.ADMITTED, AdmissionState.REFUSED)
+    return all(turn.peer(name).introduction.state in decided for name in others)
+
+
+def _contribute(turn: Turn, name: str, message: ShareRequest) -> None:
+    turn.run(Contribute(name, message.round, message.attempt, message.senders, message.request))
 
 
 def _under_way(turn: Turn, job: Contribute) -> Contributing | None:

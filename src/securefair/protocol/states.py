@@ -75,6 +75,7 @@ class Event(enum.Enum):
     COMBINE_FAILED = "could not be combined"
 
     GATHER = "ShareRequest"
+    GATHER_EARLY = "ShareRequest, a sender unknown"
     SEALED = "Share"
     KEY_ASKED = "ShareReveal"
     KEY = "ShareKey"
@@ -149,6 +150,7 @@ class ContributingState(enum.Enum):
     """This participant's part in one receiver's sum of one round."""
 
     NOT_ASKED = "not asked"
+    WAITING = "waiting for keys"
     SEALING = "sealing"
     SEALED = "sealed part sent"
     REVEALED = "key given away"
@@ -326,17 +328,30 @@ CONTRIBUTING = Table(
     "contributing",
     ContributingState.NOT_ASKED,
     {
-        ContributingState.NOT_ASKED: {Event.GATHER: ContributingState.SEALING},
+        ContributingState.NOT_ASKED: {
+            Event.GATHER: ContributingState.SEALING,
+            Event.GATHER_EARLY: ContributingState.WAITING,
+        },
+        ContributingState.WAITING: {
+            Event.IMPORTED: ContributingState.SEALING,
+            Event.GATHER: ContributingState.SEALING,  # a later attempt with fewer senders
+            Event.GATHER_EARLY: ContributingState.WAITING,
+        },
         ContributingState.SEALING: {
             Event.SEALED: ContributingState.SEALED,
             Event.SEALING_FAILED: ContributingState.WITHHELD,
             Event.GATHER: ContributingState.SEALING,
+            Event.GATHER_EARLY: ContributingState.WAITING,
         },
         ContributingState.SEALED: {
-            Event.GATHER: ContributingState.SEALING,  # a later attempt with fewer senders
+            Event.GATHER: ContributingState.SEALING,
+            Event.GATHER_EARLY: ContributingState.WAITING,
             Event.KEY_ASKED: ContributingState.REVEALED,
         },
-        ContributingState.WITHHELD: {Event.GATHER: ContributingState.SEALING},
+        ContributingState.WITHHELD: {
+            Event.GATHER: ContributingState.SEALING,
+            Event.GATHER_EARLY: ContributingState.WAITING,
+        },
     },
 )
 
