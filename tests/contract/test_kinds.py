@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from securefair.algorithms.tuned import Tuned
-from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.interface import PublicFacts, Stored
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.config import override, parse_config
 from securefair.data import ParticipantData, Samples
+from securefair.errors import ConfigError, DataError
+from securefair.model.stored import logits_of, to_bytes
+from securefair.protocol.codec import kind_of as message_kind
 from securefair.run.resumable import ParticipantsRun
+from securefair.simulation.engine import Engine
+from securefair.simulation.network import Network
 
 CONFIG = """
 [run]
@@ -34,6 +39,8 @@ forced_every = 2
 [gossip]
 sketch = 0
 """
+SUMMED = ("cycle-gossip",)
+"""Kinds that open sums only, whatever the settings."""
 FRAMES = 128
 """Bytes of a message besides what is foretold: its own fields, and the envelope's."""
 
@@ -191,3 +198,76 @@ def test_everyone_keeps_a_model(name):
         logits = models[own.name].logits(own.test.features)
         assert logits.shape[0] == 8
         assert np.isfinite(logits).all()
+
+
+def hosts_of(name, *, stored=None):
+    kind, data, config = kind_of(name), everyone(), configured(name)
+    config = override(config, {"encryption.backend": "clear"}, source="test")
+    agreement = kind.agree(config, PublicFacts.of(data), seed=5)
+    return agreement, [
+        kind.host(config, agreement, own, seed=5, stored=stored and Stored()) for own in data
+    ]
+
+
+def played(name, *, stored=None):
+    agreement, hosts = hosts_of(name, stored=stored)
+    names = [host.name for host in hosts]
+    network = Network(names, classify=message_kind, rng=np.random.default_rng(5))
+    engine = Engine(hosts, agreement, network, seed=5)
+    for number in range(kind_of(name).rounds(configured(name))):
+        engine.round(number)
+    return hosts
+
+
+def test_hosts_are_what_a_run_is_made_of(name):
+    run, _, _ = finished(name, "clear")
+    for host in played(name):
+        assert to_bytes(host.model()) == to_bytes(run.models()[host.name])
+        assert host.changed() == {}  # it was not asked to remember anything
+        assert host.ledger.accounts
+
+
+def test_a_host_comes_back_from_what_it_gave_out(name):
+    kind, config, data = kind_of(name), configured(name), everyone()
+    config = override(config, {"encryption.backend": "clear"}, source="test")
+    for own, host in zip(data, played(name, stored=True), strict=True):
+        pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
+        assert host.changed() == {}
+        left = Stored(pieces=pieces, keys=host.export_keys(), memory=host.machine.memory)
+        agreement = kind.agree(config, PublicFacts.of(data), seed=5)
+        again = kind.host(config, agreement, own, seed=5, stored=left)
+        assert to_bytes(again.model()) == to_bytes(host.model())
+        assert again.ledger == host.ledger
+        assert again.machine.memory == host.machine.memory
+        last = kind.rounds(config) - 1
+        assert again.received(last) == host.received(last)
+        assert again.measured(last) == host.measured(last)
+        assert again.export_keys() == left.keys
+
+
+def test_a_refit_takes_one_peer_out_or_says_why_it_cannot(name):
+    kind, config, data = kind_of(name), configured(name), everyone()
+    config = override(
+        config, {"encryption.backend": "clear", "transfer.opened": "each"}, source="test"
+    )
+    agreement = kind.agree(config, PublicFacts.of(data), seed=5)
+    hosts = [kind.host(config, agreement, own, seed=5, stored=Stored()) for own in data]
+    network = Network([own.name for own in data], classify=message_kind)
+    engine = Engine(hosts, agreement, network, seed=5)
+    for number in range(kind.rounds(config)):
+        engine.round(number)
+    host, own = hosts[0], data[0]
+    pieces = {key: piece for key, piece in host.changed().items() if piece is not None}
+
+    def refit(without):
+        return kind.refit(config, agreement, own, seed=5, pieces=pieces, without=without)
+
+    if name in SUMMED:
+        with pytest.raises(ConfigError, match="nobody can be taken out"):
+            refit("South")
+        return
+    without_south, x = refit("South"), own.test.features
+    assert not np.allclose(logits_of(without_south, x), logits_of(host.model(), x))
+    assert not np.allclose(logits_of(without_south, x), logits_of(refit("East"), x))
+    with pytest.raises(DataError):
+        refit("Nobody")

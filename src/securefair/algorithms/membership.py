@@ -10,16 +10,14 @@ from securefair.errors import ConfigError
 
 
 def check_participants(participants: Sequence[ParticipantData]) -> None:
-    """Refuse participants that cannot learn together.
+    """Refuse participants that cannot learn together; one alone is what controls are about.
 
     Raises:
-        ConfigError: fewer than two, two of one name, or one whose features or classes differ from
-            the others'.
+        ConfigError: nobody, two of one name, or one whose features or classes differ from the
+            others'.
     """
-    if len(participants) < 2:
-        raise ConfigError(
-            "out of range", where="participants", found=len(participants), expected="2 or more"
-        )
+    if not participants:
+        raise ConfigError("out of range", where="participants", found=0, expected="1 or more")
     name, times = Counter(participant.name for participant in participants).most_common(1)[0]
     if times > 1:
         raise ConfigError("two participants have one name", where="participants", found=name)

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, LocalProtocolError, PlanError, RemoteProtocolError
+from securefair.storage import Secret
 
 Words = NDArray[np.uint32]
 
@@ -74,6 +76,28 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         encryption = self._backend.generate_keys(plan.params, relinearization=False)
         private = pairwise.generate_private()
         public = encryption.public.encryption + pairwise.public_bytes(private)
+        return CkksSumKeys(public=public, encryption=encryption, private=private)
+
+    def export_keys(self, keys: CkksSumKeys) -> Secret:
+        """Secret keys of both kinds."""
+        parts = (
+            pairwise.export_private(keys.private).reveal(),
+            keys.encryption.public.encryption,
+            keys.encryption.export().reveal(),
+        )
+        return Secret(bytearray(msgspec.msgpack.encode(parts)))
+
+    def restore_keys(self, plan: CkksSumPlan, secret: Secret) -> CkksSumKeys:
+        """The same keys."""
+        try:
+            parts = msgspec.msgpack.decode(secret.reveal(), type=tuple[bytes, bytes, bytes])
+        except msgspec.DecodeError as error:
+            raise EncryptionError("these are no keys of sums", found=str(error)) from error
+        private = pairwise.restore_private(Secret(bytearray(parts[0])))
+        encryption = self._backend.restore_keys(
+            plan.params, PublicKeys(parts[1], b""), Secret(bytearray(parts[2]))
+        )
+        public = parts[1] + pairwise.public_bytes(private)
         return CkksSumKeys(public=public, encryption=encryption, private=private)
 
     def check_public(self, plan: CkksSumPlan, keys: CkksSumKeys, peer: str, public: bytes) -> None:

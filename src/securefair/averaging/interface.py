@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.spec import SumPlan, SumSpec, check_spec
 from securefair.errors import BackendUnavailableError, RemoteProtocolError
+from securefair.storage import Secret
 
 AVERAGING = {
     "clear": "securefair.averaging.clear:ClearSums",
@@ -82,6 +83,31 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
     @abstractmethod
     def generate_keys(self, plan: PlanT) -> KeysT:
         """Fresh keys, from the operating system's entropy."""
+
+    def export_keys(self, keys: KeysT) -> Secret:
+        """All of them, for a keystore and nobody else.
+
+        Raises:
+            BackendUnavailableError: this way of forming sums keeps its keys to itself.
+        """
+        del keys
+        raise self._keeps_keys()
+
+    def restore_keys(self, plan: PlanT, secret: Secret) -> KeysT:
+        """The keys that `export_keys` gave.
+
+        Raises:
+            EncryptionError: they are of another plan.
+            BackendUnavailableError: as `export_keys`.
+        """
+        del plan, secret
+        raise self._keeps_keys()
+
+    def _keeps_keys(self) -> BackendUnavailableError:
+        return BackendUnavailableError(
+            f"{self.name} sums keep their keys in the process that made them",
+            hint='Sites average with gossip.averaging = "masked" or "ckks"',
+        )
 
     def check_public(self, plan: PlanT, keys: KeysT, peer: str, public: bytes) -> None:
         """Refuse a peer whose public part would make every sum fail that it is in.

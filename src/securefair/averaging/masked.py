@@ -46,6 +46,7 @@ from securefair.averaging.spec import (
 )
 from securefair.averaging.streams import in_chunks, key_stream
 from securefair.errors import RemoteProtocolError
+from securefair.storage import Secret
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +97,16 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         """A fresh X25519 key pair."""
         del plan
         private = pairwise.generate_private()
+        return MaskedKeys(public=pairwise.public_bytes(private), private=private)
+
+    def export_keys(self, keys: MaskedKeys) -> Secret:
+        """The private key."""
+        return pairwise.export_private(keys.private)
+
+    def restore_keys(self, plan: MaskedPlan, secret: Secret) -> MaskedKeys:
+        """The same key pair."""
+        del plan
+        private = pairwise.restore_private(secret)
         return MaskedKeys(public=pairwise.public_bytes(private), private=private)
 
     def check_public(self, plan: MaskedPlan, keys: MaskedKeys, peer: str, public: bytes) -> None:

@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from securefair.averaging.gathering import Gathering
-from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.errors import EncryptionError, LocalProtocolError, RemoteProtocolError
+from securefair.storage import Secret
 
 PUBLIC_BYTES = 32
 MASK_KEY_BYTES = 32
@@ -43,6 +44,27 @@ class PairMask:
 def generate_private() -> X25519PrivateKey:
     """A fresh key, from the operating system's generator."""
     return X25519PrivateKey.generate()
+
+
+def export_private(private: X25519PrivateKey) -> Secret:
+    """The key, for a keystore and nobody else.
+
+    Whoever takes it up again must have kept every message that was masked under it: a second
+    message under one mask shows the difference of the two (`contributions`).
+    """
+    return Secret(bytearray(private.private_bytes_raw()))
+
+
+def restore_private(secret: Secret) -> X25519PrivateKey:
+    """The key that was exported.
+
+    Raises:
+        EncryptionError: it is none.
+    """
+    try:
+        return X25519PrivateKey.from_private_bytes(secret.reveal())
+    except ValueError as error:
+        raise EncryptionError("this is no key for masks", found=str(error)) from error
 
 
 def public_bytes(private: X25519PrivateKey) -> bytes:

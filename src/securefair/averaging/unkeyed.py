@@ -8,6 +8,7 @@ from typing import ClassVar
 from securefair.averaging.gathering import Gathering, check_weights
 from securefair.averaging.interface import PlanT, SumKeys, WeightedSums
 from securefair.averaging.messages import write_weights
+from securefair.storage import Secret
 
 
 class UnkeyedSums(WeightedSums[PlanT, SumKeys]):
@@ -20,6 +21,16 @@ class UnkeyedSums(WeightedSums[PlanT, SumKeys]):
         """Nothing."""
         del plan
         return SumKeys(public=b"")
+
+    def export_keys(self, keys: SumKeys) -> Secret:
+        """Nothing."""
+        del keys
+        return Secret(b"")
+
+    def restore_keys(self, plan: PlanT, secret: Secret) -> SumKeys:
+        """Nothing."""
+        del secret
+        return self.generate_keys(plan)
 
     def ask(
         self, plan: PlanT, keys: SumKeys, gathering: Gathering, weights: Mapping[str, float]

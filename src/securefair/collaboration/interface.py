@@ -28,10 +28,11 @@ from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
-from securefair.errors import ConfigError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.protocol.codec import Limits
+from securefair.protocol.ledger import Ledger
+from securefair.protocol.saved_state import SavedState as MachineState
 from securefair.protocol.turn import Memory
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.simulation.engine import Hosted
@@ -102,6 +103,21 @@ class Agreement(Protocol):
         """Most bytes of every field of every message."""
         ...
 
+    @property
+    def plan_digest(self) -> bytes:
+        """32 bytes over what this installation plans from the constants."""
+        ...
+
+    @property
+    def numbers_a_round(self) -> int:
+        """Most numbers that a student gets of one teacher in one round."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """What it means, in a line for people: parameters, numbers, bytes."""
+        ...
+
 
 class Finished(Protocol):
     """What a run has come to."""
@@ -148,6 +164,10 @@ class Run(Protocol[SavedState]):
         ...
 
 
+KEPT = "kept "
+"""Begins the names of pieces that survive a recovery."""
+
+
 class Host(Hosted, Protocol):
     """One participant: its data, model, keys and machine. A deployment runs one of them.
 
@@ -155,8 +175,30 @@ class Host(Hosted, Protocol):
     process that may end at any moment.
     """
 
-    def changed(self) -> Mapping[str, bytes]:
-        """What it must remember and has not given out since, by name; no secret key."""
+    @property
+    def ledger(self) -> Ledger:
+        """What it has decided to let out so far."""
+        ...
+
+    def changed(self) -> Mapping[str, bytes | None]:
+        """What it must remember and has not given out since, by name; None is to be forgotten.
+
+        No secret key is among it. What begins with `KEPT` survives a recovery, nothing else does.
+        A host that was made without `stored` remembers nothing.
+        """
+        ...
+
+    @property
+    def temperature(self) -> float | None:
+        """What its model's logits are to be divided by, found out of fold; None where it is not."""
+        ...
+
+    def received(self, round: int) -> Mapping[str, int]:
+        """Numbers that it got of each peer in a round, one by one or in a mean."""
+        ...
+
+    def model(self) -> Function:
+        """Its own model as it is now, to be kept."""
         ...
 
     def measured(self, round: int) -> Mapping[str, float]:
@@ -173,14 +215,18 @@ class Stored:
     """What an earlier process of one participant has left.
 
     Attributes:
-        pieces: that `Host.changed` gave out.
+        pieces: that `Host.changed` gave out; none for the first process.
         keys: of its keystore; None makes new ones.
-        memory: of its machine.
+        memory: of its machine, from the same transaction as the pieces.
+        saved_state: what its machine begins with after a recovery, where there is no memory.
+        key_epoch: of its keys; higher than that of any earlier ones.
     """
 
     pieces: Mapping[str, bytes] = field(default_factory=dict)
     keys: Secret | None = None
     memory: Memory | None = None
+    saved_state: MachineState | None = None
+    key_epoch: int = 0
 
 
 A = TypeVar("A", bound=Agreement)
@@ -280,6 +326,7 @@ class Kind(ABC, Generic[A]):
             SecureFairError: data do not fit the agreement, or training diverged.
         """
 
+    @abstractmethod
     def host(
         self,
         config: RunConfig,
@@ -289,25 +336,44 @@ class Kind(ABC, Generic[A]):
         seed: int,
         stored: Stored | None = None,
     ) -> Host:
-        """One participant for a process of its own.
+        """One participant, ready for its next input: what `start` makes of each.
 
         Args:
             config: of the project.
             agreement: what was agreed.
             own: its data.
-            seed: of initialisation and batches; secret.
-            stored: of an earlier process; None for the first.
+            seed: of initialisation and batches; secret in a deployment.
+            stored: of an earlier process, or `Stored()` for the first; None for one that need not
+                remember anything.
 
         Raises:
-            ConfigError: this kind runs in a simulation only.
             SecureFairError: data or what is stored do not fit the agreement.
         """
-        del config, agreement, own, seed, stored
-        raise ConfigError(
-            "this kind of collaboration runs in one process only so far",
-            where="run.algorithms",
-            found=self.name,
-        )
+
+    @abstractmethod
+    def refit(
+        self,
+        config: RunConfig,
+        agreement: A,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+        without: str,
+    ) -> Function:
+        """The model as it would be without one peer, from stored numbers and without an exchange.
+
+        What other peers said after they had heard of that peer stays as it was said.
+
+        Args:
+            config, agreement, own, seed: as `host`.
+            pieces: that its host gave out.
+            without: the peer.
+
+        Raises:
+            ConfigError: this kind keeps nothing that one peer could be taken out of.
+            DataError: nothing of that peer is in the model, or a piece is missing.
+        """
 
     @abstractmethod
     def forecast(

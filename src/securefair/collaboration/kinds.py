@@ -10,6 +10,7 @@ from typing import Any
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, Wording
 from securefair.config import RunConfig
+from securefair.config.sections import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
 
@@ -42,6 +43,12 @@ def kind_of(algorithm: str) -> AnyKind:
     module, _, name = REGISTERED[algorithm].partition(":")
     found: AnyKind = getattr(import_module(module), name)
     return found
+
+
+def default_algorithm() -> str:
+    """What a configuration that names none is about."""
+    names: tuple[str, ...] = RunSection.model_fields["algorithms"].default
+    return names[-1]
 
 
 def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:

@@ -23,6 +23,8 @@ from securefair.prediction.evaluation import score
 from securefair.run.results import KeptModel, Repetition, controls_among
 from securefair.user.tables import table_spec
 
+UNCALIBRATED = Calibration()
+
 
 def kept_models(
     config: RunConfig, repetition: Repetition, versions: Mapping[str, str]
@@ -35,22 +37,53 @@ def kept_models(
         versions: of what computed it.
     """
     main = config.run.main
-    spec = _rules(config)
     return [
-        _kept(config, repetition, own, main, spec, versions)
+        kept_model(
+            config,
+            own,
+            main,
+            repetition.models[main][own.name],
+            controls={
+                name: repetition.models[name][own.name]
+                for name in controls_among(config, repetition.models)
+                if name != main and own.name in repetition.models.get(name, {})
+            },
+            taught=_taught(repetition, main, own.name),
+            calibration=_calibration(repetition, main, own),
+            privacy=_privacy(repetition, main, own.name),
+            versions=versions,
+        )
         for own in repetition.data
         if own.name in repetition.models.get(main, {})
     ]
 
 
-def _kept(
+def kept_model(
     config: RunConfig,
-    repetition: Repetition,
     own: ParticipantData,
     algorithm: str,
-    spec: TableSpec | None,
+    function: Function,
+    *,
+    controls: Mapping[str, Function],
+    taught: list[Taught],
     versions: Mapping[str, str],
+    calibration: Calibration = UNCALIBRATED,
+    privacy: str | None = None,
 ) -> KeptModel:
+    """What one participant keeps.
+
+    Args:
+        config: with the rules of tables spelt out.
+        own: its data.
+        algorithm: that the model is of.
+        function: the model.
+        controls: models without the others, by algorithm.
+        taught: what passed between it and its peers.
+        versions: of what computed it.
+        calibration: of the model's probabilities.
+        privacy: what is promised to the patients behind its answers.
+    """
+    spec = _rules(config)
     facts = training_facts(own.train)
     groups = spec.target.groups if spec is not None else None
     names = (
@@ -70,15 +103,14 @@ def _kept(
         high=facts.high,
         usual=facts.usual,
         patients=len(own.train),
-        calibration=_calibration(repetition, algorithm, own),
+        calibration=calibration,
         versions=dict(versions),
     )
-    plain = structs.replace(record, calibration=Calibration())
+    plain = structs.replace(record, calibration=UNCALIBRATED)
 
     def tested(function: Function) -> Evaluation:
         return score(HospitalModel(plain, function), own.test)
 
-    function = repetition.models[algorithm][own.name]
     test = score(HospitalModel(record, function), own.test)
     counts = np.bincount(own.train.labels, minlength=own.train.classes).tolist()
     by_class = dict(zip(names, counts, strict=True))
@@ -94,18 +126,14 @@ def _kept(
         features=len(facts.low) if spec is None else list(spec.features),
         train_by_class=by_class,
         model=test,
-        controls={
-            name: tested(repetition.models[name][own.name])
-            for name in controls_among(config, repetition.models)
-            if name != algorithm and own.name in repetition.models.get(name, {})
-        },
-        taught=_taught(repetition, algorithm, own.name),
+        controls={name: tested(control) for name, control in controls.items()},
+        taught=taught,
         origin=origin,
         limits=limits(test, len(config.run.seeds), origin, by_class),
         versions=dict(versions),
         calibration=record.calibration,
         uncalibrated=tested(function) if record.calibration.method != "none" else None,
-        privacy=_privacy(repetition, algorithm, own.name),
+        privacy=privacy,
     )
     return KeptModel(HospitalModel(record, function), card)
 
@@ -115,7 +143,7 @@ def _calibration(repetition: Repetition, algorithm: str, own: ParticipantData) -
     run = repetition.runs.get(algorithm)
     temperature = None if run is None else run.temperatures.get(own.name)
     if temperature is None:
-        return Calibration()
+        return UNCALIBRATED
     return Calibration(method="temperature", temperature=temperature, patients=len(own.train))
 
 

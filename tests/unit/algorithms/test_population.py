@@ -30,11 +30,11 @@ def test_settings_out_of_range_are_refused_by_name(make_population, name, value)
     assert error.value.where == name
 
 
-def test_participants_must_be_several_distinct_and_alike(make_population):
+def test_participants_must_be_distinct_and_alike(make_population):
     first, second, third = make_population().participants
     wide = Samples(np.zeros((4, 5)), np.zeros(4, dtype=np.int64), 2)
     for participants, problem in (
-        ((first,), "out of range"),
+        ((), "out of range"),
         ((first, second, replace(third, name="a")), "one name"),
         ((first, ParticipantData("b", wide, wide)), "disagree"),
         ((first, replace(second, test=wide)), "disagree"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from securefair.deployment.host import DistillingHost
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
@@ -12,7 +13,6 @@ from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import start_run
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.deployment.host import DistillingHost
 from securefair.deployment.identity import Identity
 from securefair.deployment.post import Correspondence, Post
 from securefair.deployment.recovery import recovered_in

@@ -9,6 +9,7 @@ from securefair.collaboration.controls import head_controls
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
 from securefair.collaboration.distillation.forecast import forecast_of
+from securefair.collaboration.distillation.host import DistillingHost
 from securefair.collaboration.distillation.opinions import private_opinions
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
@@ -18,6 +19,7 @@ from securefair.collaboration.interface import (
     Control,
     Kind,
     PublicFacts,
+    Stored,
 )
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
@@ -27,6 +29,7 @@ from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
+from securefair.model.stored import Function
 
 TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
@@ -116,19 +119,11 @@ class DistillationKind(Kind[Collaboration]):
                     temperature=config.distillation.temperature,
                     seed=seed,
                 )
-        model = ModelConfig(
-            kind=section.kind,
-            hidden=section.hidden,
-            network=section.network,
-            range_penalty=section.range_penalty,
-            optimizer=optimizer_of(config),
-            local_epochs=config.training.local_epochs,
-        )
         return start_run(
             self.name,
             data,
             agreement,
-            [model] * len(data),
+            [model_of(config)] * len(data),
             seed=seed,
             backend=config.encryption.backend,
             disclosure=limits_of(config),
@@ -139,11 +134,63 @@ class DistillationKind(Kind[Collaboration]):
             required=None if terms is None else terms.require,
         )
 
+    def host(
+        self,
+        config: RunConfig,
+        agreement: Collaboration,
+        own: ParticipantData,
+        *,
+        seed: int,
+        stored: Stored | None = None,
+    ) -> DistillingHost:
+        """See `Kind`."""
+        host = DistillingHost(
+            own,
+            agreement,
+            model_of(config),
+            seed=seed,
+            backend=config.encryption.backend,
+            disclosure=limits_of(config),
+            stored=stored,
+        )
+        if not host.restored:
+            host.train_alone()
+        return host
+
+    def refit(
+        self,
+        config: RunConfig,
+        agreement: Collaboration,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+        without: str,
+    ) -> Function:
+        """See `Kind`."""
+        host = DistillingHost(
+            own, agreement, model_of(config), seed=seed, backend=config.encryption.backend
+        )
+        return host.refitted(pieces, without)
+
     def forecast(
         self, config: RunConfig, agreement: Collaboration, data: Sequence[ParticipantData]
     ) -> Forecast:
         """See `Kind`."""
         return forecast_of(self.name, config, agreement, data)
+
+
+def model_of(config: RunConfig) -> ModelConfig:
+    """The model that everyone trains."""
+    section = config.model
+    return ModelConfig(
+        kind=section.kind,
+        hidden=section.hidden,
+        network=section.network,
+        range_penalty=section.range_penalty,
+        optimizer=optimizer_of(config),
+        local_epochs=config.training.local_epochs,
+    )
 
 
 VPDL = DistillationKind(

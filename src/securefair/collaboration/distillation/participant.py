@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -117,6 +117,7 @@ class Participant:
         given: the model to start from, which stays as it is; None: a new one from the seed.
         keys: of an earlier process (`Student.export_keys`); None makes new ones.
         memory: of the machine of an earlier process, which ended in the middle.
+        saved_state: of the machine after a recovery, where there is no memory.
         key_epoch: of the keys; higher than that of any earlier ones.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
@@ -141,6 +142,7 @@ class Participant:
         given: Head | None = None,
         keys: Secret | None = None,
         memory: Memory | None = None,
+        saved_state: SavedState | None = None,
         key_epoch: int = 0,
     ) -> None:
         self.name = data.name
@@ -180,6 +182,8 @@ class Participant:
             keys=keys,
         )
         self._uploads: dict[str, Upload] = {}
+        if memory is None and saved_state is not None:
+            self.machine = self._machine(saved_state, None)
 
     def restore(self, train_state: TrainState, saved_state: SavedState) -> None:
         """Go on where an earlier process of this participant stood after a round."""
@@ -313,15 +317,24 @@ class Participant:
         notes.alignment[job.peer] = aligned
         return steps.update_reputation(self.collaboration.rule, job.reputation, aligned)
 
-    def _step(self, job: Step) -> Stepped:
-        opened = self._notes(job.round).opened
-        logits, reputations = {}, {}
+    def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
+        """What a step learns from: by teacher its logits (B, M), and its reputation."""
+        opened, found = self._notes(job.round).opened, {}
         for peer, reputation in zip(job.peers, job.reputations, strict=True):
             answer = opened[peer].logits
             if answer is not None and reputation is not None:
-                logits[peer], reputations[peer] = answer, reputation
+                found[peer] = answer, reputation
+        return found
+
+    def learn(
+        self,
+        train_state: TrainState,
+        logits: Mapping[str, Array],
+        reputations: Mapping[str, float],
+    ) -> None:
+        """The steps of one round, in place, as they were agreed on."""
         steps.learn(
-            self.train_state,
+            train_state,
             self.data.train,
             logits,
             reputations,
@@ -329,6 +342,14 @@ class Participant:
             lambda_0=self.collaboration.lambda_0,
             steps=self.collaboration.local_steps,
             temperature=self.collaboration.temperature,
+        )
+
+    def _step(self, job: Step) -> Stepped:
+        learnt = self.learnt_from(job)
+        self.learn(
+            self.train_state,
+            {peer: logits for peer, (logits, _) in learnt.items()},
+            {peer: reputation for peer, (_, reputation) in learnt.items()},
         )
         return Stepped()
 

@@ -11,6 +11,7 @@ from msgspec import convert, to_builtins
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.audit import ReleaseAudit
+from securefair.collaboration.distillation.host import DistillingHost
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
@@ -292,7 +293,7 @@ def start_run(
     teachers: Mapping[str, PrivateTeacher] | None = None,
     opinions: Mapping[str, PrivateOpinions] | None = None,
     required: tuple[float, float] | None = None,
-    made_by: type[Participant] = Participant,
+    made_by: type[Participant] = DistillingHost,
 ) -> EncryptedRun:
     """Participants with keys and locally trained models, ready for round 0.
 

@@ -107,6 +107,26 @@ class Collaboration:
         return hashlib.sha256(b"securefair basis\0" + facts).digest()
 
     @property
+    def plan_digest(self) -> bytes:
+        """See `Agreement`."""
+        return plan_exchange(self.spec).digest
+
+    @property
+    def numbers_a_round(self) -> int:
+        """See `Agreement`: one answer to the student with the most samples."""
+        policy = self.machine_settings(1, DisclosureLimits()).disclosure
+        return policy.numbers_per_answer(self.spec.samples)
+
+    @property
+    def summary(self) -> str:
+        """See `Agreement`."""
+        plan = plan_exchange(self.spec)
+        return (
+            f"ring degree {plan.params.ring_degree}, {self.spec.release} of "
+            f"{self.numbers_a_round} numbers an answer, upload {plan.feature_bytes / 1e6:.1f} MB"
+        )
+
+    @property
     def limits(self) -> Limits:
         """Most bytes of every field of every message, over all numbers of samples admitted.
 

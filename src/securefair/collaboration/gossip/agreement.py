@@ -233,6 +233,25 @@ class GossipAgreement:
         encoded = msgspec.json.encode((PROTOCOL_VERSION, facts, plans))
         return hashlib.sha256(b"securefair gossip agreement\0" + encoded).digest()
 
+    @property
+    def plan_digest(self) -> bytes:
+        """See `Agreement`: both plans are in the digest."""
+        return self.digest
+
+    @property
+    def numbers_a_round(self) -> int:
+        """See `Agreement`: an alignment; sums are of several models."""
+        return 1
+
+    @property
+    def summary(self) -> str:
+        """See `Agreement`."""
+        inner, sums = self.alignment.inner, self.sum_plan
+        return (
+            f"ring degree {inner.params.ring_degree} for alignments, {self.averaging} sums of "
+            f"{self.stacked.length} parameters, {sums.contribution_bytes / 1e6:.1f} MB a part"
+        )
+
     def sketch_seed(self, round: int) -> bytes:
         """Public seed of the sketches of one round: errors of different rounds are independent."""
         return json.dumps([self.seed, round]).encode()

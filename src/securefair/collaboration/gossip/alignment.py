@@ -36,6 +36,7 @@ from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.gossip.sketch import check_size, error_bound, unit, unit_sketch
 from securefair.errors import EncryptionError, ModelError, PlanError
+from securefair.storage import Secret
 
 Array = NDArray[np.float64]
 
@@ -147,11 +148,30 @@ class AlignmentStudent:
     Args:
         plan: what was agreed.
         backend: encryption engine.
+        keys: of an earlier student (`export_keys`); None makes new ones.
     """
 
-    def __init__(self, plan: AlignmentPlan, *, backend: str = "rns") -> None:
+    def __init__(
+        self,
+        plan: AlignmentPlan,
+        *,
+        backend: str = "rns",
+        keys: tuple[PublicKeys, Secret] | None = None,
+    ) -> None:
         self.plan = plan
-        self._keys = get_backend(backend).generate_keys(plan.inner.params, relinearization=False)
+        engine, params = get_backend(backend), plan.inner.params
+        if keys is None:
+            self._keys = engine.generate_keys(params, relinearization=False)
+        else:
+            self._keys = engine.restore_keys(params, *keys)
+
+    def export_keys(self) -> tuple[PublicKeys, Secret]:
+        """All keys, for a keystore and nobody else.
+
+        Raises:
+            BackendUnavailableError: the engine keeps its keys to itself.
+        """
+        return self._keys.public, self._keys.export()
 
     @property
     def public_key(self) -> bytes:

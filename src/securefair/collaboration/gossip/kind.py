@@ -11,11 +11,13 @@ from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.forecast import forecast_of
+from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.collaboration.interface import (
     Control,
     Kind,
     PublicFacts,
+    Stored,
 )
 from securefair.collaboration.training import optimizer_of
 from securefair.collaboration.wording import Wording
@@ -23,6 +25,7 @@ from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
+from securefair.model.stored import Function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,49 @@ class GossipKind(Kind[GossipAgreement]):
             seed=seed,
             backend=config.encryption.backend,
             disclosure=limits_of(config),
+        )
+
+    def host(
+        self,
+        config: RunConfig,
+        agreement: GossipAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        stored: Stored | None = None,
+    ) -> GossipHost:
+        """See `Kind`."""
+        host = GossipHost(
+            own,
+            agreement,
+            optimizer_of(config),
+            pretraining_epochs=config.training.local_epochs,
+            seed=seed,
+            backend=config.encryption.backend,
+            disclosure=limits_of(config),
+            stored=stored,
+        )
+        if not host.restored:
+            host.train_alone()
+        return host
+
+    def refit(
+        self,
+        config: RunConfig,
+        agreement: GossipAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+        without: str,
+    ) -> Function:
+        """See `Kind`: nobody can be taken out of sums."""
+        del config, agreement, own, seed, pieces
+        raise ConfigError(
+            "only sums of models were received: nobody can be taken out of them",
+            where="project.algorithm",
+            found=f"{self.name} without {without}",
+            expected="a new project without that peer",
         )
 
     def forecast(

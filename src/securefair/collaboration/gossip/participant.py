@@ -12,18 +12,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from securefair.averaging import Gathering, Shares, SumKeys, contribute, open_sum, release
 from securefair.averaging.spec import check_vector
+from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import Row
 from securefair.data.dataset import ParticipantData
-from securefair.errors import DataError, LocalProtocolError
+from securefair.errors import DataError, EncryptionError, LocalProtocolError
 from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates, gradients, train
@@ -55,6 +57,8 @@ from securefair.protocol.jobs import (
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
 from securefair.protocol.saved_state import SavedState
+from securefair.protocol.turn import Memory
+from securefair.storage import Secret
 
 Array = NDArray[np.float64]
 
@@ -86,8 +90,12 @@ class GossipParticipant:
         seed: of mini-batches.
         backend: encryption engine of alignments.
         disclosure: how much it lets out by alignments.
+        keys: of an earlier process (`export_keys`); None makes new ones.
+        memory: of the machine of an earlier process, which ended in the middle.
+        saved_state: of the machine after a recovery, where there is no memory.
+        key_epoch: of the keys; higher than that of any earlier ones.
 
-    Its keys are new with every object, and leave it in no form but encrypted or public.
+    Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
     Raises:
         DataError, ModelError, PlanError: data or network do not fit what was agreed.
@@ -103,11 +111,15 @@ class GossipParticipant:
         seed: int,
         backend: str = "rns",
         disclosure: DisclosureLimits | None = None,
+        keys: Secret | None = None,
+        memory: Memory | None = None,
+        saved_state: SavedState | None = None,
+        key_epoch: int = 0,
     ) -> None:
         check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
         self._disclosure = disclosure or DisclosureLimits()
-        self.machine = self._machine(None)
+        self.machine = self._machine(saved_state, memory)
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derived_seed(agreement.seed, "network", "")
         self.train_states = TrainStates.start(agreement.stacked, [start])
@@ -116,10 +128,18 @@ class GossipParticipant:
         self._optimizer, self._pretraining, self._seed = optimizer, pretraining_epochs, seed
         self._backend = backend
         self._samples = StackedSamples.of([data.train], agreement.stacked)
-        self._student = AlignmentStudent(agreement.alignment, backend=backend)
+        self._key_epoch = key_epoch
+        own_keys = None if keys is None else _imported(keys)
+        self._student = AlignmentStudent(
+            agreement.alignment, backend=backend, keys=None if own_keys is None else own_keys[0]
+        )
         self._teachers: dict[str, AlignmentTeacher] = {}
         self._opened: Counter[str] = Counter()  # answers by peer, under the key of `_student`
-        self._keys: SumKeys = agreement.sums.generate_keys(agreement.sum_plan)
+        self._keys: SumKeys = (
+            agreement.sums.generate_keys(agreement.sum_plan)
+            if own_keys is None
+            else agreement.sums.restore_keys(agreement.sum_plan, own_keys[1])
+        )
         self._publics: dict[str, bytes] = {}
         self._contributions = Shares()
 
@@ -135,6 +155,17 @@ class GossipParticipant:
         """
         self.train_states, self.row = train_states, row
         self.machine = self._machine(saved_state)
+
+    def export_keys(self) -> Secret:
+        """Its keys, for its keystore and nobody else.
+
+        Raises:
+            BackendUnavailableError: alignments or sums keep their keys to themselves.
+        """
+        public, secret = self._student.export_keys()
+        sums = self.agreement.sums.export_keys(self._keys)
+        parts = (public.encryption, secret.reveal(), sums.reveal())
+        return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def train_alone(self) -> None:
         """Local epochs before round 0."""
@@ -155,7 +186,9 @@ class GossipParticipant:
         """
         match job:
             case PrepareKeysAndFeatures():
-                return Prepared(Keys(0, self._student.public_key, self._keys.public), None)
+                return Prepared(
+                    Keys(self._key_epoch, self._student.public_key, self._keys.public), None
+                )
             case ImportPeer():
                 return self._import(job)
             case PrepareQuery():
@@ -183,12 +216,15 @@ class GossipParticipant:
                     "this participant averages, it does not distil", found=type(job).__name__
                 )
 
-    def _machine(self, saved_state: SavedState | None) -> ParticipantMachine:
+    def _machine(
+        self, saved_state: SavedState | None, memory: Memory | None = None
+    ) -> ParticipantMachine:
         return ParticipantMachine(
             self.name,
             [name for name in self.agreement.participants if name != self.name],
             self.agreement.machine_settings(self.name, self._disclosure),
             saved_state=saved_state,
+            memory=memory,
         )
 
     def _import(self, job: ImportPeer) -> Imported:
@@ -319,6 +355,15 @@ class GossipParticipant:
 def vector_of(train_states: TrainStates) -> Array:
     """The model of one learner, float64 (V,)."""
     return np.asarray(train_states.vectors[0].double().cpu().numpy(), dtype=np.float64)
+
+
+def _imported(keys: Secret) -> tuple[tuple[PublicKeys, Secret], Secret]:
+    try:
+        parts = msgspec.msgpack.decode(keys.reveal(), type=tuple[bytes, bytes, bytes])
+    except msgspec.DecodeError as error:
+        raise EncryptionError("these are no keys of gossip", found=str(error)) from error
+    public, secret, sums = parts
+    return (PublicKeys(public, b""), Secret(bytearray(secret))), Secret(bytearray(sums))
 
 
 def check_data(agreement: GossipAgreement, data: ParticipantData) -> None:

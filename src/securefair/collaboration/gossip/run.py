@@ -6,22 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import torch
 from msgspec import convert, to_builtins
 from numpy.typing import NDArray
-from torch.nn.functional import cross_entropy
 
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.gossip.host import GossipHost, evaluated
 from securefair.collaboration.gossip.participant import GossipParticipant, vector_of
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.dataset import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.model.heads import Head
-from securefair.model.stacked import Stacked
 from securefair.model.stacked_training import TrainStates
 from securefair.model.stored import Function, NamedNetwork
-from securefair.model.training import Evaluation, OptimizerConfig
+from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import RoundSummary
 from securefair.protocol.jobs import PrepareKeysAndFeatures
@@ -251,8 +249,8 @@ class GossipRun:
     def _record(self, number: int, log: RoundLog) -> RoundRecord:
         participants = list(self.engine.participants.values())
         names, stacked = [p.name for p in participants], self.agreement.stacked
-        trained = [_evaluated(stacked, p.train_states.vectors, p.data.train) for p in participants]
-        tested = [_evaluated(stacked, p.train_states.vectors, p.data.test) for p in participants]
+        trained = [evaluated(stacked, p.train_states.vectors, p.data.train) for p in participants]
+        tested = [evaluated(stacked, p.train_states.vectors, p.data.test) for p in participants]
         summaries = [log.summaries[name] for name in names]
         beside = self.agreement.graph
         weights: Matrix = [
@@ -313,7 +311,7 @@ def start_gossip(
         links: particular directions, by (sender, receiver).
     """
     participants = [
-        GossipParticipant(
+        GossipHost(
             own,
             agreement,
             optimizer,
@@ -347,11 +345,3 @@ def _check_own_work(number: int, log: RoundLog) -> None:
     for name, summary in log.summaries.items():
         if summary.step_error:
             raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
-
-
-def _evaluated(stacked: Stacked, vectors: torch.Tensor, samples: Samples) -> Evaluation:
-    features = torch.from_numpy(samples.features).to(stacked.dtype)
-    labels = torch.tensor(samples.labels)
-    logits = stacked.logits(vectors, features, shared=True)[0]
-    hits = (logits.argmax(dim=1) == labels).double().mean()
-    return Evaluation(accuracy=float(hits), cross_entropy=float(cross_entropy(logits, labels)))

@@ -164,6 +164,25 @@ class TransferAgreement:
             b"securefair transfer basis\0" + msgspec.json.encode(self.seed)
         ).digest()
 
+    @property
+    def plan_digest(self) -> bytes:
+        """See `Agreement`."""
+        return self.plan.digest
+
+    @property
+    def numbers_a_round(self) -> int:
+        """See `Agreement`."""
+        return self.numbers_of(self.patients) * self.outputs
+
+    @property
+    def summary(self) -> str:
+        """See `Agreement`."""
+        plan, opened = self.plan, "their mean" if self.opens == "mean" else "each of them"
+        return (
+            f"ring degree {plan.params.ring_degree}, {self.numbers_a_round} numbers an answer, of "
+            f"which students open {opened}; upload {plan.feature_bytes / 1e6:.1f} MB a peer"
+        )
+
     @cached_property
     def limits(self) -> Limits:
         """Most bytes of every field of every message, over all numbers of patients admitted."""

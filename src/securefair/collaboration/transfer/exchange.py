@@ -30,6 +30,7 @@ from securefair.model.transfer.answers import (
     query_size,
     rows_by_patient,
 )
+from securefair.storage import Secret
 
 Array = NDArray[np.float64]
 
@@ -50,19 +51,31 @@ class TransferStudent:
         agreement: what was agreed.
         patients: its training patients.
         backend: encryption engine.
+        keys: of an earlier student of as many patients (`export_keys`); None makes new ones.
 
     Raises:
         DataError, ConfigError: the patients do not fit what was agreed.
+        EncryptionError: the keys are of other parameters.
     """
 
-    def __init__(self, agreement: TransferAgreement, patients: Samples, *, backend: str) -> None:
+    def __init__(
+        self,
+        agreement: TransferAgreement,
+        patients: Samples,
+        *,
+        backend: str,
+        keys: tuple[PublicKeys, Secret] | None = None,
+    ) -> None:
         self.plan = plan_exchange(agreement.spec_for(len(patients)))
         self._agreement, self._patients = agreement, patients
         self._backend = get_backend(backend)
         self._basis = steps.public_basis(self.plan, agreement.basis_seed)
-        self._keys = self._backend.generate_keys(
-            self.plan.params, relinearization=self.plan.needs_relinearization
-        )
+        if keys is None:
+            self._keys = self._backend.generate_keys(
+                self.plan.params, relinearization=self.plan.needs_relinearization
+            )
+        else:
+            self._keys = self._backend.restore_keys(self.plan.params, *keys)
         rows = public_rows(
             self.plan.params.ring_degree,
             self._basis.coefficients,
@@ -88,6 +101,14 @@ class TransferStudent:
                 features=steps.encrypt(self._keys.encryptor, self.plan.features, slots),
             )
         )
+
+    def export_keys(self) -> tuple[PublicKeys, Secret]:
+        """All keys, for a keystore and nobody else.
+
+        Raises:
+            BackendUnavailableError: the engine keeps its keys to itself.
+        """
+        return self._keys.public, self._keys.export()
 
     def open(self, answer: bytes) -> Array:
         """One teacher's answer -> the released numbers (q, L)."""

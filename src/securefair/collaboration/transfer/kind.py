@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from securefair.collaboration.controls import degree_of, head_controls
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.interface import Control, Kind, PublicFacts
+from securefair.collaboration.interface import Control, Kind, PublicFacts, Stored
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.forecast import forecast_of
+from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.run import ROUNDS, TransferRun, start_transfer
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
+from securefair.model.stored import Function
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,38 @@ class TransferKind(Kind[TransferAgreement]):
             teachers=teachers,
             required=None if terms is None else terms.require,
         )
+
+    def host(
+        self,
+        config: RunConfig,
+        agreement: TransferAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        stored: Stored | None = None,
+    ) -> TransferHost:
+        """See `Kind`."""
+        return TransferHost(
+            own,
+            agreement,
+            seed=seed,
+            backend=config.encryption.backend,
+            disclosure=limits_of(config),
+            stored=stored,
+        )
+
+    def refit(
+        self,
+        config: RunConfig,
+        agreement: TransferAgreement,
+        own: ParticipantData,
+        *,
+        seed: int,
+        pieces: Mapping[str, bytes],
+        without: str,
+    ) -> Function:
+        """See `Kind`."""
+        return self.host(config, agreement, own, seed=seed).refitted(pieces, without)
 
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]

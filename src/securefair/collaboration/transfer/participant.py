@@ -10,7 +10,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
 from securefair.averaging import (
@@ -20,7 +22,14 @@ from securefair.averaging import (
     opened_messages,
     release,
 )
-from securefair.averaging.pairwise import check_public, generate_private, public_bytes
+from securefair.averaging.pairwise import (
+    check_public,
+    export_private,
+    generate_private,
+    public_bytes,
+    restore_private,
+)
+from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.private import PrivateTeacher, polynomial_of, promise_of
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -31,7 +40,7 @@ from securefair.collaboration.transfer.exchange import (
     read_request,
 )
 from securefair.data.dataset import ParticipantData
-from securefair.errors import DataError, LocalProtocolError, SecureFairError
+from securefair.errors import DataError, EncryptionError, LocalProtocolError, SecureFairError
 from securefair.model.seeds import derived_seed
 from securefair.model.transfer import (
     OwnFit,
@@ -63,6 +72,9 @@ from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
 from securefair.protocol.promise import Promise
+from securefair.protocol.saved_state import SavedState
+from securefair.protocol.turn import Memory
+from securefair.storage import Secret
 
 Array = NDArray[np.float64]
 
@@ -98,8 +110,12 @@ class TransferParticipant:
         teacher: a private linear model that answers instead of its own fit; None: the own fit
             answers, and nothing is promised to the patients behind it.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
+        keys: of an earlier process (`export_keys`); None makes new ones.
+        memory: of the machine of an earlier process, which ended in the middle.
+        saved_state: of the machine after a recovery, where there is no memory.
+        key_epoch: of the keys; higher than that of any earlier ones.
 
-    Its keys are new with every object, and leave it in no form but encrypted or public.
+    Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
     Raises:
         DataError, ConfigError, PlanError: the patients do not fit what was agreed.
@@ -115,6 +131,10 @@ class TransferParticipant:
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
+        keys: Secret | None = None,
+        memory: Memory | None = None,
+        saved_state: SavedState | None = None,
+        key_epoch: int = 0,
     ) -> None:
         _check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
@@ -129,6 +149,8 @@ class TransferParticipant:
                 promise=None if teacher is None else promise_of(teacher),
                 required=None if required is None else Promise(*required),
             ),
+            saved_state=saved_state,
+            memory=memory,
         )
         self.own: OwnFit = own_fit(
             data.train,
@@ -140,11 +162,14 @@ class TransferParticipant:
             self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
         )
         self.transferred: Transferred = transfer(self.own, None)
-        self.ledger = Ledger(agreement.disclosure_policy(limits))
+        accounts = {} if saved_state is None else saved_state.accounts
+        self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
         self.notes = TransferNotes()
         self._backend = backend
-        self._student = TransferStudent(agreement, data.train, backend=backend)
-        self._private = generate_private()
+        private, student = (None, None) if keys is None else _imported(keys)
+        self._student = TransferStudent(agreement, data.train, backend=backend, keys=student)
+        self._private = generate_private() if private is None else private
+        self._key_epoch = key_epoch
         self._publics: dict[str, bytes] = {}
         self._contributions = Shares()
         self._request: bytes | None = None
@@ -160,7 +185,7 @@ class TransferParticipant:
         """
         match job:
             case PrepareKeysAndFeatures():
-                return Prepared(Keys(0, public_bytes(self._private), b""), None)
+                return Prepared(Keys(self._key_epoch, public_bytes(self._private), b""), None)
             case ImportPeer():
                 check_public(self._private, job.peer, job.keys.public_key)
                 self._publics[job.peer] = job.keys.public_key
@@ -187,6 +212,17 @@ class TransferParticipant:
                 raise LocalProtocolError(
                     "this participant transfers, it does no such thing", found=type(job).__name__
                 )
+
+    def export_keys(self) -> Secret:
+        """Its keys, for its keystore and nobody else.
+
+        Raises:
+            BackendUnavailableError: the engine keeps its keys to itself.
+        """
+        public, secret = self._student.export_keys()
+        private = export_private(self._private).reveal()
+        parts = (private, public.encryption, public.relinearization, secret.reveal())
+        return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _ask(self, job: AskSum) -> SumAsked:
         started = time.perf_counter()
@@ -278,6 +314,16 @@ class TransferParticipant:
             job.senders,
             fewest=self.agreement.fewest_senders,
         )
+
+
+def _imported(keys: Secret) -> tuple[X25519PrivateKey, tuple[PublicKeys, Secret]]:
+    try:
+        parts = msgspec.msgpack.decode(keys.reveal(), type=tuple[bytes, bytes, bytes, bytes])
+    except msgspec.DecodeError as error:
+        raise EncryptionError("these are no keys of a transfer", found=str(error)) from error
+    private, encryption, relinearization, secret = parts
+    student = PublicKeys(encryption, relinearization), Secret(bytearray(secret))
+    return restore_private(Secret(bytearray(private))), student
 
 
 def _check_data(agreement: TransferAgreement, data: ParticipantData) -> None:

@@ -16,13 +16,13 @@ from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
+from securefair.collaboration.transfer.host import TransferHost, both, scored
 from securefair.collaboration.transfer.participant import TransferParticipant
-from securefair.data.dataset import ParticipantData, Samples
+from securefair.data.dataset import ParticipantData
 from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.transfer import Polynomial, Trust
-from securefair.model.transfer.penalised import losses
 from securefair.protocol.codec import kind_of
 from securefair.records import (
     ExchangeRecord,
@@ -234,19 +234,14 @@ class TransferRun:
         names = [own.name for own in everyone]
         models = self.models()
 
-        def scored(own: TransferParticipant, part: Samples) -> tuple[float, float]:
-            logits = models[own.name].logits(part.features)
-            hits = np.mean(both(logits).argmax(axis=1) == part.labels)
-            return float(hits), float(losses(logits, part.labels).mean())
-
         weights = [own.transferred.trust.weights for own in everyone]
         asked = [self.agreement.teachers_of(name) for name in names]
         return RoundRecord(
             algorithm=self.algorithm,
             round=0,
             forced=False,
-            accuracy=[scored(own, own.data.test)[0] for own in everyone],
-            cross_entropy=[scored(own, own.data.train)[1] for own in everyone],
+            accuracy=[scored(models[own.name], own.data.test)[0] for own in everyone],
+            cross_entropy=[scored(models[own.name], own.data.train)[1] for own in everyone],
             reputation=[
                 [min(1.0, max(0.0, row[name])) if name in row else None for name in names]
                 for row in weights
@@ -268,11 +263,6 @@ def trust_result(trust: Trust) -> TrustResult:
         left_out=list(trust.left_out),
         weights=dict(trust.weights),
     )
-
-
-def both(logits: Array) -> Array:
-    """Logits (B, L) as logits of all classes (B, M): one difference stands for two."""
-    return logits if logits.shape[1] > 1 else np.concatenate([0 * logits, logits], axis=1)
 
 
 def start_transfer(
@@ -303,7 +293,7 @@ def start_transfer(
         required: (epsilon, delta) that everyone requires of its peers; None: nothing.
     """
     participants = [
-        TransferParticipant(
+        TransferHost(
             own,
             agreement,
             seed=seed,

@@ -1,0 +1,237 @@
+"""A participant that distils, whose process may end: what it must remember, in pieces.
+
+    kept state      model and optimiser                              after every step
+    kept first      the same before the first round, for `refit`     once
+    kept step R     what the step of round R learnt from             after every step
+    model R         the model as it was when a round began           after every beginning
+    notes           what was opened in the rounds that are kept      after every opening
+    upload PEER     a peer's keys and features, as they came         after every import
+
+Pieces hold numbers and public bytes. The secret key is in the keystore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.distillation.participant import (
+    KEPT_ROUNDS,
+    ModelConfig,
+    Participant,
+    RoundNotes,
+)
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.interface import KEPT, Stored
+from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.state import decode_state, encode_state
+from securefair.data.dataset import ParticipantData
+from securefair.errors import DataError
+from securefair.exchange.student import Opened
+from securefair.model.heads import Head
+from securefair.model.stored import Function, function_of
+from securefair.model.training import TrainState, evaluate
+from securefair.privacy import PrivateOpinions
+from securefair.protocol.jobs import ImportPeer, Job, OpenAnswer, Result, Step
+from securefair.protocol.ledger import Ledger
+from securefair.protocol.messages import Features, Keys
+
+STATE, FIRST, STEP = KEPT + "state", KEPT + "first", KEPT + "step "
+MODEL, NOTES, UPLOAD = "model ", "notes", "upload "
+
+Array = NDArray[np.float64]
+_Upload = tuple[Keys, Features | None]
+_Learnt = dict[str, tuple[Array, float]]
+
+
+class _Notes(TypedDict):
+    """Of one round."""
+
+    opened: dict[str, tuple[Array, Array | None, float | None]]
+    alignment: dict[str, float]
+    distillation_loss: dict[str, float]
+
+
+class DistillingHost(Participant):
+    """See `Host`; the arguments are `Participant`'s.
+
+    Args:
+        stored: of an earlier process, or of none; None remembers nothing.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        collaboration: Collaboration,
+        model: ModelConfig,
+        *,
+        seed: int,
+        backend: str,
+        disclosure: DisclosureLimits | None = None,
+        teacher: PrivateTeacher | None = None,
+        opinions: PrivateOpinions | None = None,
+        required: tuple[float, float] | None = None,
+        given: Head | None = None,
+        stored: Stored | None = None,
+    ) -> None:
+        left = stored or Stored()
+        super().__init__(
+            data,
+            collaboration,
+            model,
+            seed=seed,
+            backend=backend,
+            disclosure=disclosure,
+            teacher=teacher,
+            opinions=opinions,
+            required=required,
+            given=given,
+            keys=left.keys,
+            memory=left.memory,
+            saved_state=left.saved_state,
+            key_epoch=left.key_epoch,
+        )
+        self._remembers = stored is not None
+        self._changed: dict[str, bytes] = {}
+        self.restored = STATE in left.pieces
+        if self.restored:
+            self._restore(left.pieces)
+
+    def train_alone(self) -> None:
+        """See `Participant`."""
+        super().train_alone()
+        self._remember(STATE, self.train_state)
+        self._remember(FIRST, self.train_state)
+
+    @property
+    def ledger(self) -> Ledger:
+        """See `Host`."""
+        return self.machine.ledger
+
+    def begin(self, round: int) -> None:
+        """See `Host`."""
+        super().begin(round)
+        snapshot = self.rounds[round].snapshot
+        self._remember(f"{MODEL}{round % (KEPT_ROUNDS + 1)}", _weights(snapshot))
+        self._remember(NOTES, _notes(self.rounds))
+
+    def run(self, job: Job) -> Result:
+        """See `Host`."""
+        result = super().run(job)
+        match job:
+            case Step():
+                self._remember(STATE, self.train_state)
+                self._remember(f"{STEP}{job.round:06d}", self.learnt_from(job))
+            case OpenAnswer():
+                self._remember(NOTES, _notes(self.rounds))
+            case ImportPeer() if self._remembers:
+                upload = msgspec.msgpack.encode((job.keys, job.features))
+                self._changed[UPLOAD + job.peer] = upload
+        return result
+
+    def changed(self) -> Mapping[str, bytes | None]:
+        """See `Host`."""
+        changed, self._changed = self._changed, {}
+        return changed
+
+    def measured(self, round: int) -> Mapping[str, float]:
+        """Accuracy in [0, 1] on the own test samples, cross-entropy on the own training samples."""
+        del round  # the model is that of now
+        model = self.train_state.model
+        tested, trained = evaluate(model, self.data.test), evaluate(model, self.data.train)
+        return {"accuracy": tested.accuracy, "cross_entropy": trained.cross_entropy}
+
+    @property
+    def temperature(self) -> None:
+        """See `Host`."""
+        return
+
+    def received(self, round: int) -> Mapping[str, int]:
+        """See `Host`."""
+        opened = self.rounds[round].opened
+        return {peer: int(parts.released.size) for peer, parts in opened.items()}
+
+    def model(self) -> Function:
+        """See `Host`."""
+        return function_of(self.train_state.model)
+
+    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
+        """See `Kind.refit`: every step again, from the first model, without one teacher's answers.
+
+        Raises:
+            DataError: that teacher is in no step, or the first model is missing.
+        """
+        if FIRST not in pieces:
+            raise DataError("the store lacks the first model", where=self.name)
+        train_state: TrainState = decode_state(pieces[FIRST], self.train_state)
+        empty: _Learnt = {}
+        learnt = [
+            decode_state(pieces[name], empty) for name in sorted(pieces) if name.startswith(STEP)
+        ]
+        if not any(without in step for step in learnt):
+            raise DataError("no answer of that peer is in the model", found=without)
+        for step in learnt:
+            left = {peer: parts for peer, parts in step.items() if peer != without}
+            self.learn(
+                train_state,
+                {peer: logits for peer, (logits, _) in left.items()},
+                {peer: reputation for peer, (_, reputation) in left.items()},
+            )
+        return function_of(train_state.model)
+
+    def _remember(self, name: str, value: object) -> None:
+        if self._remembers:
+            self._changed[name] = encode_state(value)
+
+    def _restore(self, pieces: Mapping[str, bytes]) -> None:
+        self.train_state = decode_state(pieces[STATE], self.train_state)
+        template: dict[int, _Notes] = {}
+        notes = decode_state(pieces[NOTES], template) if NOTES in pieces else template
+        for number, content in notes.items():
+            piece = pieces.get(f"{MODEL}{number % (KEPT_ROUNDS + 1)}")
+            if piece is None:
+                raise DataError("the store lacks a round's model", where=self.name, found=number)
+            snapshot = _with_weights(self.train_state.copy().model, piece)
+            self.rounds[number] = RoundNotes(
+                snapshot,
+                opened={peer: Opened(*parts) for peer, parts in content["opened"].items()},
+                alignment=content["alignment"],
+                distillation_loss=content["distillation_loss"],
+            )
+        self.prepare()
+        for name, data in pieces.items():
+            if name.startswith(UPLOAD):
+                keys, features = msgspec.msgpack.decode(data, type=_Upload)
+                super().run(ImportPeer(name.removeprefix(UPLOAD), keys, features))
+
+
+def _weights(model: Head) -> list[torch.Tensor]:
+    return [parameter.detach() for parameter in model.parameters()]
+
+
+def _with_weights(model: Head, piece: bytes) -> Head:
+    weights: list[torch.Tensor] = decode_state(piece, [])
+    with torch.no_grad():
+        for parameter, value in zip(model.parameters(), weights, strict=True):
+            parameter.copy_(value)
+    return model
+
+
+def _notes(rounds: Mapping[int, RoundNotes]) -> dict[int, _Notes]:
+    return {
+        number: {
+            "opened": {
+                peer: (opened.released, opened.logits, opened.unexplained)
+                for peer, opened in notes.opened.items()
+            },
+            "alignment": dict(notes.alignment),
+            "distillation_loss": dict(notes.distillation_loss),
+        }
+        for number, notes in rounds.items()
+    }

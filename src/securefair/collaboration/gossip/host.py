@@ -1,0 +1,231 @@
+"""A participant that averages, whose process may end: what it must remember, in pieces.
+
+    kept state          model, momentum and the row of weights                whenever one changes
+    round R             the model as the round began and after its own step   as the round goes on
+    opened              how many alignments of each peer were opened          after every opening
+    floor               the first round that is still open for parts          after every beginning
+    share PEER ROUND    its masked part, sealed, and the key of the seal      before it leaves
+    upload PEER         a peer's keys                                         after every import
+
+A part is stored before it leaves, and what is sent again are the same bytes: no second part is
+ever made under one mask, whenever the process ends. Secret keys are in the keystore.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+
+from securefair.averaging import Share, Shares
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.gossip.agreement import GossipAgreement
+from securefair.collaboration.gossip.participant import (
+    KEPT_ROUNDS,
+    GossipNotes,
+    GossipParticipant,
+)
+from securefair.collaboration.interface import KEPT, Stored
+from securefair.collaboration.state import decode_state, encode_state
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.model.stacked import Stacked
+from securefair.model.stored import Function, NamedNetwork
+from securefair.model.training import Evaluation, OptimizerConfig
+from securefair.protocol.jobs import (
+    Adapt,
+    AskSum,
+    Combine,
+    Contribute,
+    ImportPeer,
+    Job,
+    OpenAnswer,
+    ReleaseKey,
+    Result,
+)
+from securefair.protocol.ledger import Ledger
+from securefair.protocol.messages import Keys
+
+STATE = KEPT + "state"
+ROUND, OPENED, FLOOR, SHARE, UPLOAD = "round ", "opened", "floor", "share ", "upload "
+
+
+class GossipHost(GossipParticipant):
+    """See `Host`; the arguments are `GossipParticipant`'s.
+
+    Args:
+        stored: of an earlier process, or of none; None remembers nothing.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        agreement: GossipAgreement,
+        optimizer: OptimizerConfig,
+        *,
+        pretraining_epochs: int = 0,
+        seed: int,
+        backend: str,
+        disclosure: DisclosureLimits | None = None,
+        stored: Stored | None = None,
+    ) -> None:
+        left = stored or Stored()
+        super().__init__(
+            data,
+            agreement,
+            optimizer,
+            pretraining_epochs=pretraining_epochs,
+            seed=seed,
+            backend=backend,
+            disclosure=disclosure,
+            keys=left.keys,
+            memory=left.memory,
+            saved_state=left.saved_state,
+            key_epoch=left.key_epoch,
+        )
+        self._remembers = stored is not None
+        self._changed: dict[str, bytes | None] = {}
+        self._written: set[str] = {name for name in left.pieces if name.startswith(SHARE)}
+        self.restored = STATE in left.pieces
+        if self.restored:
+            self._restore(left.pieces)
+
+    @property
+    def ledger(self) -> Ledger:
+        """See `Host`."""
+        return self.machine.ledger
+
+    def train_alone(self) -> None:
+        """See `GossipParticipant`."""
+        super().train_alone()
+        self._remember_state()
+
+    def begin(self, round: int) -> None:
+        """See `Host`."""
+        super().begin(round)
+        if not self._remembers:
+            return
+        self._remember_round(round)
+        self._changed[FLOOR] = msgspec.msgpack.encode(self._contributions.floor)
+        open_shares = {_name_of(*at) for at in self._contributions.made}
+        self._changed |= dict.fromkeys(self._written - open_shares)
+        self._written &= open_shares
+
+    def run(self, job: Job) -> Result:
+        """See `Host`."""
+        result = super().run(job)
+        if not self._remembers:
+            return result
+        match job:
+            case ImportPeer():
+                self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
+            case OpenAnswer():
+                self._changed[OPENED] = msgspec.msgpack.encode(dict(self._opened))
+                self._remember_round(job.round)
+            case Adapt() | AskSum():
+                self._remember_round(job.round)
+                self._remember_state()
+            case Combine():
+                self._remember_state()
+            case Contribute() | ReleaseKey():
+                name = _name_of(job.peer, job.round)
+                share = self._contributions.of(job.peer, job.round)
+                self._changed[name] = msgspec.msgpack.encode(share)
+                self._written.add(name)
+        return result
+
+    def changed(self) -> Mapping[str, bytes | None]:
+        """See `Host`."""
+        changed, self._changed = self._changed, {}
+        return changed
+
+    def measured(self, round: int) -> Mapping[str, float]:
+        """Accuracy in [0, 1] on the own test samples, cross-entropy on the own training samples."""
+        del round
+        stacked, vectors = self.agreement.stacked, self.train_states.vectors
+        tested, trained = (
+            evaluated(stacked, vectors, part) for part in (self.data.test, self.data.train)
+        )
+        return {"accuracy": tested.accuracy, "cross_entropy": trained.cross_entropy}
+
+    @property
+    def temperature(self) -> None:
+        """See `Host`."""
+        return
+
+    def received(self, round: int) -> Mapping[str, int]:
+        """See `Host`: alignments. A sum is of several models, and no number of one of them."""
+        return dict.fromkeys(self.rounds[round].alignment, 1)
+
+    def model(self) -> Function:
+        """See `Host`."""
+        agreed = self.agreement
+        return NamedNetwork(
+            agreed.network, agreed.shape, agreed.classes, self.vector.astype(np.float64)
+        )
+
+    def _remember_state(self) -> None:
+        if self._remembers:
+            state = (self.train_states, self.row.weights, self.row.similarities)
+            self._changed[STATE] = encode_state(state)
+
+    def _remember_round(self, round: int) -> None:
+        notes = self.rounds[round]
+        content = {
+            "round": round,
+            "start": notes.start,
+            "adapted": notes.adapted,
+            "mixed": notes.mixed,
+            "alignment": dict(notes.alignment),
+        }
+        self._changed[f"{ROUND}{round % (KEPT_ROUNDS + 1)}"] = encode_state(content)
+
+    def _restore(self, pieces: Mapping[str, bytes]) -> None:
+        template = (self.train_states, self.row.weights, self.row.similarities)
+        self.train_states, weights, similarities = decode_state(pieces[STATE], template)
+        self.row = replace(self.row, weights=weights, similarities=similarities)
+        self._opened = Counter(
+            msgspec.msgpack.decode(pieces[OPENED], type=dict[str, int]) if OPENED in pieces else {}
+        )
+        floor = msgspec.msgpack.decode(pieces[FLOOR], type=int) if FLOOR in pieces else 0
+        shares = Shares(floor=floor)
+        for name, data in pieces.items():
+            if name.startswith(ROUND):
+                self._restore_round(data)
+            elif name.startswith(UPLOAD):
+                keys = msgspec.msgpack.decode(data, type=Keys)
+                super().run(ImportPeer(name.removeprefix(UPLOAD), keys, None))
+            elif name.startswith(SHARE):
+                shares = shares.having(msgspec.msgpack.decode(data, type=Share))
+        self._contributions = shares
+
+    def _restore_round(self, data: bytes) -> None:
+        like = self.train_states
+        template: dict[str, Any] = {"start": like, "adapted": like}
+        content = decode_state(data, template)
+        if content["round"] <= self.machine.memory.round - KEPT_ROUNDS:
+            return
+        self.rounds[content["round"]] = GossipNotes(
+            content["start"],
+            adapted=content["adapted"],
+            mixed=content["mixed"],
+            alignment=content["alignment"],
+        )
+
+
+def evaluated(stacked: Stacked, vectors: torch.Tensor, samples: Samples) -> Evaluation:
+    """Scores of one network."""
+    features = torch.from_numpy(samples.features).to(stacked.dtype)
+    labels = torch.tensor(samples.labels)
+    logits = stacked.logits(vectors, features, shared=True)[0]
+    hits = (logits.argmax(dim=1) == labels).double().mean()
+    loss = torch.nn.functional.cross_entropy(logits, labels)
+    return Evaluation(accuracy=float(hits), cross_entropy=float(loss))
+
+
+def _name_of(peer: str, round: int) -> str:
+    return f"{SHARE}{peer} {round}"

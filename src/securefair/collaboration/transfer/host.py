@@ -1,0 +1,209 @@
+"""A hospital of a transfer, whose process may end: what it must remember, in pieces.
+
+    kept model          what it deploys, and what it thinks of its peers      after the exchange
+    kept opened         numbers as they were opened, for `refit`              after the exchange
+    ledger              what it let out                                       before an answer
+    request             its question, which every teacher gets alike          once
+    share PEER ROUND    its masked answer, sealed, and the key of the seal    before it leaves
+    upload PEER         a peer's key for masks                                after every import
+
+Its own fit is made again from its patients, with the same folds. Secret keys are in the keystore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.averaging import Share, Shares
+from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.interface import KEPT, Stored
+from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.state import decode_state, encode_state
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError, DataError
+from securefair.model.stored import Function, from_bytes, to_bytes
+from securefair.model.transfer import Polynomial, Transferred, Trust, transfer, transfer_each
+from securefair.model.transfer.penalised import losses
+from securefair.protocol.jobs import Combine, Contribute, ImportPeer, Job, ReleaseKey, Result
+from securefair.protocol.ledger import Account
+from securefair.protocol.messages import Keys
+
+MODEL, OPENED = KEPT + "model", KEPT + "opened"
+LEDGER, REQUEST, SHARE, UPLOAD = "ledger", "request", "share ", "upload "
+
+Array = NDArray[np.float64]
+
+
+class TransferHost(TransferParticipant):
+    """See `Host`; the arguments are `TransferParticipant`'s.
+
+    Args:
+        stored: of an earlier process, or of none; None remembers nothing.
+    """
+
+    def __init__(
+        self,
+        data: ParticipantData,
+        agreement: TransferAgreement,
+        *,
+        seed: int,
+        backend: str,
+        disclosure: DisclosureLimits | None = None,
+        teacher: PrivateTeacher | None = None,
+        required: tuple[float, float] | None = None,
+        stored: Stored | None = None,
+    ) -> None:
+        left = stored or Stored()
+        super().__init__(
+            data,
+            agreement,
+            seed=seed,
+            backend=backend,
+            disclosure=disclosure,
+            teacher=teacher,
+            required=required,
+            keys=left.keys,
+            memory=left.memory,
+            saved_state=left.saved_state,
+            key_epoch=left.key_epoch,
+        )
+        self._remembers = stored is not None
+        self._changed: dict[str, bytes] = {}
+        self._restore(left.pieces)
+
+    def run(self, job: Job) -> Result:
+        """See `Host`."""
+        asked = self._request
+        result = super().run(job)
+        if not self._remembers:
+            return result
+        match job:
+            case ImportPeer():
+                self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
+            case Contribute() | ReleaseKey():
+                share = self._contributions.of(job.peer, job.round)
+                self._changed[f"{SHARE}{job.peer} {job.round}"] = msgspec.msgpack.encode(share)
+                self._changed[LEDGER] = msgspec.msgpack.encode(self.ledger.accounts)
+            case Combine():
+                self._changed[MODEL] = _written(self.transferred)
+                self._changed[OPENED] = encode_state((self.notes.released, self.notes.senders))
+        if asked is None and self._request is not None:
+            self._changed[REQUEST] = self._request
+        return result
+
+    def changed(self) -> Mapping[str, bytes | None]:
+        """See `Host`."""
+        changed, self._changed = self._changed, {}
+        return changed
+
+    def measured(self, round: int) -> Mapping[str, float]:
+        """Of the deployed model: accuracy in [0, 1] on own test patients, cross-entropy on the
+        training patients, and the part of its weights that rests on peers."""
+        del round
+        model = self.transferred.model
+        return {
+            "accuracy": scored(model, self.data.test)[0],
+            "cross_entropy": scored(model, self.data.train)[1],
+            "trust in peers": self.transferred.trust.in_peers,
+        }
+
+    @property
+    def temperature(self) -> float:
+        """See `Host`."""
+        return self.transferred.temperature
+
+    def received(self, round: int) -> Mapping[str, int]:
+        """See `Host`."""
+        del round
+        sizes = [int(numbers.size) for numbers in self.notes.released.values()]
+        return dict.fromkeys(self.notes.senders, max(sizes, default=0))
+
+    def model(self) -> Function:
+        """See `Host`."""
+        return self.transferred.model
+
+    def refitted(self, pieces: Mapping[str, bytes], without: str) -> Function:
+        """See `Kind.refit`: the transfer again, without one teacher's numbers.
+
+        Raises:
+            ConfigError: only the teachers' mean was opened, and nobody can be taken out of it.
+            DataError: nothing of that teacher was opened.
+        """
+        if OPENED not in pieces:
+            raise DataError("nothing was opened yet", where=self.name)
+        released, senders = _opened(pieces[OPENED])
+        if without not in senders:
+            raise DataError(
+                "no answer of that peer is in the model", found=without, expected=", ".join(senders)
+            )
+        if MEAN in released:
+            raise ConfigError(
+                "only the mean of all teachers was opened: nobody can be taken out of it",
+                where="transfer.opened",
+                found="mean",
+                expected='"each", or a new exchange without that peer',
+            )
+        answers = {
+            name: self._student.logits(numbers)
+            for name, numbers in released.items()
+            if name != without
+        }
+        degree = self.agreement.degree
+        again = transfer_each(self.own, answers, degree) if answers else transfer(self.own, None)
+        return again.model
+
+    def _restore(self, pieces: Mapping[str, bytes]) -> None:
+        if LEDGER in pieces:
+            accounts = msgspec.msgpack.decode(pieces[LEDGER], type=dict[str, Account])
+            self.ledger = type(self.ledger)(self.ledger.policy, accounts)
+        self._request = pieces.get(REQUEST)
+        shares = Shares()
+        for name, data in pieces.items():
+            if name.startswith(UPLOAD):
+                keys = msgspec.msgpack.decode(data, type=Keys)
+                super().run(ImportPeer(name.removeprefix(UPLOAD), keys, None))
+            elif name.startswith(SHARE):
+                shares = shares.having(msgspec.msgpack.decode(data, type=Share))
+        self._contributions = shares
+        if MODEL in pieces:
+            self.transferred = _read(pieces[MODEL], where=self.name)
+            released, senders = _opened(pieces[OPENED])
+            self.notes = TransferNotes(released=released, senders=senders)
+
+
+def scored(model: Polynomial, samples: Samples) -> tuple[float, float]:
+    """Accuracy and cross-entropy of a model."""
+    logits = model.logits(samples.features)
+    hits = np.mean(both(logits).argmax(axis=1) == samples.labels)
+    return float(hits), float(losses(logits, samples.labels).mean())
+
+
+def both(logits: Array) -> Array:
+    """Logits (B, L) as logits of all classes (B, M): one difference stands for two."""
+    return logits if logits.shape[1] > 1 else np.concatenate([0 * logits, logits], axis=1)
+
+
+def _written(transferred: Transferred) -> bytes:
+    """Without the offset, which only the fit needed."""
+    kept = to_bytes(transferred.model), transferred.trust, transferred.temperature
+    return msgspec.msgpack.encode(kept)
+
+
+def _read(data: bytes, *, where: str) -> Transferred:
+    kept = msgspec.msgpack.decode(data, type=tuple[bytes, Trust, float])
+    model, trust, temperature = kept
+    function = from_bytes(model, where=where)
+    if not isinstance(function, Polynomial):
+        raise DataError("the store holds a model of another kind", where=where)
+    return Transferred(function, None, trust, temperature)
+
+
+def _opened(data: bytes) -> tuple[dict[str, Array], tuple[str, ...]]:
+    nothing: tuple[dict[str, Array], tuple[str, ...]] = ({}, ())
+    return decode_state(data, nothing)
