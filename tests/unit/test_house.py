@@ -12,6 +12,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "securefair"
 ROOMS, LAYERS = 30, 10
+FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
 AT_HOME = ("algorithms", "papers", "collaboration/kinds.py")
 """Where names of algorithms may be compared, besides the folder of each kind."""
 
@@ -91,3 +92,18 @@ def test_pages_list_the_layers_that_are_enforced(page):
     block = "\n".join(f"    {layer}" for layer in layers())
     inline = " → ".join(f"`{layer}`" for layer in layers())
     assert block in text or inline in " ".join(text.split())
+
+
+def test_no_algorithm_is_named_where_sites_are():
+    """A new kind of collaboration runs on sites without a word about it there."""
+    found = []
+    for path in (PACKAGE / "deployment").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in REGISTERED:
+                found.append(f"{path.name}:{node.lineno} {node.value}")
+            module = getattr(node, "module", None) or ""
+            if module.removeprefix("securefair.").startswith(
+                tuple(f"collaboration.{folder}" for folder in FOLDERS)
+            ):
+                found.append(f"{path.name}:{node.lineno} {module}")
+    assert found == []

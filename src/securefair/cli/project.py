@@ -71,7 +71,9 @@ def new(
             help="TOML with sections of a configuration, such as [model], [training], [table]."
         ),
     ] = None,
-    algorithm: Annotated[str, typer.Option(help="cycle or vpdl.")] = "cycle",
+    algorithm: Annotated[
+        str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
+    ] = None,
     features: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
     classes: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
     round_hours: Annotated[float, typer.Option(min=0.01, help="Deadline of a round.")] = 1.0,
@@ -189,17 +191,17 @@ def check(
 
 
 def _show(project: Project, json: bool) -> None:
-    from securefair.deployment.agreeing import collaboration_of
+    from securefair.deployment.agreeing import agreement_of, rounds_of
 
-    release = collaboration_of(project).spec.release
+    plan = agreement_of(project).summary
     settings, totals = project.terms.project, project.terms.config.disclosure
-    rounds = project.terms.config.training.rounds
+    rounds = rounds_of(project.terms)
     lines = [f"{settings.name}, digest {project.digest.hex()}"]
     for card in project.cards:
         state = "signed" if card.name in project.signatures else "NOT SIGNED"
         lines.append(f"  {card.name}: {state}\n    {card.spoken}")
     lines.append(
-        f"{settings.algorithm}, {rounds} rounds, release {release}; at most "
+        f"{settings.algorithm}, rounds: {rounds}; {plan}\nAt most "
         f"{totals.student_total} numbers to one student, {totals.teacher_total} of one teacher"
     )
     facts = {
@@ -209,7 +211,7 @@ def _show(project: Project, json: bool) -> None:
         "unsigned": project.unsigned,
         "algorithm": settings.algorithm,
         "rounds": rounds,
-        "release": release,
+        "plan": plan,
         "student_total": totals.student_total,
         "teacher_total": totals.teacher_total,
     }

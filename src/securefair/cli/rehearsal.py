@@ -11,8 +11,11 @@ from securefair.cli.options import JsonOption
 
 def rehearse(
     courier: Annotated[str, typer.Option(help="How parcels travel: local.")] = "local",
+    algorithm: Annotated[
+        str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
+    ] = None,
     sites: Annotated[int, typer.Option(min=2, max=8, help="Hospitals, a process each.")] = 4,
-    rounds: Annotated[int, typer.Option(min=1, help="Protocol rounds.")] = 6,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds in all.")] = 6,
     kills: Annotated[int, typer.Option(min=0, help="Processes to kill, at random moments.")] = 5,
     faults: Annotated[
         float,
@@ -40,7 +43,14 @@ def rehearse(
     if courier != "local":
         raise ConfigError("no such courier", where="--courier", found=courier, expected="local")
     with tempfile.TemporaryDirectory(prefix="sf-") as folder:
-        result = rehearsed(Path(folder), sites=sites, rounds=rounds, kills=kills, faults=faults)
+        result = rehearsed(
+            Path(folder),
+            algorithm=algorithm,
+            sites=sites,
+            rounds=rounds,
+            kills=kills,
+            faults=faults,
+        )
     if json:
         typer.echo(msgspec.json.encode(result).decode())
     else:
@@ -48,7 +58,7 @@ def rehearse(
         typer.echo(
             f"{sites} sites, {result.rounds} rounds each, {result.kills} processes killed, "
             f"{result.refused} envelopes refused, {result.seconds:.0f} s.\n"
-            f"Decisions are {equal} in one process; rounds lost: {result.lost_rounds}."
+            f"Decisions and models are {equal} in one process; rounds lost: {result.lost_rounds}."
         )
     if not result.passed:
         raise typer.Exit(EXIT_FAILED)

@@ -99,9 +99,12 @@ def start(
     def log(line: str) -> None:
         typer.echo(line, err=json)
 
-    rounds = run_site(folder, passphrase(passphrase_file), log)
-    text = f"All {rounds} rounds are over. Next: securefair site export {folder} OUT"
-    tell(json, text, {"rounds": rounds})
+    rounds, model = run_site(folder, passphrase(passphrase_file), log)
+    text = (
+        f"All rounds are over ({rounds}).\nModel and report: {model.parent.parent}\n"
+        f"Next: securefair predict {model} new.csv"
+    )
+    tell(json, text, {"rounds": rounds, "model": str(model)})
 
 
 @app.command()
@@ -132,15 +135,18 @@ def stop(folder: SiteArgument, json: JsonOption = False) -> None:
 def export(
     folder: SiteArgument,
     out: Annotated[Path, typer.Argument(help="New folder for the model and the report.")],
+    passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write this site's own model and its own report: what it may know, and nobody else's.
+    """Write this site's own model and its own report as they are now: what it may know.
+
+    `site start` writes both at the end, into the folder `results` of the site.
 
     Example: securefair site export ~/north north-results
     """
-    from securefair.deployment.export import export_site
+    from securefair.deployment.starting import export_site
 
-    files = [str(path) for path in export_site(folder, out)]
+    files = [str(path) for path in export_site(folder, passphrase(passphrase_file), out)]
     tell(json, "\n".join(files), files)
 
 

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
-from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.disclosure import DisclosureLimits, limits_of
-from securefair.collaboration.distillation.kind import CYCLE, VPDL
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.setup import Collaboration
-from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.training import optimizer_of
-from securefair.config import RunConfig
+from securefair.collaboration.interface import Agreement, PublicFacts
+from securefair.collaboration.kinds import AnyKind, kind_of
 from securefair.deployment.project import Project
 from securefair.deployment.terms import Terms
 from securefair.errors import ConfigError
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.user.tables import table_spec
 
-DISTILLING = {kind.name: kind for kind in (CYCLE, VPDL)}
-"""The kinds of collaboration that sites run."""
+
+def kind_in(terms: Terms) -> AnyKind:
+    """The kind of collaboration that was agreed on."""
+    return kind_of(terms.project.algorithm)
 
 
-def collaboration_of(project: Project) -> Collaboration:
-    """The public constants of a project.
+def rounds_of(terms: Terms) -> int:
+    """That the collaboration takes."""
+    return kind_in(terms).rounds(terms.config)
+
+
+def agreement_of(project: Project) -> Any:
+    """The public constants of a project, an `Agreement` of its kind.
 
     Raises:
-        ConfigError: sites cannot run this kind of collaboration, or no total limits disclosure.
-        PlanError: the exchange is impossible.
+        ConfigError: these sites cannot collaborate so.
+        PlanError: no parameters do what was asked.
     """
-    terms, config = project.terms, project.terms.config
-    settings = terms.project
-    if settings.algorithm not in DISTILLING:
-        raise ConfigError(
-            "sites cannot run this kind of collaboration yet",
-            where="project.algorithm",
-            found=settings.algorithm,
-            expected=" or ".join(DISTILLING),
-        )
+    terms, settings = project.terms, project.terms.project
     if settings.protocol != PROTOCOL_VERSION:
         raise ConfigError(
             "the project is of another version of the protocol",
@@ -55,9 +50,7 @@ def collaboration_of(project: Project) -> Collaboration:
         round_seconds=settings.round_seconds,
         setup_seconds=settings.setup_seconds,
     )
-    kind = DISTILLING[settings.algorithm]
-    kind.check(config)
-    return kind.agree(config, facts, seed=settings.seed)
+    return kind_in(terms).agree(terms.config, facts, seed=settings.seed)
 
 
 def shape_of(terms: Terms) -> tuple[int, int]:
@@ -91,46 +84,30 @@ def disclosure_of(terms: Terms) -> DisclosureLimits:
     return limits
 
 
-def model_of(config: RunConfig) -> ModelConfig:
-    """The model that every site trains."""
-    model, training = config.model, config.training
-    return ModelConfig(
-        kind=model.kind,
-        hidden=model.hidden,
-        network=model.network,
-        range_penalty=model.range_penalty,
-        optimizer=optimizer_of(config),
-        local_epochs=training.local_epochs,
-    )
-
-
-def proposed_totals(config: RunConfig, *, samples: int, classes: int, sites: int) -> dict[str, int]:
+def proposed_totals(project: Project) -> dict[str, int]:
     """Totals that let a student have one answer a round of every teacher, and no more."""
-    release = config.distillation.release
-    an_answer = (samples if release == "logits" else config.distillation.q) * classes
-    student = an_answer * config.training.rounds
-    return {"student_total": student, "teacher_total": student * max(1, sites - 1)}
+    student = agreement_of(project).numbers_a_round * rounds_of(project.terms)
+    return {"student_total": student, "teacher_total": student * max(1, len(project.cards) - 1)}
 
 
 def agreement_digest(project: Project) -> str:
     """What every site computes of the project for itself: its plan and public constants, in hex.
 
     Raises:
-        ConfigError, PlanError: as `collaboration_of`.
+        ConfigError, PlanError: as `agreement_of`.
     """
-    collaboration = collaboration_of(project)
-    plan = plan_exchange(collaboration.spec).digest
-    return hashlib.sha256(b"securefair agreement 1\0" + collaboration.digest + plan).hexdigest()
+    return _digest(agreement_of(project))
 
 
-def check_agreement(project: Project) -> Collaboration:
+def check_agreement(project: Project) -> Any:
     """The public constants, if this installation finds the same plan as whoever made the project.
 
     Raises:
-        ConfigError, PlanError: as `collaboration_of`; or it finds another plan.
+        ConfigError, PlanError: as `agreement_of`; or it finds another plan.
     """
     disclosure_of(project.terms)
-    found, said = agreement_digest(project), project.terms.project.agreement
+    agreement = agreement_of(project)
+    found, said = _digest(agreement), project.terms.project.agreement
     if found != said:
         raise ConfigError(
             "this installation plans the exchange differently",
@@ -140,4 +117,9 @@ def check_agreement(project: Project) -> Collaboration:
             hint="Install the same version of securefair everywhere; `securefair project add` and "
             "`project new` write the digest",
         )
-    return collaboration_of(project)
+    return agreement
+
+
+def _digest(agreement: Agreement) -> str:
+    content = b"securefair agreement 2\0" + agreement.digest + agreement.plan_digest
+    return hashlib.sha256(content).hexdigest()

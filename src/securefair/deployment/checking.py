@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from securefair.circuit.planner import plan_exchange
-from securefair.deployment.agreeing import check_agreement, disclosure_of
+from securefair.deployment.agreeing import check_agreement, disclosure_of, kind_in, rounds_of
 from securefair.deployment.card import utc
 from securefair.deployment.place import KEYS, STORE, identity_of, project_of, read_settings
 from securefair.deployment.samples import own_samples
@@ -30,12 +29,9 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     now = time.time()
     project.check_time(now)
     yield f"clock: {utc(now)}, project until {utc(project.terms.valid_until)}"
-    collaboration = check_agreement(project)
-    plan = plan_exchange(collaboration.spec)
-    yield (
-        f"plan: ring degree {plan.params.ring_degree}, {plan.numbers} numbers an answer, "
-        f"upload {plan.feature_bytes / 1e6:.1f} MB"
-    )
+    agreement = check_agreement(project)
+    wording, rounds = kind_in(project.terms).wording, rounds_of(project.terms)
+    yield f"plan: {wording.title}, rounds: {rounds}; {agreement.summary}"
     most = disclosure_of(project.terms)
     yield f"disclosure: at most {most.student_total} numbers to one, {most.teacher_total} to all"
     keys = Keystore.open(folder / KEYS, passphrase)
@@ -45,7 +41,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     data = own_samples(settings, project.terms, seed=0)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
     Store.open(folder / STORE).close()
-    needed = ROOM * collaboration.limits.largest_frame * len(project.names)
+    needed = ROOM * agreement.limits.largest_frame * len(project.names)
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise StorageError(

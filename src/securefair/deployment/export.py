@@ -1,62 +1,160 @@
-"""A site's results: its own model and its own report; nothing of its peers but their names."""
+"""A site's results: its own model and its own report; nothing of its peers but their names.
+
+OUT/models/NAME/     what `securefair predict` reads, with the model's card
+OUT/report.md        rounds, who was there, what was received and let out
+OUT/rounds.jsonl     a record a round
+OUT/status.json      the site as it stood
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-import torch
-
-from securefair.collaboration.state import decode_state
-from securefair.deployment.agreeing import model_of, shape_of
-from securefair.deployment.host import STATE, template_state
-from securefair.deployment.place import STORE, project_of, read_settings
-from securefair.deployment.site import stored_records
-from securefair.deployment.status import status_of
+from securefair.collaboration.disclosure import limits_of
+from securefair.data import ParticipantData
+from securefair.deployment.agreeing import kind_in
+from securefair.deployment.project import Project
+from securefair.deployment.records import SiteRecord
+from securefair.deployment.site import MODEL, stored_records
+from securefair.deployment.status import SiteStatus, site_status
 from securefair.errors import StorageError
-from securefair.report import write_bytes, write_json, write_json_lines
-from securefair.storage import Access, Store
+from securefair.model.stored import Function, from_bytes
+from securefair.prediction import Calibration, save_model
+from securefair.prediction.card import Taught
+from securefair.prediction.folder import folder_name
+from securefair.report import write_json, write_json_lines, write_text
+from securefair.run.execute import versions
+from securefair.run.folder import MODELS
+from securefair.run.kept import kept_model
+from securefair.run.resumable import ReferenceRun
+from securefair.storage import Store
 
-MODEL_FORMAT = 1
 
+def write_results(
+    out: Path, project: Project, own: ParticipantData, store: Store, *, seed: int
+) -> list[Path]:
+    """Write everything; what an earlier call has written is replaced.
 
-def export_site(folder: Path, out: Path) -> list[Path]:
-    """Write `model.npz`-like weights, rounds and status into a new folder.
+    Args:
+        out: folder; made where it is missing.
+        project: of the site.
+        own: its samples, split as in its rounds.
+        store: of the site.
+        seed: of models that are trained alone, to compare with.
 
     Returns:
-        The files that were written.
+        The files and folders that were written.
 
     Raises:
-        StorageError: no round has been computed, or the folder holds something.
-        SecureFairError: the site's folder cannot be read.
+        StorageError: no round is over yet, or the folder cannot be written.
+        SecureFairError: a model alone cannot be trained.
     """
-    project = project_of(folder)
-    if out.exists() and any(out.iterdir()):
-        raise StorageError("this folder is not empty", where=str(out))
-    with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
-        data, records = tx.memory.get(STATE), stored_records(tx)
-    if data is None:
-        raise StorageError("this site has no model yet", where=str(folder))
-    features, classes = shape_of(project.terms)
-    model = decode_state(data, template_state(model_of(project.terms.config), features, classes))
-    weights = {
-        name: tensor.detach().to(torch.float64).numpy()
-        for name, tensor in model.model.state_dict().items()
-    }
-    content = {
-        "format": MODEL_FORMAT,
-        "site": read_settings(folder).name,
-        "project": project.digest.hex(),
-        "kind": project.terms.config.model.kind,
-        "features": features,
-        "classes": classes,
-        "weights": {
-            name: {"shape": list(array.shape), "values": array.astype("<f8").tobytes()}
-            for name, array in weights.items()
-        },
-    }
+    with store.view() as tx:
+        records, weights = stored_records(tx), tx.memory.get(MODEL)
+        status = site_status(tx, project, own.name)
+    if weights is None or not records:
+        raise StorageError("this site has no model yet: no round is over", where=own.name)
+    terms = project.terms
+    kept = kept_model(
+        terms.config,
+        own,
+        terms.project.algorithm,
+        from_bytes(weights, where=own.name),
+        controls=_alone(project, own, seed),
+        taught=_taught(project, own.name, records, status),
+        calibration=_calibration(records[-1], own),
+        versions=versions(),
+    )
+    model = out / MODELS / folder_name(own.name)
+    save_model(kept.model, model, card=kept.card)
     return [
-        write_bytes(out / "model.msgpack", msgspec.msgpack.encode(content), private=True),
+        model,
+        write_text(out / "report.md", report_of(project, records, status)),
         write_json_lines(out / "rounds.jsonl", records),
-        write_json(out / "status.json", status_of(folder)),
+        write_json(out / "status.json", status),
     ]
+
+
+def report_of(project: Project, records: list[SiteRecord], status: SiteStatus) -> str:
+    """What happened, as this site knows it, in Markdown."""
+    kind, limits = kind_in(project.terms), limits_of(project.terms.config)
+    lines = [
+        f"# {status.name} in project {status.project}",
+        "",
+        f"{kind.wording.title}: {kind.wording.rule}. {len(records)} of {status.rounds} rounds are "
+        "over. This is what this site knows; there is no report of all sites.",
+        "",
+        "## Peers",
+        "",
+        "| peer | rounds with its answer | rounds without | away at the end | numbers from it | "
+        f"numbers to it (at most {limits.student_total}) |",
+        "|---|---:|---:|---|---:|---:|",
+    ]
+    for peer in status.peers:
+        with_it = sum(_answered(record, peer.name) for record in records)
+        missed = sum(_asked(record, peer.name) for record in records) - with_it
+        lines.append(
+            f"| {peer.name} | {with_it} | {missed} | {'no' if peer.here else 'yes'} | "
+            f"{sum(record.received.get(peer.name, 0) for record in records)} | {peer.numbers} |"
+        )
+    names = list(records[-1].measured) if records else []
+    lines += ["", "## Rounds", "", f"| round | answers from | {' | '.join(names)} | note |"]
+    lines.append(f"|---:|---|{'---:|' * len(names)}---|")
+    for record in records:
+        answers = [peer.name for peer in status.peers if _answered(record, peer.name)]
+        values = [f"{record.measured[name]:.3f}" for name in names]
+        note = "; ".join(
+            [f"{name} away" for name in record.away]
+            + ([record.step_error] if record.step_error else [])
+        )
+        lines.append(
+            f"| {record.round} | {', '.join(answers) or 'nobody'} | {' | '.join(values)} | {note} |"
+        )
+    if status.refused:
+        lines += ["", "## Refused", ""]
+        lines += [f"- {what}: {count}" for what, count in status.refused.items()]
+    lines += ["", f"Audit log: {status.audit_rows} rows, head {status.audit_head}", ""]
+    return "\n".join(lines)
+
+
+def _alone(project: Project, own: ParticipantData, seed: int) -> Mapping[str, Function]:
+    """What the same hospital reaches without the others, by algorithm."""
+    controls = kind_in(project.terms).controls(project.terms.config, [own])
+    models = {}
+    for name, control in controls.items():
+        run = ReferenceRun(control.algorithm, control.members, seed)
+        for _ in run.rounds(control.rounds):
+            pass
+        models[name] = run.models()[own.name]
+    return models
+
+
+def _calibration(last: SiteRecord, own: ParticipantData) -> Calibration:
+    if last.temperature is None:
+        return Calibration()
+    return Calibration(method="temperature", temperature=last.temperature, patients=len(own.train))
+
+
+def _taught(
+    project: Project, name: str, records: list[SiteRecord], status: SiteStatus
+) -> list[Taught]:
+    disclosed = {peer.name: peer.numbers for peer in status.peers}
+    return [
+        Taught(
+            peer=peer,
+            answers_received=sum(_answered(record, peer) for record in records),
+            numbers_received=sum(record.received.get(peer, 0) for record in records),
+            numbers_disclosed=disclosed[peer],
+        )
+        for peer in project.names
+        if peer != name
+    ]
+
+
+def _answered(record: SiteRecord, peer: str) -> bool:
+    return peer in record.opened or peer in record.combined
+
+
+def _asked(record: SiteRecord, peer: str) -> bool:
+    return peer in record.asked or peer in record.offered or peer in record.lost

@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from securefair.collaboration.kinds import default_algorithm
 from securefair.config import TableSection
 from securefair.data.table import TableSpec
-from securefair.deployment.agreeing import agreement_digest, proposed_totals, shape_of
+from securefair.deployment.agreeing import agreement_digest, proposed_totals
 from securefair.deployment.card import Card
 from securefair.deployment.identity import Identity
 from securefair.deployment.place import IDENTITY
@@ -29,7 +30,7 @@ def new_project(
     cards: Sequence[Card],
     settings: Mapping[str, Any],
     *,
-    algorithm: str,
+    algorithm: str | None,
     max_samples: int,
     features: int | None,
     classes: int | None,
@@ -43,7 +44,7 @@ def new_project(
         name: of the project.
         cards: of all sites.
         settings: sections of a configuration; totals of disclosure are proposed where missing.
-        algorithm: the kind of collaboration.
+        algorithm: the kind of collaboration; None for the default of a configuration.
         max_samples: most training samples of a site.
         features, classes: where the settings have no [table].
         round_seconds: deadline of a round.
@@ -55,7 +56,7 @@ def new_project(
     """
     project: dict[str, Any] = {
         "name": name,
-        "algorithm": algorithm,
+        "algorithm": algorithm or default_algorithm(),
         "max_samples": max_samples,
         "round_seconds": float(round_seconds),
         "setup_seconds": float(max(86_400.0, round_seconds)),
@@ -67,18 +68,14 @@ def new_project(
         key: value for key, value in (("features", features), ("classes", classes)) if value
     }
     table: dict[str, Any] = {**settings, "project": project}
-    terms = checked_terms(table, source="project new")
-    totals = proposed_totals(
-        terms.config, samples=max_samples, classes=shape_of(terms)[1], sites=len(cards)
-    )
-    given = settings.get("disclosure", {})
-    if not isinstance(given, dict):
-        raise ConfigError("a section is expected", where="disclosure")
-    table["disclosure"] = totals | given
     made = Project(terms=checked_terms(table, source="project new"), cards=())
     for card in cards:
         made = made.with_card(card)
-    return with_agreement(made)
+    given = settings.get("disclosure", {})
+    if not isinstance(given, dict):
+        raise ConfigError("a section is expected", where="disclosure")
+    table["disclosure"] = proposed_totals(made) | given
+    return with_agreement(replace(made, terms=checked_terms(table, source="project new")))
 
 
 def with_agreement(project: Project) -> Project:

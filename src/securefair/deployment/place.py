@@ -6,6 +6,7 @@ FOLDER/            mode 0700
   keys             keystore: identity, keys as a student, private seed
   store/           everything that the site remembers
   door             socket of its couriers, while it runs
+  results/         own model and report, once the rounds are over
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from securefair.config.writing import plain_toml
-from securefair.deployment.agreeing import check_agreement, model_of
+from securefair.deployment.agreeing import check_agreement
 from securefair.deployment.identity import Identity
 from securefair.deployment.project import Project, load_project
 from securefair.errors import ConfigError, DataError, StorageError
@@ -29,6 +30,7 @@ IDENTITY, STUDENT_KEYS, SEED = "identity", "student keys", "private seed"
 """Entries of the keystore."""
 
 SITE, PROJECT, KEYS, STORE, DOOR = "site.toml", "project.toml", "keys", "store", "door"
+RESULTS = "results"
 
 CourierName = Literal["local", "folder", "flare"]
 
@@ -116,7 +118,6 @@ def make_place(
     """
     project.check_signatures()
     check_agreement(project)
-    model_of(project.terms.config)
     if project.card(settings.name) != identity.card:
         raise ConfigError(
             "the project has another card of this name",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
+from securefair.collaboration.interface import Host
 from securefair.deployment.pace import Pace
 from securefair.protocol.effects import RoundOver
 
@@ -32,9 +32,12 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         round: its number.
         forced: everyone was asked.
         asked, opened, failed, missed, declined: peers, see `RoundSummary`.
+        offered, combined, lost: peers, where answers are gathered in one; see `RoundSummary`.
+        received: numbers that were got of each peer.
         reputations: after the round.
         away: peers that were not waited for.
         measured: of the own model after the round, on own samples.
+        temperature: see `Host`.
         step_error: why the own step failed.
     """
 
@@ -45,18 +48,30 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     declined: dict[str, str]
     failed: tuple[str, ...]
     missed: tuple[str, ...]
+    offered: tuple[str, ...]
+    combined: tuple[str, ...]
+    lost: tuple[str, ...]
+    received: dict[str, int]
     reputations: dict[str, float | None]
     away: tuple[str, ...]
     measured: dict[str, float]
+    temperature: float | None
     step_error: str | None
 
     @property
     def decisions(self) -> tuple[object, ...]:
         """Who was asked and who answered: what two runs of equal seeds have in common."""
-        return (self.round, self.asked, self.opened, tuple(sorted(self.declined)))
+        return (
+            self.round,
+            self.asked,
+            self.opened,
+            tuple(sorted(self.declined)),
+            self.offered,
+            self.combined,
+        )
 
 
-def record_of(over: RoundOver, measured: Mapping[str, float], away: tuple[str, ...]) -> SiteRecord:
+def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
     """The record of a round that has just ended."""
     summary = over.summary
     return SiteRecord(
@@ -67,8 +82,13 @@ def record_of(over: RoundOver, measured: Mapping[str, float], away: tuple[str, .
         declined={peer: reason.value for peer, reason in summary.declined.items()},
         failed=summary.failed,
         missed=summary.missed,
+        offered=tuple(sorted(summary.offered)),  # they come in any order
+        combined=summary.combined,
+        lost=summary.lost,
+        received=dict(host.received(over.round)),
         reputations=dict(summary.reputations),
         away=away,
-        measured=dict(measured),
+        measured=dict(host.measured(over.round)),
+        temperature=host.temperature,
         step_error=summary.step_error,
     )

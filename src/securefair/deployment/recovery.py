@@ -12,10 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.interface import KEPT
 from securefair.deployment.agreeing import disclosure_of
 from securefair.deployment.card import utc
 from securefair.deployment.place import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
-from securefair.deployment.site import BLOB, MACHINE, STATE, stored_records
+from securefair.deployment.site import BLOB, HOST, MACHINE, STATE, stored_records
 from securefair.deployment.standing import PeerState, read_peer, write_peer
 from securefair.deployment.streams import stream_of
 from securefair.errors import ConfigError
@@ -44,12 +45,12 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
         """Of its new keys: minutes since 1970, which is above all earlier ones."""
         return self.epoch // 60
 
-    def saved_state(self, peers: tuple[str, ...], *, always_share: bool) -> SavedState:
+    def saved_state(self, peers: tuple[str, ...]) -> SavedState:
         """What its machine begins with."""
         return SavedState(
             round=self.round,
             teacher_version=max(0, self.round),
-            reputations=dict.fromkeys(peers, 1.0 if always_share else None),
+            reputations=dict.fromkeys(peers),
             exchanges=dict.fromkeys(peers, 0),
             accounts={peer: Account(samples=1, total=self.full) for peer in peers},
         )
@@ -86,9 +87,8 @@ def recover_store(tx: Transaction, peers: Sequence[str], full: int, now: float) 
     left = Recovered(epoch=int(now), round=last, full=full)
     for peer in peers:
         _begin_epoch(tx, peer, left.epoch)
-    gone = [*tx.memory.names(BLOB), *tx.memory.names("host notes")]
-    gone += [*tx.memory.names("host model "), *tx.memory.names("host upload ")]
-    for name in (MACHINE, STATE, *gone):
+    pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]
+    for name in (MACHINE, STATE, *tx.memory.names(BLOB), *pieces):
         tx.memory.delete(name)
     tx.memory.put(RECOVERED, msgspec.msgpack.encode(left))
     tx.audit.append("recovered", {"epoch": left.epoch, "round": left.round}, at=utc(now))

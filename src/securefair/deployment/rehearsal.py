@@ -1,62 +1,58 @@
 """A rehearsal: real site processes with real identities on this machine, killed and disturbed.
 
-The hospitals of the packaged heart disease data run a project of a few rounds, each in a process of
-its own with its own store. Meanwhile sites are killed (SIGKILL) and started again, and couriers
-fail. Afterwards every decision is compared with the same run in one process.
+The hospitals of the packaged heart disease data run a project, each in a process of its own with
+its own store. Meanwhile sites are killed (SIGKILL) and started again, and couriers fail. Afterwards
+every decision, and every site's model, is compared with the same participants in one process.
 """
 
 from __future__ import annotations
 
-import random
 import secrets
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from securefair.collaboration.distillation.run import start_run
+from securefair.collaboration.interface import Host
+from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of
 from securefair.config import demo_config
 from securefair.data import ParticipantData, Samples
-from securefair.deployment.agreeing import check_agreement, disclosure_of, model_of
+from securefair.deployment.agreeing import check_agreement, kind_in
 from securefair.deployment.identity import Identity
 from securefair.deployment.making import new_project
-from securefair.deployment.place import (
-    DOOR,
-    STORE,
-    CourierSettings,
-    SiteSettings,
-    make_place,
-)
+from securefair.deployment.place import DOOR, CourierSettings, SiteSettings, make_place
 from securefair.deployment.project import Project
-from securefair.deployment.records import SiteRecord
-from securefair.deployment.site import stored_records
-from securefair.deployment.standing import refusals
-from securefair.errors import ConfigError, SecureFairError
-from securefair.records import RoundRecord
-from securefair.storage import Access, Cost, Secret, Store
+from securefair.deployment.records import SiteRecord, record_of
+from securefair.deployment.terms import project_sections
+from securefair.deployment.troupe import Troupe
+from securefair.errors import ConfigError
+from securefair.model.stored import Function, logits_of
+from securefair.protocol.codec import kind_of as message_kind
+from securefair.protocol.effects import RoundOver
+from securefair.simulation.engine import Engine
+from securefair.simulation.network import Network
+from securefair.storage import Cost, Secret
 from securefair.user.participants import load_participants
 
-SEED = 0
 MAX_SITES = 8
 MAX_FAULTS = 0.2
 SECONDS_A_ROUND = 600.0
 CHEAP = Cost(log2_n=10)
 """Of keystores that exist for minutes and hold nothing of worth."""
 
-_LOOK_EVERY = 0.1
+SAME_LOGITS = 0.02
+"""Most that a test patient's logit may differ between two runs: encryption draws other noise."""
 
 
 class RehearsalResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a rehearsal went.
 
     Attributes:
-        decisions_equal: every site asked and was answered as in one process, in every round.
+        decisions_equal: every site asked and was answered as in one process, in every round, and
+            its model is the same but for the error of encryption.
         rounds: that were asked for, of each site.
         kills: processes that were killed.
         lost_rounds: rounds without a record, over all sites, and records that were there before a
@@ -78,81 +74,25 @@ class RehearsalResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.decisions_equal and self.lost_rounds == 0
 
 
-@dataclass(eq=False)
-class _Troupe:
-    """The processes of all sites."""
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """The same collaboration in one process.
 
-    folder: Path
-    names: tuple[str, ...]
-    faults: float
-    running: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
-    kills: int = 0
-    lost: int = 0
+    Attributes:
+        records: of every site's rounds.
+        hosts: as they ended.
+        envelopes: that all sites send together.
+    """
 
-    def start(self, name: str) -> None:
-        arguments = (self.folder / name, self.folder / "passphrase", SEED, self.faults)
-        self.running[name] = subprocess.Popen(
-            [sys.executable, "-m", "securefair.deployment.rehearsing", *map(str, arguments)],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def kill(self, name: str) -> None:
-        before = self.finished(name)
-        process = self.running.pop(name)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        self.kills += 1
-        self.lost += max(0, before - self.finished(name))
-        self.start(name)
-
-    def check(self) -> None:
-        """Take leave of the sites that are over.
-
-        Raises:
-            SecureFairError: one ended otherwise.
-        """
-        for name, process in list(self.running.items()):
-            code = process.poll()
-            if code is None:
-                continue
-            _, said = process.communicate()
-            del self.running[name]
-            if code:
-                lines = said.strip().splitlines()
-                raise SecureFairError(
-                    "a site of the rehearsal failed",
-                    where=name,
-                    found=lines[-1] if lines else f"exit code {code}",
-                )
-
-    def records(self, name: str) -> list[SiteRecord]:
-        place = self.folder / name / STORE
-        if not (place / "store.sqlite").exists():
-            return []
-        with Store.open(place, access=Access.READ) as store, store.view() as tx:
-            return stored_records(tx)
-
-    def finished(self, name: str) -> int:
-        return len(self.records(name))
-
-    def refused(self, name: str) -> int:
-        with (
-            Store.open(self.folder / name / STORE, access=Access.READ) as store,
-            store.view() as tx,
-        ):
-            counts = refusals(tx)
-        return sum(count for what, count in counts.items() if not what.startswith("repeated"))
-
-    def stop(self) -> None:
-        for process in self.running.values():
-            process.kill()
-            process.communicate()
+    records: dict[str, list[SiteRecord]]
+    hosts: dict[str, Host]
+    envelopes: int
 
 
 def rehearse(
     folder: Path,
     *,
+    algorithm: str | None = None,
     sites: int = 4,
     rounds: int = 6,
     kills: int = 5,
@@ -164,9 +104,11 @@ def rehearse(
 
     Args:
         folder: empty; short enough for sockets. It holds the sites afterwards.
+        algorithm: the kind of collaboration; None for the default of a configuration.
         sites: 2 to 8 hospitals; from the fifth on, hospitals are halved.
-        rounds: of the project.
-        kills: how many processes are killed, at random moments.
+        rounds: in all. Where the default takes fewer, the rest is of a kind with reputations; a
+            kind that was asked for is rehearsed as often as that takes, with new identities.
+        kills: how many processes are killed, spread over all.
         faults: rate of each kind of fault of the couriers, in [0, 0.2].
         backend: encryption engine.
         limit: most seconds.
@@ -184,50 +126,103 @@ def rehearse(
         if not low <= found <= high:
             raise ConfigError("out of range", where=where, found=found, expected=f"{low} to {high}")
     data = _hospitals(sites)
-    project, identities = _project(data, rounds, backend)
-    expected = _in_one_process(project, data)
-    troupe = _Troupe(folder, project.names, faults)
-    _make_places(folder, data, project, identities)
-    started = time.monotonic()
-    try:
-        for name in troupe.names:
-            troupe.start(name)
-        _watch(troupe, rounds, kills, started + limit)
-    finally:
-        troupe.stop()
-    seconds = time.monotonic() - started
-    written = {name: troupe.records(name) for name in troupe.names}
-    missing = sum(rounds - len(records) for records in written.values())
+    until, results = time.monotonic() + limit, list[RehearsalResult]()
+    left = rounds
+    while left:
+        done, number = rounds - left, len(results)
+        project, identities = _project(data, algorithm or _kind(number), left, backend)
+        length = min(left, kind_in(project.terms).rounds(project.terms.config))
+        share = kills * (done + length) // rounds - kills * done // rounds
+        place = folder / str(number)
+        place.mkdir()
+        _make_places(place, data, project, identities)
+        results.append(_play(place, data, project, length, number, share, faults, until))
+        left -= length
     return RehearsalResult(
-        decisions_equal=_equal(written, expected, troupe.names),
+        decisions_equal=all(one.decisions_equal for one in results),
         rounds=rounds,
-        kills=troupe.kills,
-        lost_rounds=missing + troupe.lost,
-        refused=sum(troupe.refused(name) for name in troupe.names),
-        seconds=round(seconds, 1),
+        kills=sum(one.kills for one in results),
+        lost_rounds=sum(one.lost_rounds for one in results),
+        refused=sum(one.refused for one in results),
+        seconds=round(sum(one.seconds for one in results), 1),
     )
 
 
-def _watch(troupe: _Troupe, rounds: int, kills: int, until: float) -> None:
-    """Kill sites as the rounds go by, until all are over."""
-    draw = random.Random(secrets.randbits(32))
-    total = rounds * len(troupe.names)
-    while troupe.running:
-        if time.monotonic() > until:
-            raise SecureFairError("the rehearsal takes too long", found=f"{troupe.kills} kills")
-        time.sleep(_LOOK_EVERY * draw.random())
-        troupe.check()
-        progress = sum(troupe.finished(name) for name in troupe.names)
-        # In the first half of the rounds: the last of them may be over in a moment.
-        if troupe.kills < kills and 2 * progress * kills >= troupe.kills * total:
-            unfinished = [name for name in troupe.running if troupe.finished(name) < rounds]
-            if unfinished:
-                time.sleep(_LOOK_EVERY * draw.random())
-                troupe.kill(draw.choice(unfinished))
+def _play(
+    folder: Path,
+    data: Sequence[ParticipantData],
+    project: Project,
+    rounds: int,
+    seed: int,
+    kills: int,
+    faults: float,
+    until: float,
+) -> RehearsalResult:
+    """One collaboration."""
+    expected = in_one_process(project, data, rounds, seed)
+    troupe = Troupe(folder, project.names, seed, faults, rounds)
+    started = time.monotonic()
+    troupe.play(kills, expected.envelopes, until)
+    seconds = time.monotonic() - started
+    written = {name: troupe.records(name) for name in project.names}
+    return RehearsalResult(
+        decisions_equal=all(
+            [own.decisions for own in written[one.name]]
+            == [own.decisions for own in expected.records[one.name]]
+            and _same(troupe.model(one.name), expected.hosts[one.name].model(), one.test)
+            for one in data
+        ),
+        rounds=rounds,
+        kills=troupe.kills,
+        lost_rounds=sum(rounds - len(records) for records in written.values()) + troupe.lost,
+        refused=troupe.refused(),
+        seconds=seconds,
+    )
+
+
+def in_one_process(
+    project: Project, data: Sequence[ParticipantData], rounds: int, seed: int
+) -> Expected:
+    """The same hosts, on the engine of a simulation."""
+    kind, config = kind_in(project.terms), project.terms.config
+    agreement = check_agreement(project)
+    hosts = [kind.host(config, agreement, own, seed=seed) for own in data]
+    names = [own.name for own in data]
+    sent = [0]
+
+    def counted(message: bytes) -> str:
+        sent[0] += 1
+        return message_kind(message)
+
+    network = Network(names, classify=counted, rng=np.random.default_rng(seed))
+    engine = Engine(hosts, agreement, network, seed=seed)
+    records: dict[str, list[SiteRecord]] = {name: [] for name in names}
+    for number in range(rounds):
+        log = engine.round(number)
+        for host in hosts:
+            over = RoundOver(number, log.summaries[host.name])
+            records[host.name].append(record_of(over, host, ()))
+    notices = rounds * len(names) * (len(names) - 1)
+    return Expected(records, {host.name: host for host in hosts}, sent[0] + notices)
+
+
+def _same(found: Function | None, expected: Function, test: Samples) -> bool:
+    if found is None:
+        return False
+    features = test.features.reshape(len(test), -1)
+    difference = logits_of(found, features) - logits_of(expected, features)
+    return bool(np.abs(difference).max(initial=0.0) <= SAME_LOGITS)
+
+
+def _kind(number: int) -> str:
+    """What is rehearsed first, and what the rounds that are left are of."""
+    if number == 0:
+        return default_algorithm()
+    return next(name for name in REGISTERED if kind_of(name).wording.reputations)
 
 
 def _hospitals(count: int) -> list[ParticipantData]:
-    everyone = load_participants(demo_config(), SEED)
+    everyone = load_participants(demo_config(), 0)
     if count > len(everyone):
         everyone = [half for own in everyone for half in _halves(own)]
     return [
@@ -245,23 +240,20 @@ def _halves(own: ParticipantData) -> Iterator[ParticipantData]:
 
 
 def _project(
-    data: Sequence[ParticipantData], rounds: int, backend: str
+    data: Sequence[ParticipantData], algorithm: str, rounds: int, backend: str
 ) -> tuple[Project, dict[str, Identity]]:
+    kind_of(algorithm)  # a wrong name is found before any key is made
     now = time.time()
     identities = {own.name: Identity.generate(own.name, now=now) for own in data}
-    config = demo_config()
-    settings = config.model_dump(
-        mode="json",
-        exclude_none=True,
-        include={"model", "training", "distillation", "fairness", "encryption"},
-    )
+    settings = project_sections(demo_config())
     settings["training"]["rounds"] = rounds
     settings["encryption"]["backend"] = backend
+    settings.pop("disclosure")
     project = new_project(
         "rehearsal",
         [identity.card for identity in identities.values()],
         settings,
-        algorithm="cycle",
+        algorithm=algorithm,
         max_samples=max(len(own.train) for own in data),
         features=data[0].train.features.shape[1],
         classes=data[0].train.classes,
@@ -272,21 +264,6 @@ def _project(
     for identity in identities.values():
         project = project.signed(identity)
     return project, identities
-
-
-def _in_one_process(project: Project, data: Sequence[ParticipantData]) -> list[RoundRecord]:
-    config = project.terms.config
-    run = start_run(
-        "cycle",
-        data,
-        check_agreement(project),
-        [model_of(config)] * len(data),
-        seed=SEED,
-        backend=config.encryption.backend,
-        disclosure=disclosure_of(project.terms),
-        audit=False,
-    )
-    return list(run.rounds(config.training.rounds))
 
 
 def _make_places(
@@ -321,21 +298,3 @@ def _make_places(
             Secret(passphrase.encode()),
             cost=CHEAP,
         )
-
-
-def _equal(
-    found: dict[str, list[SiteRecord]], expected: Sequence[RoundRecord], names: Sequence[str]
-) -> bool:
-    """Whether every site asked whom it asked in one process, and was answered by the same."""
-    for at, name in enumerate(names):
-        theirs = [
-            (
-                record.round,
-                tuple(n for n, yes in zip(names, record.asked[at], strict=True) if yes),
-                tuple(n for n, yes in zip(names, record.answered[at], strict=True) if yes),
-            )
-            for record in expected
-        ]
-        if [(own.round, own.asked, own.opened) for own in found[name]] != theirs:
-            return False
-    return True

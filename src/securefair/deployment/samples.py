@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
+
+import numpy as np
 
 from securefair.config import ParticipantSection
 from securefair.data import ParticipantData
@@ -10,7 +13,36 @@ from securefair.deployment.agreeing import shape_of
 from securefair.deployment.place import SiteSettings, check_data_file
 from securefair.deployment.terms import Terms
 from securefair.errors import DataError
+from securefair.storage import Store
 from securefair.user.tables import one_from_files
+
+SAMPLES = "samples digest"
+"""Of the store: which samples the first start found."""
+
+
+def check_same_samples(store: Store, data: ParticipantData) -> None:
+    """See that these are the samples that the site began with, or note them down.
+
+    Answers of one site come from one set of patients, and what it encrypted is of them.
+
+    Raises:
+        DataError: the files were changed since.
+    """
+    digest = sha256()
+    for part in (data.train, data.test):
+        for array in (part.features, part.labels):
+            digest.update(repr((array.shape, array.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    with store.transaction() as tx:
+        known = tx.memory.get(SAMPLES)
+        if known is None:
+            tx.memory.put(SAMPLES, digest.digest())
+        elif known != digest.digest():
+            raise DataError(
+                "the samples are not those that this site began with",
+                where=data.name,
+                hint="Put the files back as they were; other samples need a new project",
+            )
 
 
 def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantData:

@@ -13,15 +13,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import msgspec
 
+from securefair.collaboration.interface import Host
 from securefair.deployment.card import utc
 from securefair.deployment.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.deployment.post import Post
 from securefair.deployment.records import SiteRecord, SiteState, record_of
 from securefair.errors import RemoteProtocolError, SecureFairError
+from securefair.model.stored import to_bytes
 from securefair.protocol.codec import Limits, decode, encode
 from securefair.protocol.effects import (
     Begin,
@@ -37,7 +38,7 @@ from securefair.protocol.effects import (
     Send,
     SetDeadline,
 )
-from securefair.protocol.jobs import Job, Result
+from securefair.protocol.jobs import Job
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.states import RoundState
 from securefair.protocol.stored import encode_memory
@@ -45,41 +46,12 @@ from securefair.storage import Amount, Item, Store, Transaction
 from securefair.storage import Limits as StoreLimits
 
 MACHINE, STATE, RECORD, BLOB = "machine", "site state", "record ", "machine blob "
+HOST, MODEL = "host ", "site model"
 LOOK_AGAIN = 5.0
 """Seconds after which a site that waits looks at its clock."""
 
 SCOPE = "answers"
 """Of the ledger's rows."""
-
-
-class SiteHost(Protocol):
-    """What a site needs of its participant, whatever it computes."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def machine(self) -> ParticipantMachine:
-        """What decides for it."""
-        ...
-
-    def begin(self, round: int) -> None:
-        """Keep what all answers of the round come from."""
-        ...
-
-    def run(self, job: Job) -> Result:
-        """Carry out one job of its machine."""
-        ...
-
-    def changed(self) -> Mapping[str, bytes]:
-        """What it must remember and has not given out since, by name."""
-        ...
-
-    def measured(self, round: int) -> Mapping[str, float]:
-        """What it finds about its own model after a round, for its own eyes."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +89,7 @@ class Site:
 
     def __init__(
         self,
-        host: SiteHost,
+        host: Host,
         post: Post,
         store: Store,
         limits: Limits,
@@ -132,6 +104,8 @@ class Site:
             self._blobs = set(tx.memory.names(BLOB))
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
+        accounts = host.ledger.accounts
+        self._charged = {peer: account.total for peer, account in accounts.items()}
 
     @property
     def machine(self) -> ParticipantMachine:
@@ -272,7 +246,6 @@ class Site:
         greet: str | None = None,
     ) -> None:
         """One transaction; if it cannot be committed, this object is of no use any more."""
-        before = self.machine.ledger.accounts
         with self._store.transaction() as tx:
             if item is not None:
                 tx.inbox.done(item)
@@ -286,7 +259,7 @@ class Site:
             if greet is not None:  # it was recovered, and does not know how far the others are
                 frame = notice_frame(Notice(self._state.pace.announced))
                 self._post.send(tx, greet, frame, self.machine.memory.round)
-            self._charge(tx, before)
+            self._charge(tx)
             self._save(tx)
         self._post.announce()
 
@@ -305,7 +278,8 @@ class Site:
                 self._end_round(tx, effect)
 
     def _end_round(self, tx: Transaction, over: RoundOver) -> None:
-        record = record_of(over, self._host.measured(over.round), self._state.pace.away)
+        record = record_of(over, self._host, self._state.pace.away)
+        tx.memory.put(MODEL, to_bytes(self._host.model()))
         tx.memory.put(f"{RECORD}{over.round:06d}", msgspec.json.encode(record))
         self._audit(tx, "round over", round=over.round, opened=len(over.summary.opened))
         if over.round == self._schedule.rounds - 1:
@@ -318,18 +292,19 @@ class Site:
         for peer in self._peers:
             self._post.send(tx, peer, notice_frame(notice), self.machine.memory.round)
 
-    def _charge(self, tx: Transaction, before: Mapping[str, object]) -> None:
-        """Count in the durable ledger, by identity, what the machine has decided to let out."""
-        for peer, account in self.machine.ledger.accounts.items():
-            earlier = getattr(before.get(peer), "total", 0)
+    def _charge(self, tx: Transaction) -> None:
+        """Count in the durable ledger, by identity, what the participant has decided to let out."""
+        for peer, account in self._host.ledger.accounts.items():
+            earlier = self._charged.get(peer, 0)
             if account.total > earlier:
+                self._charged[peer] = account.total
                 item = f"model of round {self.machine.memory.teacher_version}"
                 tx.ledger.charge(
                     SCOPE,
                     self._identities[peer],
                     item,
                     Amount(numbers=account.total - earlier),
-                    StoreLimits(),  # the machine has kept to the limits
+                    StoreLimits(),  # its own ledger has kept to the limits
                 )
                 self._audit(
                     tx, "answer", peer=peer, numbers=account.total - earlier, total=account.total
@@ -345,7 +320,10 @@ class Site:
             tx.memory.delete(name)
         self._blobs = set(named)
         for name, piece in self._host.changed().items():
-            tx.memory.put(name, piece)
+            if piece is None:
+                tx.memory.delete(HOST + name)
+            else:
+                tx.memory.put(HOST + name, piece)
         self._state = replace(self._state, left=self._left())
         self._anchor = self._schedule.monotonic()
         tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
@@ -362,6 +340,12 @@ class Site:
     def _set_deadline(self, seconds: float) -> None:
         self._anchor = self._schedule.monotonic()
         self._state = replace(self._state, left=seconds)
+
+
+def stored_pieces(tx: Transaction) -> dict[str, bytes]:
+    """What the participant gave out to be remembered, by its own names."""
+    pieces = {name.removeprefix(HOST): tx.memory.get(name) for name in tx.memory.names(HOST)}
+    return {name: piece for name, piece in pieces.items() if piece is not None}
 
 
 def stored_records(tx: Transaction) -> list[SiteRecord]:

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.interface import Agreement, Host, Stored
 from securefair.data import ParticipantData
-from securefair.deployment.agreeing import check_agreement, disclosure_of, model_of
+from securefair.deployment.agreeing import check_agreement, kind_in, rounds_of
 from securefair.deployment.card import utc
 from securefair.deployment.couriers.folder import start_folder
 from securefair.deployment.couriers.local import start_local
 from securefair.deployment.door import Door
-from securefair.deployment.host import DistillingHost
+from securefair.deployment.export import write_results
 from securefair.deployment.place import (
     DOOR,
     KEYS,
+    RESULTS,
     SEED,
     STORE,
     STUDENT_KEYS,
@@ -35,11 +36,11 @@ from securefair.deployment.port import Spoil, unspoilt
 from securefair.deployment.post import Correspondence, Post
 from securefair.deployment.project import Project
 from securefair.deployment.recovery import recovered_in
-from securefair.deployment.samples import own_samples
-from securefair.deployment.site import BLOB, MACHINE, Schedule, Site
+from securefair.deployment.samples import check_same_samples, own_samples
+from securefair.deployment.site import BLOB, MACHINE, Schedule, Site, stored_pieces
+from securefair.errors import StorageError
 from securefair.fairness.sharing import coin, private_coin
 from securefair.protocol.stored import decode_memory
-from securefair.protocol.turn import Memory
 from securefair.storage import Keystore, Secret, Store, running_process
 
 
@@ -64,11 +65,13 @@ class OpenSite:
 
     settings: SiteSettings
     project: Project
-    collaboration: Collaboration
+    agreement: Agreement
+    own: ParticipantData
+    seed: int
     store: Store
     post: Post
     site: Site
-    host: DistillingHost
+    host: Host
 
 
 @contextlib.contextmanager
@@ -87,14 +90,15 @@ def open_site(
     """
     settings, project = read_settings(folder), project_of(folder)
     project.check_time(time.time())
-    collaboration = check_agreement(project)
+    agreement = check_agreement(project)
     with Store.open(folder / STORE) as store:
         keys = Keystore.open(folder / KEYS, passphrase)
         identity = identity_of(keys, project, settings.name)
         private = keys.get(SEED)
         seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
         data = own_samples(settings, project.terms, seed)
-        host = _host(data, project, collaboration, store, keys, seed)
+        check_same_samples(store, data)
+        host = _host(data, project, agreement, store, keys, seed)
         keys.close()
         post = Post(
             Correspondence(
@@ -102,24 +106,26 @@ def open_site(
                 project=project.digest,
                 cards={card.name: card for card in project.cards if card.name != settings.name},
                 expires=project.terms.valid_until,
-                largest_frame=collaboration.limits.largest_frame + 1,
+                largest_frame=agreement.limits.largest_frame + 1,
             ),
             store,
             time.time,
         )
         schedule = Schedule(
-            rounds=project.terms.config.training.rounds,
+            rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
-            linger=collaboration.round_seconds if rehearsal is None else rehearsal.linger,
+            linger=project.terms.project.round_seconds if rehearsal is None else rehearsal.linger,
         )
         identities = {card.name: card.fingerprint.hex() for card in project.cards}
         yield OpenSite(
             settings=settings,
             project=project,
-            collaboration=collaboration,
+            agreement=agreement,
+            own=data,
+            seed=seed,
             store=store,
             post=post,
-            site=Site(host, post, store, collaboration.limits, schedule, identities),
+            site=Site(host, post, store, agreement.limits, schedule, identities),
             host=host,
         )
 
@@ -147,7 +153,7 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
         door.close()
 
 
-def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> int:
+def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tuple[int, Path]:
     """Run a site in earnest, in the foreground, until its rounds are over or it is stopped.
 
     Args:
@@ -156,7 +162,7 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> in
         say: writes a line of the log; no patient, model or released number is in one.
 
     Returns:
-        Rounds of the project.
+        Rounds of the project, and the folder of the site's own model.
 
     Raises:
         SecureFairError: it cannot begin or go on; says why in one sentence.
@@ -168,11 +174,26 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> in
 
     signal.signal(signal.SIGTERM, leave)
     with open_site(folder, passphrase) as opened, carried(folder, opened):
-        rounds = opened.project.terms.config.training.rounds
+        rounds = rounds_of(opened.project.terms)
         over = opened.site.machine.memory.round
         say(f"{opened.settings.name}: round {max(0, over)} of {rounds}")
         opened.site.run(lambda round: say(f"{utc(time.time())}: round {round} is over"))
-        return rounds
+        return rounds, write_results(
+            folder / RESULTS, opened.project, opened.own, opened.store, seed=opened.seed
+        )[0]
+
+
+def export_site(folder: Path, passphrase: Secret, out: Path) -> list[Path]:
+    """Write a stopped site's model and report into a new folder.
+
+    Raises:
+        StorageError: the folder holds something, the site runs, or no round is over.
+        SecureFairError: the site's folder cannot be read.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise StorageError("this folder is not empty", where=str(out))
+    with open_site(folder, passphrase) as opened:
+        return write_results(out, opened.project, opened.own, opened.store, seed=opened.seed)
 
 
 def stop_site(folder: Path) -> bool:
@@ -192,40 +213,27 @@ def stop_site(folder: Path) -> bool:
 def _host(
     data: ParticipantData,
     project: Project,
-    collaboration: Collaboration,
+    agreement: Agreement,
     store: Store,
     keys: Keystore,
     seed: int,
-) -> DistillingHost:
-    memory, stored = _remembered(store)
-    with store.view() as tx:
-        left = recovered_in(tx)
-    peers = tuple(name for name in project.names if name != data.name)
+) -> Host:
+    """The participant as it was, or for the first time."""
     known = STUDENT_KEYS in keys.names()
-    host = DistillingHost(
-        data,
-        collaboration,
-        model_of(project.terms.config),
-        seed=seed,
-        backend=project.terms.config.encryption.backend,
-        disclosure=disclosure_of(project.terms),
-        keys=keys.get(STUDENT_KEYS) if known else None,
-        stored=stored,
-        memory=memory,
-        saved_state=(
-            None
-            if left is None
-            else left.saved_state(peers, always_share=collaboration.always_share)
-        ),
-        key_epoch=0 if left is None else left.key_epoch,
+    peers = tuple(name for name in project.names if name != data.name)
+    stored = stored_host(store, peers, keys.get(STUDENT_KEYS) if known else None)
+    host = kind_in(project.terms).host(
+        project.terms.config, agreement, data, seed=seed, stored=stored
     )
     if not known:
-        keys.put(STUDENT_KEYS, host.participant.export_keys())
+        keys.put(STUDENT_KEYS, host.export_keys())
     return host
 
 
-def _remembered(store: Store) -> tuple[Memory | None, dict[str, bytes]]:
+def stored_host(store: Store, peers: tuple[str, ...], keys: Secret | None) -> Stored:
+    """What the processes before this one have left of the participant."""
     with store.view() as tx:
+        left = recovered_in(tx)
 
         def load(digest: bytes) -> bytes:
             found = tx.memory.get(BLOB + digest.hex())
@@ -234,9 +242,13 @@ def _remembered(store: Store) -> tuple[Memory | None, dict[str, bytes]]:
             return found
 
         data = tx.memory.get(MACHINE)
-        pieces = {name: tx.memory.get(name) for name in tx.memory.names("host ")}
-        memory = None if data is None else decode_memory(data, load)
-        return memory, {name: piece for name, piece in pieces.items() if piece is not None}
+        return Stored(
+            pieces=stored_pieces(tx),
+            keys=keys,
+            memory=None if data is None else decode_memory(data, load),
+            saved_state=None if left is None else left.saved_state(peers),
+            key_epoch=0 if left is None else left.key_epoch,
+        )
 
 
 def _weights_seed(private: Secret) -> int:

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.deployment.agreeing import disclosure_of
+from securefair.deployment.agreeing import disclosure_of, rounds_of
 from securefair.deployment.card import utc
 from securefair.deployment.place import STORE, project_of, read_settings
+from securefair.deployment.project import Project
 from securefair.deployment.records import SiteState
 from securefair.deployment.site import SCOPE, STATE, stored_records
 from securefair.deployment.standing import read_peer, refusals
 from securefair.deployment.streams import stream_of
-from securefair.storage import Access, Store
+from securefair.storage import Access, Store, Transaction
 
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,48 +74,53 @@ def status_of(folder: Path) -> SiteStatus:
         SecureFairError: there is no site, or its store cannot be read.
     """
     settings, project = read_settings(folder), project_of(folder)
-    limits = disclosure_of(project.terms)
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
-        data = tx.memory.get(STATE)
-        state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
-        peers = []
-        for card in project.cards:
-            if card.name == settings.name:
-                continue
-            known = read_peer(tx, card.name)
-            fault = known.fault
-            if known.turned_back:
-                fault = "its store was turned back: nothing of it is taken until it recovers"
-            if known.blocked:
-                fault = "blocked by this site's operator"
-            following = tx.outbox.next_sequence(stream_of(card.name, known.epoch))
-            peers.append(
-                PeerStatus(
-                    name=card.name,
-                    here=card.name not in state.pace.away,
-                    ready=state.pace.ready.get(card.name, 0),
-                    heard=utc(known.heard) if known.heard else "never",
-                    unconfirmed=following - known.confirmed,
-                    numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
-                    fault=fault,
-                )
+        return site_status(tx, project, settings.name)
+
+
+def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
+    """The same, of a store that is open."""
+    limits = disclosure_of(project.terms)
+    data = tx.memory.get(STATE)
+    state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
+    peers = []
+    for card in project.cards:
+        if card.name == name:
+            continue
+        known = read_peer(tx, card.name)
+        fault = known.fault
+        if known.turned_back:
+            fault = "its store was turned back: nothing of it is taken until it recovers"
+        if known.blocked:
+            fault = "blocked by this site's operator"
+        following = tx.outbox.next_sequence(stream_of(card.name, known.epoch))
+        peers.append(
+            PeerStatus(
+                name=card.name,
+                here=card.name not in state.pace.away,
+                ready=state.pace.ready.get(card.name, 0),
+                heard=utc(known.heard) if known.heard else "never",
+                unconfirmed=following - known.confirmed,
+                numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
+                fault=fault,
             )
-        records = stored_records(tx)
-        head = tx.audit.head()
-        return SiteStatus(
-            name=settings.name,
-            project=project.terms.project.name,
-            rounds_over=len(records),
-            rounds=project.terms.config.training.rounds,
-            seconds_left=state.left,
-            peers=tuple(peers),
-            refused=refusals(tx),
-            student_limit=limits.student_total,
-            teacher_limit=limits.teacher_total,
-            accuracy=records[-1].measured.get("accuracy") if records else None,
-            audit_rows=head.length,
-            audit_head=head.digest.hex(),
         )
+    records = stored_records(tx)
+    head = tx.audit.head()
+    return SiteStatus(
+        name=name,
+        project=project.terms.project.name,
+        rounds_over=len(records),
+        rounds=rounds_of(project.terms),
+        seconds_left=state.left,
+        peers=tuple(peers),
+        refused=refusals(tx),
+        student_limit=limits.student_total,
+        teacher_limit=limits.teacher_total,
+        accuracy=records[-1].measured.get("accuracy") if records else None,
+        audit_rows=head.length,
+        audit_head=head.digest.hex(),
+    )
 
 
 def sentences(status: SiteStatus) -> list[str]:

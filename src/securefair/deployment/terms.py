@@ -8,21 +8,15 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from securefair.collaboration.kinds import kind_of
+from securefair.collaboration.kinds import kinds_of
 from securefair.config import RunConfig, checked_settings
 from securefair.config.base import Ratio, Section
 from securefair.errors import ConfigError
 
-_SETTINGS = {
-    "table",
-    "model",
-    "training",
-    "distillation",
-    "fairness",
-    "gossip",
-    "encryption",
-    "disclosure",
-}
+_LOCAL = {"run", "data", "participants", "report", "privacy"}
+"""Sections of a configuration that a project does not have, or says in other words."""
+
+_SETTINGS = set(RunConfig.model_fields) - _LOCAL
 """Sections of a configuration that a project has too."""
 
 
@@ -83,7 +77,7 @@ class Terms:
 
     def as_table(self) -> dict[str, Any]:
         """All keys that are set, as plain values."""
-        settings = self.config.model_dump(mode="json", exclude_none=True, include=_SETTINGS)
+        settings = project_sections(self.config)
         return {"project": self.project.model_dump(mode="json", exclude_none=True), **settings}
 
     def replaced(self, **changes: object) -> Terms:
@@ -95,6 +89,11 @@ class Terms:
         table = self.as_table()
         table["project"] |= changes
         return checked_terms(table, source="project")
+
+
+def project_sections(config: RunConfig) -> dict[str, Any]:
+    """Of a configuration, what a project has too, as plain values."""
+    return config.model_dump(mode="json", exclude_none=True, include=_SETTINGS)
 
 
 def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
@@ -112,7 +111,6 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
             expected=", ".join(("project", *sorted(_SETTINGS))),
         )
     project = _project(table.get("project"), source)
-    kind_of(project.algorithm)
     settings = {key: value for key, value in table.items() if key != "project"}
     file = "own.csv" if "table" in settings else "own.npz"
     settings["run"] = {
@@ -123,6 +121,7 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
     settings["data"] = {"source": "files", "test_fraction": project.test_fraction}
     settings["participants"] = [{"name": name, "file": file} for name in ("site", "peer")]
     config = checked_settings(settings, source=source)
+    kinds_of(config)
     if (config.table is None) == (project.features is None or project.classes is None):
         raise ConfigError(
             "a project needs the rules of a table, or the numbers of features and classes",

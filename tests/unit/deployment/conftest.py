@@ -5,27 +5,48 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from securefair.deployment.host import DistillingHost
 
-from securefair.circuit.spec import ExchangeSpec
-from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.run import start_run
-from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.kinds import kind_of
+from securefair.config import parse_config
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.deployment.identity import Identity
 from securefair.deployment.post import Correspondence, Post
-from securefair.deployment.recovery import recovered_in
-from securefair.deployment.site import MACHINE, Schedule, Site, stored_records
+from securefair.deployment.site import Schedule, Site, stored_records
 from securefair.deployment.standing import refusals
+from securefair.deployment.starting import stored_host
 from securefair.fairness.sharing import coin
-from securefair.protocol.stored import decode_memory
+from securefair.model.stored import to_bytes
 from securefair.storage import Store
 
 NOW = 1_800_000_000
 SEED = 3
-LIMITS = DisclosureLimits(student_total=10**5, teacher_total=10**6)
-MODEL = ModelConfig(hidden=3, local_epochs=3)
+CONFIG = """
+[run]
+name = "town"
+algorithms = ["standalone", "{algorithm}"]
+[data]
+source = "breast-cancer"
+[data.partition]
+kind = "homogeneous"
+participants = 3
+[model]
+hidden = 3
+[training]
+rounds = {rounds}
+local_epochs = 3
+local_steps = 2
+[distillation]
+q = 8
+lambda_0 = 5.0
+[fairness]
+forced_every = {forced_every}
+[encryption]
+backend = "{backend}"
+[disclosure]
+student_total = 100000
+teacher_total = 1000000
+"""
 
 
 class KilledError(Exception):
@@ -59,16 +80,27 @@ def never():
 class Town:
     """Some sites, their folders, and a postman who walks from door to door."""
 
-    def __init__(self, folder: Path, data, *, rounds, collaboration, backend="clear"):
-        self.folder, self.rounds, self.backend = folder, rounds, backend
+    def __init__(self, folder: Path, data, *, config, round_seconds):
+        self.folder, self.config = folder, config
         self.data = {own.name: own for own in data}
         self.names = tuple(self.data)
-        self.collaboration = collaboration
+        self.kind = kind_of(config.run.collaborative[0])
+        self.rounds = self.kind.rounds(config)
+        facts = PublicFacts(
+            participants=self.names,
+            shape=(4,),
+            classes=2,
+            samples=24,
+            round_seconds=round_seconds,
+            setup_seconds=3600.0,
+        )
+        self.collaboration = self.kind.agree(config, facts, seed=0)
         self.identities = {name: Identity.generate(name, now=NOW) for name in self.names}
         self.now = 0.0
         self.kills = dict.fromkeys(self.names, never)
         self.restarts = 0
         self.keys = {}
+        self.hosts = {}
         self.stores = {}
         self.sites = {}
         self.posts = {}
@@ -85,28 +117,15 @@ class Town:
             expires=NOW + 10**6,
             largest_frame=1 << 24,
         )
-        with store.view() as tx:
-            stored = {key: tx.memory.get(key) for key in tx.memory.names("host ")}
-            data = tx.memory.get(MACHINE)
-            memory = data and decode_memory(
-                data, lambda digest: tx.memory.get("machine blob " + digest.hex())
-            )
-            left = recovered_in(tx)
-        peers = tuple(about.cards)
-        host = DistillingHost(
-            self.data[name],
+        host = self.kind.host(
+            self.config,
             self.collaboration,
-            MODEL,
+            self.data[name],
             seed=SEED,
-            backend=self.backend,
-            disclosure=LIMITS,
-            keys=self.keys.get(name),
-            stored=stored,
-            memory=memory,
-            saved_state=left and left.saved_state(peers, always_share=False),
-            key_epoch=left.key_epoch if left else 0,
+            stored=stored_host(store, tuple(about.cards), self.keys.get(name)),
         )
-        self.keys.setdefault(name, host.participant.export_keys())
+        self.hosts[name] = host
+        self.keys.setdefault(name, host.export_keys())
         self.posts[name] = Post(about, fragile, lambda: NOW + self.now)
         schedule = Schedule(
             rounds=self.rounds,
@@ -197,15 +216,8 @@ class Town:
 
     def in_one_process(self):
         """Decisions of the same run as a simulation, by site and round."""
-        run = start_run(
-            "cycle",
-            list(self.data.values()),
-            self.collaboration,
-            [MODEL for _ in self.names],
-            seed=SEED,
-            backend=self.backend,
-            audit=False,
-        )
+        data = list(self.data.values())
+        run = self.kind.start(self.config, self.collaboration, data, seed=SEED)
         return list(run.rounds(self.rounds)), run
 
 
@@ -225,21 +237,23 @@ def make_town(tmp_path):
     """A town of so many sites; its stores are closed at the end."""
     towns = []
 
-    def make(count=3, *, rounds=4, backend="clear", folder="town", **changes):
+    def make(
+        count=3,
+        *,
+        algorithm="cycle",
+        rounds=4,
+        backend="clear",
+        folder="town",
+        round_seconds=50.0,
+        settings="",
+    ):
         names = ("north", "south", "west", "east")[:count]
         data = [samples(name, at) for at, name in enumerate(names)]
-        spec = ExchangeSpec(
-            features=4, classes=2, samples=24, hidden=3, release="projection", basis="public", q=8
-        )
-        collaboration = Collaboration(
-            participants=names,
-            spec=spec,
-            **{"forced_every": 3, "local_steps": 2, "round_seconds": 50.0, "lambda_0": 5.0}
-            | changes,
-        )
+        text = CONFIG.format(algorithm=algorithm, rounds=rounds, backend=backend, forced_every=3)
+        config = parse_config(text + settings, source="town")
         place = tmp_path / folder
         place.mkdir()
-        town = Town(place, data, rounds=rounds, collaboration=collaboration, backend=backend)
+        town = Town(place, data, config=config, round_seconds=round_seconds)
         towns.append(town)
         return town
 
@@ -249,18 +263,21 @@ def make_town(tmp_path):
 
 
 def same_as_one_process(town):
-    """The decisions of every site and round, and its reputations, are those of a simulation."""
+    """What every site did in every round, and its model, are those of a simulation."""
     records, run = town.in_one_process()
     for at, name in enumerate(town.names):
         own = town.records(name)
         assert [record.round for record in own] == list(range(town.rounds))
         for record, theirs in zip(own, records, strict=True):
-            asked = tuple(n for n, yes in zip(town.names, theirs.asked[at], strict=True) if yes)
-            opened = tuple(n for n, yes in zip(town.names, theirs.answered[at], strict=True) if yes)
-            assert (record.asked, record.opened) == (asked, opened)
-            found = [record.reputations.get(peer) for peer in town.names]
-            assert found == theirs.reputation[at]
+            asked = {n for n, yes in zip(town.names, theirs.asked[at], strict=True) if yes}
+            opened = {n for n, yes in zip(town.names, theirs.answered[at], strict=True) if yes}
+            assert set(record.offered or record.asked) == asked
+            assert set(record.combined or record.opened) == opened
             assert record.measured["cross_entropy"] == theirs.cross_entropy[at]
+            if town.kind.name in ("cycle", "vpdl"):
+                found = [record.reputations.get(peer) for peer in town.names]
+                assert found == theirs.reputation[at]
+        assert to_bytes(town.hosts[name].model()) == to_bytes(run.models()[name])
     return run
 
 
