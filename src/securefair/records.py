@@ -122,6 +122,15 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     se: float | None
     by_hospital: dict[str, float | None]
     se_by_hospital: dict[str, float | None]
+    by_seed: dict[str, list[float | None]] = {}  # by hospital, in the order of the seeds
+
+
+class Reliability(msgspec.Struct, frozen=True, kw_only=True):
+    """Test samples with like predictions: how often these came true, over all seeds."""
+
+    predicted: float  # mean predicted probability
+    observed: float  # share for whom it came true
+    samples: int
 
 
 class TrustResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +175,7 @@ class AlgorithmResult(msgspec.Struct, frozen=True, kw_only=True):
     gain_over_best_control: dict[str, MetricResult] = {}  # by score; positive is better
     best_control: str | None = None  # the best by `RunResult.metric`, on these test samples
     confusion: dict[str, list[list[int]]] = {}  # [true][predicted] by participant, over all seeds
+    reliability: list[Reliability] = []  # of all participants together, lowest predictions first
     nearly_constant: list[str] = []  # participants whose model says one class of nearly everyone
     trust: dict[str, TrustResult] = {}  # of the first seed
 
@@ -255,3 +265,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     class_counts: dict[str, list[int]] = {}  # training and test samples of each class, first seed
     metric: str = "log_loss"  # what algorithms are compared by
     controls: list[str] = []  # of `algorithms`: nobody learns from anybody in them
+    classes: list[str] = []  # names, in the order of every matrix; empty where nobody named them

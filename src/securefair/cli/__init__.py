@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.ending import Commands
+from securefair.cli.exporting import export
 from securefair.cli.extensions import extensions
 from securefair.cli.health import doctor
 from securefair.cli.identity import app as identity_app
@@ -63,7 +64,7 @@ for _panel, _commands in (
     (STARTING, (new, check, config, doctor)),
     (RUNNING, (demo, run, resume)),
     (READING, (report, compare)),
-    (USING, (predict, evaluate, show)),
+    (USING, (predict, evaluate, show, export)),
     (DEPLOYING, (rehearse,)),
     (MEASURING, (plan, *extensions())),
 ):

@@ -92,6 +92,7 @@ class Scored:
     ) -> None:
         self._points: dict[str, dict[str, float]] = {name: {} for name in SCORES}
         self._drawn: dict[str, dict[str, Array]] = {name: {} for name in SCORES}
+        self._seeds: dict[str, dict[str, list[float | None]]] = {name: {} for name in SCORES}
         for at, (hospital, seeds) in enumerate(predictions.items()):
             points = [probabilistic_scores(one.probabilities, one.labels) for one in seeds]
             drawn = _replicates(seeds, draws, np.random.default_rng([seed, at]))
@@ -99,10 +100,15 @@ class Scored:
                 values = [one[name] for one in points]
                 self._points[name][hospital] = _nan_mean(np.array(values, dtype=np.float64))
                 self._drawn[name][hospital] = drawn[name]
+                self._seeds[name][hospital] = values
 
     def summary(self, score: str) -> ScoreSummary:
         """One of `SCORES`."""
         return _summary(self._points[score], self._drawn[score])
+
+    def by_seed(self, score: str) -> Mapping[str, list[float | None]]:
+        """By hospital, the score of every seed; None where it is undefined."""
+        return self._seeds[score]
 
     def difference(self, other: Scored, score: str) -> ScoreSummary:
         """This method's score minus another's on the same patients, with paired errors."""

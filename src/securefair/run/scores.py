@@ -11,8 +11,9 @@ from securefair.data import ParticipantData
 from securefair.metrics import confusion
 from securefair.metrics.bootstrap import Predictions, Scored, ScoreSummary
 from securefair.metrics.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
+from securefair.metrics.reliability import reliability
 from securefair.model.stored import Function, logits_of, probabilities_of
-from securefair.records import MetricResult
+from securefair.records import MetricResult, Reliability
 
 Seed = tuple[Sequence[ParticipantData], Mapping[str, Mapping[str, Function]]]
 """Everyone's data of one seed, and everyone's model by algorithm and participant."""
@@ -27,6 +28,7 @@ class Scores(TypedDict):
     gain_over_best_control: dict[str, MetricResult]
     best_control: str | None
     confusion: dict[str, list[list[int]]]
+    reliability: list[Reliability]
     nearly_constant: list[str]
 
 
@@ -65,12 +67,16 @@ def scores_of(
         if best is not None and name not in controls:
             gains = {score: _gain(scored[name], scored[best], score) for score in SCORES}
         result[name] = Scores(
-            metrics={score: _result(scored[name].summary(score)) for score in SCORES},
+            metrics={
+                score: _result(scored[name].summary(score), scored[name].by_seed(score))
+                for score in SCORES
+            },
             gain_over_best_control=gains,
             best_control=best if gains else None,
             confusion={
                 hospital: _confusion(parts) for hospital, parts in predictions[name].items()
             },
+            reliability=_reliability(predictions[name]),
             nearly_constant=[
                 hospital
                 for hospital, parts in predictions[name].items()
@@ -119,12 +125,31 @@ def _gain(mine: Scored, control: Scored, score: str) -> MetricResult:
     return _result(first.difference(second, score))
 
 
-def _result(summary: ScoreSummary) -> MetricResult:
+def _reliability(predictions: Mapping[str, Sequence[Predictions]]) -> list[Reliability]:
+    parts = [one for seeds in predictions.values() for one in seeds]
+    bins = reliability(
+        np.concatenate([one.probabilities for one in parts]),
+        np.concatenate([one.labels for one in parts]),
+    )
+    return [
+        Reliability(
+            predicted=round(one.predicted, DIGITS),
+            observed=round(one.observed, DIGITS),
+            samples=one.patients,
+        )
+        for one in bins
+    ]
+
+
+def _result(
+    summary: ScoreSummary, by_seed: Mapping[str, list[float | None]] | None = None
+) -> MetricResult:
     return MetricResult(
         mean=_rounded(summary.mean),
         se=_rounded(summary.se),
         by_hospital={name: _rounded(value) for name, value in summary.by_hospital.items()},
         se_by_hospital={name: _rounded(value) for name, value in summary.se_by_hospital.items()},
+        by_seed={name: list(map(_rounded, values)) for name, values in (by_seed or {}).items()},
     )
 
 

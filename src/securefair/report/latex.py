@@ -1,0 +1,91 @@
+"""Tables of a run for a publication, in LaTeX that needs no package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from securefair.records import MetricResult, RunResult
+from securefair.report.scores import SCORES
+from securefair.report.wording import algorithm_name
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+
+
+def scores_table(result: RunResult) -> str:
+    """Every algorithm by score: means over participants, standard errors over test patients."""
+    rows = [
+        [algorithm_name(name), *(_cell(one.metrics.get(score)) for score in SCORES)]
+        for name, one in result.algorithms.items()
+        if one.metrics
+    ]
+    caption = (
+        f"Means over {len(result.participants)} participants and {len(result.seeds)} seeds; "
+        "standard errors over test patients."
+    )
+    return table(["Algorithm", *SCORES.values()], rows, caption=caption)
+
+
+def gains_table(result: RunResult) -> str:
+    """What the run's algorithm gains over the best control, by participant; positive is better."""
+    gains = result.algorithms[result.algorithm].gain_over_best_control
+    control = result.algorithms[result.algorithm].best_control
+    rows = [
+        [
+            one.name,
+            *(
+                _number(gains[score].by_hospital[one.name], gains[score].se_by_hospital[one.name])
+                for score in SCORES
+            ),
+        ]
+        for one in result.participants
+        if gains
+    ]
+    caption = (
+        f"Gain of {algorithm_name(result.algorithm)} over {algorithm_name(control or '')}, the "
+        "control with the lowest log-loss; positive is better; standard errors over test patients."
+        if gains
+        else "Nobody collaborated: there is no gain."
+    )
+    return table(["Participant", *SCORES.values()], rows, caption=caption)
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> str:
+    """A `table` with a caption; names left, numbers right. Every text is escaped."""
+    body = [" & ".join(map(escape, row)) + r" \\" for row in rows]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{escape(caption)}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}",
+            r"\hline",
+            " & ".join(map(escape, headings)) + r" \\",
+            r"\hline",
+            *body,
+            r"\hline",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def escape(text: str) -> str:
+    """A text as LaTeX prints it."""
+    plain = "".join(_ESCAPES.get(sign, sign) for sign in " ".join(text.split()))
+    return plain.replace("\u00b1", r"$\pm$").replace("\u2212", "$-$")
+
+
+def _cell(metric: MetricResult | None) -> str:
+    return "" if metric is None else _number(metric.mean, metric.se)
+
+
+def _number(mean: float | None, error: float | None) -> str:
+    if mean is None:
+        return ""
+    shown = f"{mean:.3f}".replace("-", "\u2212")
+    return shown if error is None else f"{shown} \u00b1 {error:.3f}"

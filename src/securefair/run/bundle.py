@@ -1,0 +1,168 @@
+"""What a finished run may tell a publication: everything but patients.
+
+    README.md            what is here, and how the run is repeated
+    config.toml          the configuration, with names of files instead of paths
+    versions.json        of the software
+    seeds.json           all of them
+    metrics.csv          every score by algorithm, hospital and seed
+    summary.json         means, standard errors, gains, encryption, disclosure
+    tables/*.tex         the same for a paper
+
+No patient, model, message or prediction is among it, and no count of patients below 5.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from securefair.config import RunConfig, override, to_toml
+from securefair.errors import DataError
+from securefair.records import RunResult
+from securefair.report import write_text
+from securefair.report.files import write_bytes
+from securefair.report.latex import gains_table, scores_table
+from securefair.run.folder import StoredRun
+
+FEWEST = 5
+"""Patients; smaller counts are not told."""
+
+_README = """\
+# {name}
+
+Results of `securefair run`, without patients: no table, model, message or prediction is here, and
+no count of fewer than {fewest} patients.
+
+- `config.toml`: what was asked for. Files of data are named without their folders.
+- `versions.json`, `seeds.json`: what computed it, and with which seeds.
+- `metrics.csv`: every score by algorithm, hospital and seed, on test patients whom no training saw.
+- `summary.json`: means, standard errors over test patients, gains over controls, encryption and
+  what was disclosed.
+- `tables/`: LaTeX.
+
+Whoever has the data repeats it: put the files where `config.toml` names them, then
+
+    securefair run config.toml
+
+Equal seeds give equal models but for the error of the encryption.
+"""
+
+
+def bundle_files(run: StoredRun) -> dict[str, str]:
+    """The files of the bundle by name.
+
+    Raises:
+        DataError: the run kept no scores by seed, as those of earlier versions.
+    """
+    result = run.outcome.result
+    metrics = [metric for one in result.algorithms.values() for metric in one.metrics.values()]
+    if not any(metric.by_seed for metric in metrics):
+        raise DataError(
+            "this run kept no scores by seed",
+            where=result.name,
+            found="a run of an earlier version, or of networks without stored models",
+            hint="Run it again: securefair run config.toml --restart",
+        )
+    return {
+        "README.md": _README.format(name=result.name, fewest=FEWEST),
+        "config.toml": to_toml(_without_paths(run.config)),
+        "versions.json": _json(dict(run.versions)),
+        "seeds.json": _json(result.seeds),
+        "metrics.csv": _by_seed(result),
+        "summary.json": _json(_summary(result)),
+        "tables/scores.tex": scores_table(result),
+        "tables/gains.tex": gains_table(result),
+    }
+
+
+def write_bundle(run: StoredRun, out: Path) -> list[str]:
+    """Write the bundle into a folder, or into one file where the name ends in .zip.
+
+    Returns:
+        The names of the files.
+
+    Raises:
+        DataError: see `bundle_files`; or the folder holds something else already.
+        OSError: it cannot be written.
+    """
+    files = bundle_files(run)
+    if out.suffix == ".zip":
+        write_bytes(out, _zipped(files))
+        return list(files)
+    if out.exists() and (not out.is_dir() or {p.name for p in out.iterdir()} - _top(files)):
+        raise DataError(
+            "the folder holds something else", where=str(out), hint="Name a new one with --out"
+        )
+    for name, text in files.items():
+        write_text(out / name, text)
+    return list(files)
+
+
+def _top(files: Mapping[str, str]) -> set[str]:
+    return {name.partition("/")[0] for name in files}
+
+
+def _zipped(files: Mapping[str, str]) -> bytes:
+    """Equal files give equal bytes: no clock."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+def _by_seed(result: RunResult) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["algorithm", "score", "hospital", "seed", "value"])
+    for name, one in result.algorithms.items():
+        for score, metric in one.metrics.items():
+            for hospital, values in metric.by_seed.items():
+                for seed, value in zip(result.seeds, values, strict=True):
+                    shown = "" if value is None else repr(value)
+                    writer.writerow([name, score, hospital, seed, shown])
+    return text.getvalue()
+
+
+def _summary(result: RunResult) -> dict[str, object]:
+    """The conclusions, without what counts few patients."""
+    plain: dict[str, object] = msgspec.to_builtins(result)
+    plain["class_counts"] = {
+        hospital: [count if count == 0 or count >= FEWEST else f"<{FEWEST}" for count in counts]
+        for hospital, counts in result.class_counts.items()
+    }
+    algorithms = msgspec.to_builtins(result.algorithms)
+    for one in algorithms.values():
+        one.pop("confusion", None)  # small cells name patients
+        one.pop("reliability", None)
+        for metric in one.get("metrics", {}).values():
+            metric.pop("by_seed", None)  # metrics.csv
+    plain["algorithms"] = algorithms
+    return plain
+
+
+def _without_paths(config: RunConfig) -> RunConfig:
+    changes: dict[str, object] = {}
+    if config.participants:
+        people = [one.model_dump(mode="json", exclude_none=True) for one in config.participants]
+        for one in people:
+            for key in ("file", "test_file"):
+                if key in one:
+                    one[key] = Path(one[key]).name
+        changes["participants"] = people
+    if config.privacy is not None and config.privacy.store is not None:
+        changes["privacy.store"] = config.privacy.store.name
+    if config.data.module_folder is not None:
+        changes["data.module_folder"] = None
+    if config.run.out is not None:
+        changes["run.out"] = None
+    return override(config, changes, source="export") if changes else config
+
+
+def _json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
