@@ -36,7 +36,7 @@ RestartOption = Annotated[
 ]
 TrustOption = Annotated[
     bool,
-    typer.Option("--trust", help="Run the Python code that the configuration names."),
+    typer.Option("--trust", help="Run the code, or ask the server, that the configuration names."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 QuietOption = Annotated[

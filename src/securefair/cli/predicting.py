@@ -16,7 +16,7 @@ ModelArgument = Annotated[
 
 def predict(
     model: ModelArgument,
-    table: Annotated[Path, typer.Argument(help="Table of patients; it needs no label.")],
+    table: Annotated[str, typer.Argument(help="Table of patients, or a query; it needs no label.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write (default: the terminal).")
     ] = None,
@@ -71,7 +71,7 @@ def predict(
 
 def evaluate(
     model: ModelArgument,
-    table: Annotated[Path, typer.Argument(help="Table of patients with the label.")],
+    table: Annotated[str, typer.Argument(help="Table of patients with the label, or a query.")],
     json: JsonOption = False,
 ) -> None:
     """Score a kept model on patients whose outcome is known, such as another year's.

@@ -15,9 +15,11 @@ from securefair.cli.trust import check_trusted
 def new(
     name: Annotated[Path, typer.Argument(help="Folder to make; its name becomes the run's.")],
     data: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            "--data", help="Your table, once for each hospital: .csv, .csv.gz, .parquet or .xlsx."
+            "--data",
+            help="Your table, once for each hospital: .csv, .csv.gz, .parquet, .xlsx, or "
+            "NAME=duckdb:FILE?query=SELECT ... .",
         ),
     ] = None,
     label: Annotated[

@@ -1,4 +1,4 @@
-"""Code that a folder brings along runs only if its user says so."""
+"""Code and queries that a folder brings along run only if its user says so."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ if TYPE_CHECKING:
 
 
 def check_trusted(config: RunConfig, *, trust: bool) -> None:
-    """Refuse a configuration that names code, unless its user trusts it.
+    """Refuse a configuration that names code or asks a server, unless its user trusts it.
 
     `run` is not asked: whoever runs a configuration wants what it says. To look at one, or to take
     up a folder of somebody else's, is no such wish.
 
     Raises:
-        ConfigError: it names code; nothing of it was imported.
+        ConfigError: it does; nothing was imported or asked.
     """
+    for one in config.participants:
+        if one.data is not None and not one.data.startswith("duckdb:") and not trust:
+            raise ConfigError(
+                "this configuration asks a database, with what this machine may log in with",
+                where=f"participant {one.name}",
+                found=one.data.partition("?")[0],
+                hint="Read the query; then say --trust",
+            )
     entry = config.data.entry
     if entry is not None and not trust:
         raise ConfigError(

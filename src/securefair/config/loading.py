@@ -106,15 +106,7 @@ def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
     """The same configuration with absolute paths of data, so that it means the same anywhere."""
     changes: dict[str, object] = {}
     if config.participants:
-        changes["participants"] = tuple(
-            one.model_copy(
-                update={
-                    "file": folder / one.file,
-                    "test_file": None if one.test_file is None else folder / one.test_file,
-                }
-            )
-            for one in config.participants
-        )
+        changes["participants"] = tuple(one.in_folder(folder) for one in config.participants)
     if config.data.source in CODE_SOURCES:
         found = folder / (config.data.module_folder or "")
         changes["data"] = config.data.model_copy(update={"module_folder": found})

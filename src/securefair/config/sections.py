@@ -557,4 +557,4 @@ class RunConfig(Section):
     @property
     def _tables(self) -> bool:
         """Whether any file has columns with names."""
-        return any(one.file.suffix != ".npz" for one in self.participants)
+        return any(one.is_table for one in self.participants)

@@ -27,6 +27,7 @@ def _text(value: object) -> object:
 
 Code = Annotated[str, BeforeValidator(_text)]
 Codes = Annotated[tuple[Code, ...], BeforeValidator(_codes), Field(strict=False, min_length=1)]
+_DUCKDB = "duckdb:"
 FilePath = Annotated[Path, Field(strict=False)]
 
 
@@ -34,13 +35,52 @@ class ParticipantSection(Section):
     """[[participants]]: who takes part, and where its samples are."""
 
     name: str = Field(min_length=1, max_length=80, description="Name of the participant")
-    file: FilePath = Field(
-        description="Its samples: .csv, .parquet or .npz; a path relative to this file"
+    file: FilePath | None = Field(
+        default=None,
+        description="Its samples: .csv, .parquet, .xlsx or .npz; a path relative to this file",
+    )
+    data: str | None = Field(
+        default=None,
+        pattern=r"^(duckdb:[^?]+|[A-Za-z][\w+]*://[^?]*(\?[^?]*)?)[?&]query=",
+        description="Instead of a file, a query: duckdb:FILE?query=SELECT ..., or the URL of a "
+        "database that SQLAlchemy knows with ?query=SELECT ... behind",
+        json_schema_extra={"expected": 'text such as "duckdb:clinic.db?query=SELECT ..."'},
     )
     test_file: FilePath | None = Field(
         default=None,
         description="Samples to test on; otherwise a part of `file` is held out",
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.file is None) == (self.data is None):
+            raise contradiction(
+                "file",
+                "a participant brings one table: a file, or the query of a database",
+                found="nothing" if self.file is None else "both",
+                expected="file or data",
+            )
+        return self
+
+    @property
+    def source(self) -> Path | str:
+        """The file, or the query."""
+        return self.data or self.file or Path()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has columns with names, rather than arrays."""
+        return self.file is None or self.file.suffix != ".npz"
+
+    def in_folder(self, folder: Path) -> ParticipantSection:
+        """The same with absolute paths; a path in here is relative to that folder."""
+        test = None if self.test_file is None else folder / self.test_file
+        data = self.data
+        if data is not None and data.startswith(_DUCKDB):
+            path, rest = data.removeprefix(_DUCKDB).split("?", 1)
+            data = f"{_DUCKDB}{folder / path}?{rest}"
+        file = None if self.file is None else folder / self.file
+        return self.model_copy(update={"file": file, "data": data, "test_file": test})
 
 
 class _ColumnSection(Section):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from securefair.data.arrow_tables import read_parquet
 from securefair.data.cells import Row, Table
+from securefair.data.databases import is_query, read_query
 from securefair.data.delimited import parse_delimited, read_delimited
 from securefair.data.excel import read_excel
 from securefair.errors import DataError
@@ -17,15 +18,18 @@ TEXT = (".csv", ".tsv", ".txt")
 KINDS = ".csv, .tsv or .txt (also .gz), .parquet, .xlsx"
 
 
-def read_rows(path: Path) -> Table:
-    """The records of a table file, by the ending of its name.
+def read_rows(path: Path | str) -> Table:
+    """The records of a table file, by the ending of its name, or of a query (`databases`).
 
     Text may be separated by commas, semicolons, tabs or bars, with decimal points or commas, in
     UTF-8, UTF-16 or Windows-1252; `Table.notes` says what was not as usual.
 
     Raises:
-        DataError: the file cannot be read, or is no such table; names file and line.
+        DataError: it cannot be read, or is no such table; names file and line.
     """
+    if isinstance(path, str) and is_query(path):
+        return read_query(path)
+    path = Path(path)
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     match ending.lower():
         case ".parquet":

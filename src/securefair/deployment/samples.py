@@ -9,6 +9,7 @@ import numpy as np
 
 from securefair.config import ParticipantSection
 from securefair.data import ParticipantData
+from securefair.data.databases import is_query
 from securefair.deployment.agreeing import shape_of
 from securefair.deployment.place import SiteSettings, check_data_file
 from securefair.deployment.terms import Terms
@@ -57,13 +58,19 @@ def own_samples(settings: SiteSettings, terms: Terms, seed: int) -> ParticipantD
         DataError: a file is missing or does not keep to the rules, or there are too many samples.
     """
     test = None if settings.test_data is None else Path(settings.test_data)
-    for path in (Path(settings.data), test):
+    query = is_query(settings.data)
+    for path in (None if query else Path(settings.data), test):
         if path is not None:
             check_data_file(path)
     features, classes = shape_of(terms)
     own = one_from_files(
         terms.config,
-        ParticipantSection(name=settings.name, file=Path(settings.data), test_file=test),
+        ParticipantSection(
+            name=settings.name,
+            file=None if query else Path(settings.data),
+            data=settings.data if query else None,
+            test_file=test,
+        ),
         classes=classes,
         seed=seed,
     )

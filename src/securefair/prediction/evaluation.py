@@ -52,7 +52,7 @@ def evaluate(model: HospitalModel, table: Path | str) -> Evaluation:
         raise DataError(
             "this model was trained on numbers, not on a table", where=model.record.hospital
         )
-    rows = read_rows(Path(table))
+    rows = read_rows(table)
     labels = encode_labels(rows, spec)
     found = model.predict_details(rows)
     return msgspec.structs.replace(

@@ -24,7 +24,7 @@ from securefair.prediction.record import ModelRecord
 Array = NDArray[np.float64]
 
 Data = Any
-"""The path of a table, its rows, a DataFrame, or numbers (B, d) as an array or a tensor."""
+"""A table's path, a query, rows, a DataFrame, or numbers (B, d) as an array or a tensor."""
 
 _WHOLE = re.compile(r"-?\d+")
 
@@ -221,7 +221,7 @@ def _are_rows(data: object) -> TypeGuard[Sequence[Row]]:
 
 def _rows(data: Data) -> Sequence[Row]:
     if isinstance(data, str | Path):
-        return read_rows(Path(data))
+        return read_rows(data)
     return read_frame(data, source="data frame") if is_frame(data) else data
 
 

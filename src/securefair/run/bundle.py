@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -154,6 +155,10 @@ def _without_paths(config: RunConfig) -> RunConfig:
             for key in ("file", "test_file"):
                 if key in one:
                     one[key] = Path(one[key]).name
+            if "data" in one:  # no server and no user
+                one["data"] = re.sub(
+                    r"^(duckdb:|\w[\w+]*://)[^?]*?([^/?]*)\?", r"\1\2?", str(one["data"])
+                )
         changes["participants"] = people
     if config.privacy is not None and config.privacy.store is not None:
         changes["privacy.store"] = config.privacy.store.name

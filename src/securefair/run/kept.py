@@ -159,7 +159,7 @@ def _rules(config: RunConfig) -> TableSpec | None:
     if config.data.source == "heart":
         return HEART_SPEC
     table = config.table
-    files = any(one.file.suffix != ".npz" for one in config.participants)
+    files = any(one.is_table for one in config.participants)
     return table_spec(table) if table is not None and table.columns and files else None
 
 

@@ -17,7 +17,7 @@ def inspect_tables(config: RunConfig) -> list[Finding]:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
     section = config.table
-    files = [one for one in config.participants if one.file.suffix != ".npz"]
+    files = [one for one in config.participants if one.is_table]
     if section is None or section.label is None or not files:
         return []
     label, joined = section.label, section.spellings == "joined"

@@ -71,7 +71,7 @@ def resolve(config: RunConfig) -> Resolved:
         DataError: a file cannot be read, or no common rules can be found.
     """
     table = config.table
-    files = [one for one in config.participants if one.file.suffix != ".npz"]
+    files = [one for one in config.participants if one.is_table]
     if table is None or table.label is None or not files or (table.columns and table.classes):
         return Resolved(config)
     summaries = {}
@@ -217,7 +217,7 @@ def _loaded(
     config: RunConfig, load: _FileLoader, one: ParticipantSection, seed: int
 ) -> ParticipantData:
     with about(one.name):
-        samples = load(one.file)
+        samples = load(one.source)
         if one.test_file is not None:
             return ParticipantData(one.name, samples, load(one.test_file))
     return hold_out(one.name, samples, config.data.test_fraction, seed)
@@ -236,8 +236,8 @@ class _FileLoader:
             # Arrays name no classes; everyone's largest label decides, and nothing else is told.
             self._classes = max(_largest_label(one, self._range) for one in config.participants) + 1
 
-    def __call__(self, path: Path) -> Samples:
-        if path.suffix == ".npz":
+    def __call__(self, path: Path | str) -> Samples:
+        if isinstance(path, Path) and path.suffix == ".npz":
             if self._patients is not None:
                 raise DataError(
                     "arrays have no column that names patients",
@@ -271,8 +271,9 @@ def _of_patients(samples: Samples, table: Table, name: str) -> Samples:
 
 
 def _largest_label(one: ParticipantSection, feature_range: tuple[float, float] | None) -> int:
+    path = Path(one.source)
     with about(one.name):
-        samples = samples_of(read_npz(one.file), where=one.file.name, feature_range=feature_range)
+        samples = samples_of(read_npz(path), where=path.name, feature_range=feature_range)
     return samples.classes - 1
 
 
@@ -282,14 +283,14 @@ def table_rows(one: ParticipantSection) -> Table:
     Raises:
         DataError: a file cannot be read, or has no rows.
     """
-    rows = _rows(one.file)
+    rows = _rows(one.source)
     return rows if one.test_file is None else table_of([*rows, *_rows(one.test_file)])
 
 
-def _rows(path: Path) -> Table:
-    rows = read_rows(path)
+def _rows(source: Path | str) -> Table:
+    rows = read_rows(source)
     if not rows:
-        raise DataError("the table has no rows", where=path.name)
+        raise DataError("the table has no rows", where=rows.source)
     return rows
 
 

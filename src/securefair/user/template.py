@@ -7,13 +7,14 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 import msgspec
 
 from securefair.config import (
+    ParticipantSection,
     RunConfig,
     checked_settings,
     demo_config,
@@ -21,6 +22,7 @@ from securefair.config import (
     to_toml,
 )
 from securefair.data import HEART_SPEC, HOSPITALS
+from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
@@ -75,13 +77,18 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_project(
-    folder: Path, *, tables: Sequence[Path] = (), label: str | None = None, joined: bool = False
+    folder: Path,
+    *,
+    tables: Sequence[Path | str] = (),
+    label: str | None = None,
+    joined: bool = False,
 ) -> Project:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
     Args:
         folder: must not exist, or be empty.
-        tables: one for each participant, named after its file; none for the packaged example.
+        tables: one for each participant, named after its file, or a query with a name before it,
+            "north=duckdb:clinic.db?query=..."; none for the packaged example.
         label: column of the tables to predict.
         joined: take codes of the tables that differ in case or white space only for one.
 
@@ -124,7 +131,7 @@ def _example_files(name: str) -> dict[str, str]:
         .joinpath("heart.LICENSE.md")
         .read_text("utf-8"),
     }
-    people = []
+    people: list[dict[str, object]] = []
     for hospital in HOSPITALS:
         text = io.StringIO()
         writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
@@ -141,14 +148,15 @@ def _example_files(name: str) -> dict[str, str]:
 
 
 def _own_files(
-    name: str, folder: Path, tables: Sequence[Path], label: str | None, *, joined: bool
+    name: str, folder: Path, tables: Sequence[Path | str], label: str | None, *, joined: bool
 ) -> tuple[dict[str, str], dict[str, str], list[Finding]]:
     """A configuration for tables that stay where they are."""
     if label is None:
         raise ConfigError(
             "tables need a column to predict", where="--label", hint="Name it: --label diagnosis"
         )
-    names = [_stem(path) for path in tables]
+    given = [_participant(table) for table in tables]
+    names = [one.name for one in given]
     if len(tables) < 2:
         raise ConfigError(
             "a collaboration needs two tables or more",
@@ -164,21 +172,46 @@ def _own_files(
             found=", ".join(twice),
             hint="Rename a file",
         )
-    people = [{"name": _stem(path), "file": str(path.absolute())} for path in tables]
+    people = [_plain(one.in_folder(Path.cwd())) for one in given]
     rules: dict[str, object] = {"label": label, "spellings": "joined" if joined else "exact"}
     smallest = _config(name, people, rules, q=1)
     resolved = resolve(smallest)
     q = _affordable_q(resolved.config)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
-    relative = [
-        {"name": one["name"], "file": os.path.relpath(one["file"], folder.absolute())}
-        for one in people
-    ]
+    back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
+    relative = [_plain(_relative(one, back)) for one in given]
     config = _config(name, relative, settings["table"], q=q)
     title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
     title += '# write ranges from general knowledge, then say origin = "public".'
     text = _config_text(config, title)
     return {"config.toml": text}, dict(resolved.unused), inspect_tables(smallest)
+
+
+def _participant(table: Path | str) -> ParticipantSection:
+    """A table as it stands on a command line."""
+    named = re.match(r"^([^=:/?]+)=(?=duckdb:|[A-Za-z][\w+]*://)(.*)$", str(table), re.DOTALL)
+    if named is not None:
+        return ParticipantSection(name=named[1], data=str(Query.parse(named[2]) and named[2]))
+    if isinstance(table, str) and is_query(table):
+        raise ConfigError(
+            "a query needs a name for its hospital",
+            where="--data",
+            found=table[:40],
+            hint=f"--data 'north={table[:20]}...'",
+        )
+    return ParticipantSection(name=_stem(Path(table)), file=Path(table))
+
+
+def _relative(one: ParticipantSection, back: Path) -> ParticipantSection:
+    """The same with paths as they are seen from the project's folder."""
+    found = one.in_folder(back)
+    if found.file is None or (one.file is not None and one.file.is_absolute()):
+        return one if one.file is not None else found
+    return found.model_copy(update={"file": Path(os.path.normpath(found.file))})
+
+
+def _plain(one: ParticipantSection) -> dict[str, object]:
+    return one.model_dump(mode="json", exclude_none=True)
 
 
 def _stem(path: Path) -> str:
@@ -193,7 +226,7 @@ def _affordable_q(config: RunConfig) -> int:
 
 
 def _config(
-    name: str, people: Sequence[dict[str, str]], table: dict[str, object], *, q: int
+    name: str, people: Sequence[Mapping[str, object]], table: dict[str, object], *, q: int
 ) -> RunConfig:
     settings = {
         "run": {"name": name, "algorithms": ["standalone", "transfer"]},
