@@ -47,7 +47,8 @@ def gains_table(result: RunResult) -> str:
     ]
     caption = (
         f"Gain of {algorithm_name(result.algorithm)} over {algorithm_name(control or '')}, the "
-        "control with the lowest log-loss; positive is better; standard errors over test patients."
+        f"control that is best by {SCORES[result.metric].lower()}; positive is better; standard "
+        "errors over test patients."
         if gains
         else "Nobody collaborated: there is no gain."
     )
