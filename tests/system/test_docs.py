@@ -6,6 +6,7 @@ In every page, blocks of one kind are read from top to bottom in one namespace a
     py               an excerpt: compiles, and what it imports is there
     shell            lines of securefair and make must parse; those of the tutorial also run
     toml             a whole configuration, or a part of one, is accepted
+    sql              runs in tests of its own (tests/unit/data/test_omop.py)
     anything else    is shown and not tested (text, console, mermaid)
 """
 
@@ -80,7 +81,7 @@ def anchors(page: Path) -> set[str]:
     return found
 
 
-LANGUAGES = {"python", "py", "shell", "toml", "text", "console", "mermaid", "json", "bibtex"}
+LANGUAGES = {"python", "py", "shell", "toml", "text", "console", "mermaid", "json", "bibtex", "sql"}
 TUTORIAL = "docs/tutorial.md"
 
 
