@@ -1,8 +1,8 @@
 """The state of an algorithm as bytes and back, without any code in the bytes.
 
 States are frozen dataclasses of numbers, arrays, tensors, learners and mappings. Whatever `init` of
-an algorithm makes is the template that a snapshot is read into: structure, functions and models'
-shapes come from there, numbers from the bytes. So reading a snapshot never runs anything.
+an algorithm makes is the template that a snapshot is read into: structure, functions, devices and
+models' shapes come from there, numbers from the bytes. So reading a snapshot never runs anything.
 
 Guarantee: a state that was written and read goes on exactly as the one that was written; every
 float keeps its bits.
@@ -88,7 +88,8 @@ def _decoded(data: Any, template: Any) -> Any:
         case "train_state":
             return _decoded_learner(rest, template)
         case "tensor":
-            return torch.from_numpy(_numbers(rest))
+            tensor = torch.from_numpy(_numbers(rest))
+            return tensor.to(template.device) if isinstance(template, torch.Tensor) else tensor
         case "array":
             return _numbers(rest)
         case "map":

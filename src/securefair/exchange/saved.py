@@ -21,7 +21,7 @@ from securefair.storage import Cost, Keystore, Secret
 
 Array = NDArray[np.float64]
 
-SAVED_FORMAT = 1
+SAVED_FORMAT = 2
 ENTRY = "student"
 
 MAX_OPENINGS = 64
@@ -70,6 +70,12 @@ class LogitMap(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"LogitMap({self.samples} samples)"
+
+
+class _Format(msgspec.Struct, frozen=True):
+    """What every version of a saved student says."""
+
+    format: int
 
 
 class SavedStudent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -173,14 +179,17 @@ def read_student(path: Path, passphrase: Secret) -> tuple[Keystore, SavedStudent
     """
     keystore = Keystore.open(path, passphrase)
     try:
-        state = msgspec.msgpack.decode(keystore.peek(ENTRY).reveal(), type=SavedStudent)
+        written = keystore.peek(ENTRY).reveal()
+        found = msgspec.msgpack.decode(written, type=_Format).format
+        if found != SAVED_FORMAT:
+            raise StorageError(
+                "this student was saved by another version of securefair",
+                where=str(path),
+                found=f"format {found}",
+                expected=f"format {SAVED_FORMAT}",
+                hint="Open it with the version that saved it, or make a new student",
+            )
+        state = msgspec.msgpack.decode(written, type=SavedStudent)
     except msgspec.MsgspecError as error:
         raise StorageError("this keystore holds no student", where=str(path)) from error
-    if state.format != SAVED_FORMAT:
-        raise StorageError(
-            "this student was saved by another version of securefair",
-            where=str(path),
-            found=f"format {state.format}",
-            expected=f"format {SAVED_FORMAT}",
-        )
     return keystore, state

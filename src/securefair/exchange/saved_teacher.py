@@ -16,7 +16,7 @@ from securefair.model.linear_maps import DenseMap
 from securefair.model.networks import NetworkHead
 from securefair.storage import Cost, Keystore, Secret
 
-SAVED_FORMAT = 1
+SAVED_FORMAT = 2
 ENTRY = "teacher"
 
 
@@ -41,6 +41,12 @@ class SavedMap(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     def __repr__(self) -> str:
         """Weights are private and never print."""
         return f"SavedMap({self.shape}, redacted)"
+
+
+class _Format(msgspec.Struct, frozen=True):
+    """What every version of a saved teacher says."""
+
+    format: int
 
 
 class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,16 +119,19 @@ def read_teacher(path: Path, passphrase: Secret) -> SavedTeacher:
     """
     keystore = Keystore.open(path, passphrase)
     try:
-        state = msgspec.msgpack.decode(keystore.get(ENTRY).reveal(), type=SavedTeacher)
+        written = keystore.get(ENTRY).reveal()
+        found = msgspec.msgpack.decode(written, type=_Format).format
+        if found != SAVED_FORMAT:
+            raise StorageError(
+                "this teacher was saved by another version of securefair",
+                where=str(path),
+                found=f"format {found}",
+                expected=f"format {SAVED_FORMAT}",
+                hint="Open it with the version that saved it, or make a new teacher",
+            )
+        state = msgspec.msgpack.decode(written, type=SavedTeacher)
     except msgspec.MsgspecError as error:
         raise StorageError("this keystore holds no teacher", where=str(path)) from error
     finally:
         keystore.close()
-    if state.format != SAVED_FORMAT:
-        raise StorageError(
-            "this teacher was saved by another version of securefair",
-            where=str(path),
-            found=f"format {state.format}",
-            expected=f"format {SAVED_FORMAT}",
-        )
     return state

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from securefair.papers.experiment import Experiment, Row, Size
+from securefair.papers.origin import Origin
 from securefair.papers.running import claims_held
 from securefair.report import write_json, write_text
 
@@ -49,6 +50,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     note: str
     numbers: list[ComparedNumber]
     claims: list[ClaimResult]
+    origins: list[Origin] = []  # what made the runs; empty in results from before it was stored
 
 
 MOST_LINES = 120  # of a table on a terminal
@@ -62,8 +64,18 @@ NOTES: dict[Size, str] = {
 }
 
 
-def compare(experiment: Experiment, size: Size, seeds: int, rows: Sequence[Row]) -> Comparison:
-    """The rows of a run as a record. At size "smoke" claims are not judged: data are others."""
+def compare(
+    experiment: Experiment,
+    size: Size,
+    seeds: int,
+    rows: Sequence[Row],
+    origins: Sequence[Origin] = (),
+) -> Comparison:
+    """The rows of a run as a record. At size "smoke" claims are not judged: data are others.
+
+    Args:
+        origins: what made the runs.
+    """
     return Comparison(
         experiment=experiment.name,
         paper=experiment.paper,
@@ -88,6 +100,7 @@ def compare(experiment: Experiment, size: Size, seeds: int, rows: Sequence[Row])
         claims=[]
         if size == "smoke"
         else [ClaimResult(claim=c, holds=h) for c, h in claims_held(experiment, rows)],
+        origins=list(origins),
     )
 
 

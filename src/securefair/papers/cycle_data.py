@@ -31,16 +31,23 @@ from securefair.papers.data import features, fewer_of_every_class, packaged
 from securefair.papers.experiment import Size
 
 CIFAR10, CIFAR100, FED_ISIC = "CIFAR-10", "CIFAR-100", "Fed-ISIC2019"
+MNIST = "MNIST"  # not among the paper's data
 FILES: Mapping[str, tuple[str, str]] = {
     CIFAR10: ("cifar10", "cifar10.npz"),
     CIFAR100: ("cifar100", "cifar-100-binary"),
     FED_ISIC: ("ham10000", "ham10000.npz"),
+    MNIST: ("mnist", "mnist.npz"),
 }
 """Our name of each data set, and what the data folder must hold."""
 
 CENTRES = 4  # of Fed-ISIC2019 that are in HAM10000; the paper has 6
 BALANCED_TEST = 200  # test images a class where accuracy is balanced, see `equal_classes`
-FEWER = 6000, 2000  # training and test images of CIFAR at size "cpu", all participants together
+FEWER: Mapping[str, tuple[int, int]] = {
+    CIFAR10: (6000, 2000),
+    CIFAR100: (6000, 2000),
+    MNIST: (4000, 2000),  # a quarter of the former is held out
+}
+"""Training and test images at size "cpu", all participants together."""
 
 EXTRACTORS: Mapping[str, Callable[[], Extractor]] = {
     CIFAR10: PatchFeatures,
@@ -78,8 +85,10 @@ def source(dataset: str, size: Size, data: Path | None) -> DataSet:
         return packaged()
     images = load_image_set(FILES[dataset][0], data)
     if size == "cpu":
-        images = fewer_of_every_class(images, *FEWER) if dataset != FED_ISIC else images
-        seen = features(images, EXTRACTORS[dataset]())
+        if dataset in FEWER:
+            images = fewer_of_every_class(images, *FEWER[dataset])
+        extractor = EXTRACTORS.get(dataset)
+        seen = images.data_set() if extractor is None else features(images, extractor())
     else:
         seen = images.data_set()
     if dataset == FED_ISIC and seen.test is not None:

@@ -58,14 +58,14 @@ def blocks(
     dataset: str = CIFAR10,
     methods: Sequence[Method] = DISTILLED,
     model: str | None = RESNET,
-    validated: bool = False,
+    held_out: float = 0.0,
     counts: Sequence[int] = (5,),
 ) -> Contenders:
     """Methods on each of these splits, for so many participants each.
 
     Args:
         model: as the paper calls it.
-        validated: a server holds images to rate participants by.
+        held_out: share of the images by which a server rates participants.
     """
 
     def block(size: Size, data: Path | None) -> list[Contender]:
@@ -76,7 +76,7 @@ def blocks(
             split="",
             n=0,
             model=model,
-            validated=validated,
+            held_out=held_out,
             averaged=methods[0].family == "gossip",
         )
         settings = [
@@ -104,7 +104,7 @@ def cifar_100_too(make: Callable[[str], Contenders]) -> Contenders:
 
 
 UPPER = blocks(SPLITS, methods=BOTH_READINGS)
-LOWER = blocks(SPLITS, methods=REWARDED, model=CNN, validated=True)
+LOWER = blocks(SPLITS, methods=REWARDED, model=CNN, held_out=0.1)
 MORE = blocks(MORE_SPLITS)
 HUNDRED = blocks(SPLITS, dataset=CIFAR100)
 

@@ -132,8 +132,10 @@ class Setting:
     Args:
         flips: share of wrong labels that `flippers` train on.
         averaged: models are averaged from a common start; see `Scale.averaged`.
-        validated: a server holds a tenth of the images to rate participants by (CFFL).
+        held_out: share of the training images that nobody trains on: a server rates participants
+            by them (CFFL), or settings are chosen by them.
         alignment_temperature: see `NetworkPopulation`.
+        lambda_0: weight of the distillation loss; None: the paper's of this data set.
     """
 
     size: Size
@@ -145,8 +147,9 @@ class Setting:
     flippers: tuple[str, ...] = ()
     flips: float = 0.0
     averaged: bool = False
-    validated: bool = False
+    held_out: float = 0.0
     alignment_temperature: float = TEMPERATURE
+    lambda_0: float | None = None
 
     @property
     def scale(self) -> Scale:
@@ -161,8 +164,13 @@ class Setting:
 
     def __call__(self, seed: int) -> NetworkPopulation:
         """The participants of one seed."""
-        shared = replace(self, alignment_temperature=TEMPERATURE)  # divide only once
-        return replace(_population(shared, seed), alignment_temperature=self.alignment_temperature)
+        shared = replace(self, alignment_temperature=TEMPERATURE, lambda_0=None)
+        population = _population(shared, seed)  # divided only once
+        return replace(
+            population,
+            alignment_temperature=self.alignment_temperature,
+            lambda_0=population.lambda_0 if self.lambda_0 is None else self.lambda_0,
+        )
 
 
 @lru_cache(maxsize=2)  # contenders of one setting come one after the other
@@ -174,7 +182,8 @@ def _population(setting: Setting, seed: int) -> NetworkPopulation:
         None if natural else partitioner(setting.split, setting.n),
         seed=seed,
         test="shared" if smoke else "published",
-        validation="shared" if setting.validated else "none",
+        validation="shared" if setting.held_out else "none",
+        validation_fraction=setting.held_out or 0.1,
     )
     if setting.split == "natural":  # "sorted in the decreasing order of their dataset size"
         participants.sort(key=lambda own: -len(own.train))

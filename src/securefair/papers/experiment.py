@@ -8,8 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from securefair import __version__
 from securefair.algorithms import Algorithm
+from securefair.papers.code import code_behind
 from securefair.records import RoundRecord
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Contender:
 
     @property
     def key(self) -> str:
-        """Stands for what decides a run besides the seed, but for the code of one version.
+        """Stands for what decides a run besides the seed, its code and libraries among it.
 
         It does not tell where the data lie: the same files may be in another folder.
         """
@@ -66,7 +66,12 @@ class Contender:
         if "data" in getattr(members, "__dataclass_fields__", ()):
             members = replace(members, data=None)
         decides = (members, getattr(members, "scale", None), self.algorithm, self.rounds)
-        return blake2b(repr((__version__, *decides)).encode(), digest_size=4).hexdigest()
+        return blake2b(repr((self.code, *decides)).encode(), digest_size=6).hexdigest()
+
+    @property
+    def code(self) -> str:
+        """Digest of the code that decides a run."""
+        return code_behind(self.members, self.algorithm)
 
     @property
     def label(self) -> str:
@@ -185,6 +190,13 @@ class Experiment:
         if size == "smoke":
             return ()
         return self.needs if size == "cpu" or self.paper_needs is None else self.paper_needs
+
+    def code(self, size: Size) -> str:
+        """Digest of all code that decides its numbers at this size."""
+        things: list[object] = [self.metrics, *([self.measure] if self.measure else ())]
+        for contender in self.contenders(size, None):
+            things += [contender.members, contender.algorithm]
+        return code_behind(*things)
 
 
 def illustration(paper: Paper, item: str, shows: str) -> Experiment:

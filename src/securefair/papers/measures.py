@@ -33,6 +33,27 @@ def _collaboration(run: Finished) -> dict[str, float]:
     }
 
 
+HELD_OUT = "held-out MVA"
+"""Mean accuracy in percent on images that nobody trains on and nobody is tested on."""
+
+
+def collaboration_and_held_out(run: Finished) -> Mapping[str, float]:
+    """`collaboration`, `HELD_OUT` and the share of questions that were answered, in percent.
+
+    The control has its accuracies instead, in the end and, everyone for itself, in the round that
+    held-out images choose.
+    """
+    last = run.records[-1]
+    validated = np.array([record.validation_accuracy for record in run.records])
+    found = {HELD_OUT: 100 * float(validated[-1].mean())}
+    if run.contender.control:
+        tested = np.array([record.accuracy for record in run.records])
+        best = validated.argmax(axis=0)
+        stopped = 100 * float(tested[best, np.arange(len(best))].mean())
+        return {"MVA": mva(percent(last)), "MVA, best round": stopped, **found}
+    return {**_collaboration(run), **found, "answered": _answered(run)}
+
+
 def participants(run: Finished) -> Mapping[str, float]:
     """P1, P2, ...: everyone's accuracy in percent, of controls too."""
     return {f"P{n}": value for n, value in enumerate(percent(run.records[-1]), start=1)}
@@ -89,8 +110,13 @@ def reputations(run: Finished) -> Mapping[str, float]:
         r = reputation(record)
         for who, part in (("P1", r[1:, 0]), ("the others", r[1:, 1:]), ("all", r)):
             found[f"of {who}{when}"] = float(np.nanmean(part))
+    return {**found, "answered": _answered(run)}
+
+
+def _answered(run: Finished) -> float:
+    """The share of all questions, one to each other participant a round, in percent."""
     answers = np.array([record.answered for record in run.records]).mean(axis=0)
-    return {**found, "answered": 100 * float(answers[~np.eye(len(answers), dtype=bool)].mean())}
+    return 100 * float(answers[~np.eye(len(answers), dtype=bool)].mean())
 
 
 def reputation(record: RoundRecord) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

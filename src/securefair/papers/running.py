@@ -1,4 +1,7 @@
-"""Run an experiment: every contender on every seed; finished runs are kept, rounds resumable."""
+"""Run an experiment: every contender on every seed; finished runs are kept, rounds resumable.
+
+The rounds are run by the core (`run.rounds`), as those of `securefair run` are.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ import msgspec
 import numpy as np
 
 from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.network_population import NetworkPopulation
 from securefair.errors import ConfigError
-from securefair.papers.checkpoint import load_state, save_state
 from securefair.papers.experiment import (
     Contender,
     Experiment,
@@ -21,53 +24,21 @@ from securefair.papers.experiment import (
     Row,
     Size,
 )
+from securefair.papers.origin import Origin, origin
 from securefair.papers.reference import printed, printed_rows
+from securefair.papers.results_folder import (
+    FINGERPRINT,
+    Fingerprint,
+    add_origin,
+    claim_folder,
+    entry_of,
+    origins_of,
+)
+from securefair.papers.shard import WHOLE, Shard
 from securefair.records import RoundRecord
-from securefair.report import Progress, read_json, read_json_lines, write_json, write_json_lines
-
-FINGERPRINT = "experiment.json"
-
-
-class Fingerprint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a folder of runs belongs to: results of another experiment are never mixed in."""
-
-    experiment: str
-    size: str
-    seeds: int
-    device: str = "cpu"  # results differ in their last digits, and a state belongs to its device
-
-
-def run_experiment(
-    experiment: Experiment,
-    size: Size,
-    *,
-    seeds: int,
-    data: Path | None,
-    papers: Path | None,
-    out: Path,
-    resume: bool,
-    progress: Progress,
-    runs: Path | None = None,
-    device: str = "cpu",
-) -> list[Row]:
-    """All rows of the comparison; see `finished_runs` and `compared_rows`.
-
-    Raises:
-        ConfigError: the folder holds another experiment, or runs although `resume` is off.
-        DataError: data are missing, or a checkpoint is damaged.
-    """
-    finished = finished_runs(
-        experiment,
-        size,
-        seeds=seeds,
-        data=data,
-        out=out,
-        resume=resume,
-        progress=progress,
-        runs=runs,
-        device=device,
-    )
-    return compared_rows(experiment, size, finished, seeds=seeds, data=data, papers=papers)
+from securefair.report import Progress
+from securefair.run.resumable import ReferenceRun
+from securefair.run.rounds import run_rounds
 
 
 def finished_runs(
@@ -89,28 +60,111 @@ def finished_runs(
 
     Args:
         runs: a folder of finished runs that experiments of one paper and size share: what is there
-            is not run again, what is not is put there. Runs of other settings or of another
-            version are not taken. None: `out`/runs.
+            is not run again, what is not is put there. Runs of other settings or of other code are
+            not taken. None: `out`/runs.
         device: where networks are trained; what has none, such as forests, stays where it is.
 
     Raises:
-        ConfigError: the folder holds another experiment, or runs although `resume` is off.
+        ConfigError: the folder holds another experiment or results of other code, or runs although
+            `resume` is off.
         DataError: data are missing, or a checkpoint is damaged.
+    """
+    claim(experiment, size, seeds=seeds, data=data, out=out, resume=resume, device=device)
+    folder = runs_folder(experiment, size, out=out, runs=runs, device=device)
+    run_shard(
+        experiment,
+        size,
+        WHOLE,
+        seeds=seeds,
+        data=data,
+        folder=folder,
+        progress=progress,
+        device=device,
+    )
+    return read_runs(experiment, size, seeds=seeds, folder=folder)
+
+
+def claim(
+    experiment: Experiment,
+    size: Size,
+    *,
+    seeds: int,
+    data: Path | None,
+    out: Path,
+    resume: bool,
+    device: str = "cpu",
+) -> None:
+    """Make a folder the experiment's own; without its data it leaves no folder behind.
+
+    Raises:
+        ConfigError: the folder holds something else, or runs although `resume` is off.
+        DataError: data are missing.
     """
     contenders = experiment.contenders(size, data)
     if contenders and not (out / FINGERPRINT).exists():
-        contenders[0].members(0)  # without its data an experiment should leave no folder behind
-    mine = Fingerprint(experiment=experiment.name, size=size, seeds=seeds, device=device)
-    _claim_folder(out, mine, resume)
-    apart = "" if device == "cpu" else f"-{device}"
-    folder = out / "runs" if runs is None else runs / f"{experiment.paper}-{size}{apart}"
+        contenders[0].members(0)
+    claim_folder(out, Fingerprint.of(experiment, size, seeds, device), resume=resume)
+
+
+def runs_folder(
+    experiment: Experiment, size: Size, *, out: Path, runs: Path | None, device: str = "cpu"
+) -> Path:
+    """Where runs are kept: in `out`, or with those of other experiments."""
+    apart = "" if device == "cpu" else f"-{device.replace(':', '')}"
+    return out / "runs" if runs is None else runs / f"{experiment.paper}-{size}{apart}"
+
+
+def run_shard(
+    experiment: Experiment,
+    size: Size,
+    shard: Shard,
+    *,
+    seeds: int,
+    data: Path | None,
+    folder: Path,
+    progress: Progress,
+    device: str = "cpu",
+) -> int:
+    """Run one shard of an experiment, as far as it is not there already; how many runs it has.
+
+    Raises:
+        DataError: data are missing, or a checkpoint is damaged.
+    """
+    mine = shard.of(
+        [(own, seed) for own in experiment.contenders(size, data) for seed in range(seeds)]
+    )
+    folder.mkdir(parents=True, exist_ok=True)
     # One count for everything, so that the remaining time is that of the experiment.
-    progress.start(experiment.name, seeds * sum(contender.rounds for contender in contenders))
-    found: dict[tuple[int, int], list[RoundRecord]] = {}
+    progress.start(experiment.name, sum(contender.rounds for contender, _ in mine))
+    for contender, seed in mine:
+        _run(contender, seed, folder, progress, device)
+    progress.finish()
+    return len(mine)
+
+
+def read_runs(experiment: Experiment, size: Size, *, seeds: int, folder: Path) -> list[Finished]:
+    """What `finished_runs` returns, of runs that are finished.
+
+    Raises:
+        ConfigError: one is not.
+        DataError: a file is damaged.
+    """
+    contenders = experiment.contenders(size, None)
+    found: dict[tuple[int, int], Sequence[RoundRecord]] = {}
+    missing = []
     for index, contender in enumerate(contenders):
         for seed in range(seeds):
-            found[index, seed] = _run(contender, seed, folder, progress, device)
-    progress.finish()
+            entry = entry_of(folder, contender, seed)
+            if entry.state is None or not entry.state.finished:
+                missing.append(f"{contender.label}, seed {seed}")
+            found[index, seed] = entry.rounds
+    if missing:
+        raise ConfigError(
+            f"{len(missing)} of {len(found)} runs are missing",
+            where=str(folder),
+            found=f"not finished: {missing[0]}" + (" and others" if missing[1:] else ""),
+            hint="Run the shards that are missing, or go on with interrupted ones by --resume",
+        )
     controls = [
         next(
             (i for i, c in enumerate(contenders) if c.control and c.setting == contender.setting),
@@ -123,6 +177,24 @@ def finished_runs(
         for index, contender in enumerate(contenders)
         for seed in range(seeds)
     ]
+
+
+def origins_of_runs(
+    experiment: Experiment, size: Size, *, seeds: int, folder: Path, device: str = "cpu"
+) -> list[Origin]:
+    """All that the runs were made by, each once; of what has no runs, here and now.
+
+    Files of runs are named by their code, so that all are of the experiment's of now.
+    """
+    code = experiment.code(size)
+    found = {
+        repr(own): own
+        for contender in experiment.contenders(size, None)
+        for seed in range(seeds)
+        for one in origins_of(folder, contender, seed)
+        for own in (msgspec.structs.replace(one, code=code),)
+    }
+    return list(found.values()) or [origin(code, device)]
 
 
 def compared_rows(
@@ -169,65 +241,34 @@ def _row(fields: Fields, each: Sequence[Mapping[str, float]], paper: Mapping[str
     )
 
 
-def _claim_folder(out: Path, mine: Fingerprint, resume: bool) -> None:
-    path = out / FINGERPRINT
-    if path.exists():
-        theirs = read_json(path, Fingerprint)
-        if theirs != mine:
-            raise ConfigError(
-                "the folder holds another experiment",
-                where=str(out),
-                found=f"{theirs.experiment}, {theirs.size}, {theirs.seeds} seeds, {theirs.device}",
-                expected=f"{mine.experiment}, {mine.size}, {mine.seeds} seeds, {mine.device}",
-                hint="Choose another --out",
-            )
-        if not resume:
-            raise ConfigError(
-                "the folder holds this experiment already",
-                where=str(out),
-                hint="Add --resume to go on with it, or choose another --out",
-            )
-    write_json(path, mine)
-
-
-def _run(
-    contender: Contender, seed: int, folder: Path, progress: Progress, device: str
-) -> list[RoundRecord]:
-    finished = folder / f"{contender.label}-{contender.key}-s{seed}.jsonl"
-    if finished.exists():
-        records = read_json_lines(finished, RoundRecord)
-        for done in records:
-            progress.advance(done)
-        return records
-    state_file = finished.with_suffix(".state.npz")
-    partial = finished.with_suffix(".partial.jsonl")
-    members = _on(device, contender.members(seed))
-    records = []
-    if state_file.exists():
-        state = load_state(state_file, device)
-        records = read_json_lines(partial, RoundRecord)[: state.round]
-    else:
-        state = contender.algorithm.init(members, seed)
-    for done in records:
+def _run(contender: Contender, seed: int, folder: Path, progress: Progress, device: str) -> None:
+    """What is left of one run."""
+    entry = entry_of(folder, contender, seed)
+    for done in entry.rounds:
         progress.advance(done)
-    while len(records) < contender.rounds:
-        state, record = contender.algorithm.round(state, members)
-        records.append(record)
-        if len(records) < contender.rounds:
-            # Records first: a state without its records could not be resumed, the reverse can.
-            write_json_lines(partial, records)
-            save_state(state_file, state)
-        progress.advance(record)
-    write_json_lines(finished, records)
-    for file in (state_file, partial):
-        file.unlink(missing_ok=True)
-    return records
+    if entry.state is not None and entry.state.finished:
+        return
+    add_origin(folder, contender, seed, origin(contender.code, device))
+
+    def begin(*, trained: bool) -> ReferenceRun[Any, Any]:
+        members = _on(device, contender.members(seed))
+        untrained = None if trained else _untrained(members)
+        return ReferenceRun(contender.algorithm, members, seed, untrained=untrained)
+
+    run_rounds(begin, entry, contender.rounds, progress.advance, keeps_models=False)
 
 
 def _on(device: str, members: Any) -> Any:
     """The same participants, whose networks train on a device."""
     if isinstance(members, Cohort) and members.device != device:
         return replace(members, device=device)
+    return members
+
+
+def _untrained(members: Any) -> Any:
+    """The same participants, who train nothing alone."""
+    if isinstance(members, NetworkPopulation):
+        return replace(members, pretraining_epochs=0)
     return members
 
 

@@ -31,7 +31,7 @@ import msgspec
 from securefair.protocol.promise import Promise
 from securefair.protocol.value import Value
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 """What messages mean. How they are written is codec.FORMAT_VERSION."""
 
 COLLABORATION_BYTES = 32

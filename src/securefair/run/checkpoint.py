@@ -3,18 +3,10 @@
 A run writes into `OUT/unfinished/`, and removes that folder when its results are written:
 
     config.toml                      the resolved configuration
-    checkpoint.json                     what the run depends on besides: its data and software
-    seed-S.ALGORITHM.rounds.jsonl    one record a line
-    seed-S.ALGORITHM.exchanges.jsonl
-    seed-S.ALGORITHM.state           after how many of these lines, and everything the next round
-                                     depends on; replaced as a whole after every round
+    checkpoint.json                  what the run depends on besides: its data and software
+    seed-S.ALGORITHM.*               how far an algorithm of a seed has come (`run.entry`)
 
-Lines are written before the state that counts them, and lines that no state counts are dropped, so
-the end of the process between the two repeats a round and loses or doubles none. Nothing waits for
-the disk, which would take longer than many a round: a power cut can damage a checkpoint, which is
-noticed. No secret key is ever written: a
-run that goes on makes new keys. The states hold the models of all participants, which only a
-simulation has in one place; they are readable by their owner only.
+No secret key is ever written: a run that goes on makes new keys.
 """
 
 from __future__ import annotations
@@ -22,25 +14,21 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
-from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.state import encode_state
 from securefair.config import RunConfig, load_config, to_toml
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.heads import Head
-from securefair.records import ExchangeRecord, RoundRecord
-from securefair.report import read_json, write_bytes, write_json, write_text
+from securefair.report import read_json, write_json, write_text
+from securefair.run.entry import Entry
 
 FOLDER = "unfinished"
-FORMAT = 3
-
-R = TypeVar("R", RoundRecord, ExchangeRecord)
+FORMAT = 4
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,91 +51,6 @@ class _Format(msgspec.Struct, frozen=True):
     """What every version of a fingerprint says."""
 
     format: int
-
-
-class State(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one algorithm of one seed has come.
-
-    Attributes:
-        rounds, exchanges: lines that count.
-        seconds: that it took, over all processes.
-        snapshot: what the next round depends on, or what is left (`collaboration.state`); None
-            where that cannot be stored.
-        finished: no round is left.
-        facts: of a finished encrypted run.
-        interrupted: how often another process went on with it.
-        models: everyone's, once finished (`model.stored.to_bytes`).
-    """
-
-    rounds: int
-    exchanges: int
-    seconds: float
-    snapshot: bytes | None = None
-    finished: bool = False
-    facts: RunFacts | None = None
-    interrupted: int = 0
-    models: dict[str, bytes] = {}
-
-
-@dataclass(eq=False)
-class Entry:
-    """One algorithm of one seed: what is known of it, and how to write more.
-
-    Attributes:
-        path: of its files, without a suffix; None keeps everything in memory.
-    """
-
-    path: Path | None
-    state: State | None = None
-    rounds: list[RoundRecord] = field(default_factory=list)
-    exchanges: list[ExchangeRecord] = field(default_factory=list)
-
-    def append(self, rounds: Sequence[RoundRecord], exchanges: Sequence[ExchangeRecord]) -> None:
-        """Add records; they count when `save` says so."""
-        if self.path is not None:
-            _append(_file(self.path, "rounds.jsonl"), rounds)
-            _append(_file(self.path, "exchanges.jsonl"), exchanges)
-        self.rounds += rounds
-        self.exchanges += exchanges
-
-    def save(self, state: State) -> None:
-        """Replace the state, atomically."""
-        if self.path is not None:
-            write_bytes(
-                _file(self.path, "state"),
-                msgspec.msgpack.encode(state),
-                private=True,
-                durable=False,
-            )
-        self.state = state
-
-    def load(self) -> None:
-        """Read the state and the lines that it counts; drop the others.
-
-        Raises:
-            DataError: a file is damaged.
-        """
-        if self.path is None:
-            return
-        path = _file(self.path, "state")
-        if not path.exists():
-            self.restart()
-            return
-        try:
-            self.state = msgspec.msgpack.decode(path.read_bytes(), type=State)
-        except msgspec.DecodeError as error:
-            raise DataError("a state is damaged", where=str(path), found=str(error)) from error
-        self.rounds = _lines(_file(self.path, "rounds.jsonl"), self.state.rounds, RoundRecord)
-        self.exchanges = _lines(
-            _file(self.path, "exchanges.jsonl"), self.state.exchanges, ExchangeRecord
-        )
-
-    def restart(self) -> None:
-        """Forget everything: the algorithm begins anew."""
-        if self.path is not None:
-            for name in ("state", "rounds.jsonl", "exchanges.jsonl"):
-                _file(self.path, name).unlink(missing_ok=True)
-        self.state, self.rounds, self.exchanges = None, [], []
 
 
 @dataclass(eq=False)
@@ -279,10 +182,6 @@ def _fingerprint(folder: Path) -> Fingerprint:
     return read_json(path, Fingerprint)
 
 
-def _file(path: Path, name: str) -> Path:
-    return path.with_name(f"{path.name}.{name}")
-
-
 def _digests(data: Mapping[int, Sequence[ParticipantData]]) -> dict[str, str]:
     return {str(seed): _digest(everyone) for seed, everyone in data.items()}
 
@@ -304,25 +203,3 @@ def _digest_of_models(models: Mapping[str, Head] | None) -> str:
         digest.update(repr((name, type(model).__name__)).encode())
         digest.update(encode_state(dict(model.state_dict())))
     return digest.hexdigest() if models else ""
-
-
-def _append(path: Path, rows: Sequence[RoundRecord] | Sequence[ExchangeRecord]) -> None:
-    if not rows:
-        return
-    with path.open("ab") as file:
-        file.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
-
-
-def _lines(path: Path, count: int, kind: type[R]) -> list[R]:
-    """The first lines as records; whatever follows is cut off."""
-    if not count:
-        path.unlink(missing_ok=True)
-        return []
-    try:
-        lines = path.read_bytes().split(b"\n")
-        rows = [msgspec.json.decode(line, type=kind) for line in lines[:count]]
-    except (OSError, msgspec.DecodeError) as error:
-        raise DataError("records are damaged", where=str(path), found=str(error)) from error
-    if len(lines) > count + 1:  # the last part is empty: every record ends with a line break
-        write_bytes(path, b"\n".join(lines[:count]) + b"\n")
-    return rows

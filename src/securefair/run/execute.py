@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -16,16 +15,18 @@ from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.model.heads import Head
-from securefair.model.stored import from_bytes, to_bytes
-from securefair.records import BASELINE, CEILING
+from securefair.model.stored import from_bytes
+from securefair.records import BASELINE, CEILING, RoundRecord
 from securefair.report import Progress
 from securefair.run.callbacks import Callback
 from securefair.run.checkpoint import FOLDER as UNFINISHED
-from securefair.run.checkpoint import Checkpoint, Entry, State, is_unfinished
+from securefair.run.checkpoint import Checkpoint, is_unfinished
+from securefair.run.entry import Entry
 from securefair.run.folder import write_run
 from securefair.run.kept import kept_models
 from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
+from securefair.run.rounds import begun, run_rounds
 from securefair.user.participants import load_participants
 from securefair.user.tables import resolve
 
@@ -215,43 +216,17 @@ def _run_part(
     callbacks: Sequence[Callback],
 ) -> None:
     """Run one algorithm to its end, from where the checkpoint says it stands."""
-    name, total = part.name, part.rounds
+    name = part.name
     entry = Entry(None) if checkpoint is None else checkpoint.entry(part.seed, name)
-    if entry.state is not None and not entry.state.finished and entry.state.snapshot is None:
-        entry.restart()
-    earlier = entry.state
-    progress.start(
-        name,
-        total,
-        part.seed if part.repeated else None,
-        done=earlier.rounds if earlier else 0,
-    )
-    started = time.perf_counter()
+    progress.start(name, part.rounds, part.seed if part.repeated else None, done=len(entry.rounds))
 
-    def state(run: ResumableRun, *, finished: bool) -> State:
-        return State(
-            rounds=len(entry.rounds),
-            exchanges=len(entry.exchanges),
-            seconds=time.perf_counter() - started + (earlier.seconds if earlier else 0.0),
-            snapshot=run.snapshot(),
-            finished=finished,
-            facts=run.facts() if finished else None,
-            interrupted=earlier.interrupted + 1 if earlier else 0,
-            models={n: to_bytes(m) for n, m in run.models().items()} if finished else {},
-        )
+    def heard(record: RoundRecord) -> None:
+        progress.advance(record)
+        if not isinstance(part.what, Control):
+            for callback in callbacks:
+                callback.on_round(record)
 
-    run = None
-    if earlier is None or not earlier.finished:
-        run = _begun(part, entry)
-        for record in run.rounds(total):
-            entry.append([record], run.exchanges[len(entry.exchanges) :])
-            if checkpoint is not None:
-                entry.save(state(run, finished=False))
-            progress.advance(record)
-            if not isinstance(part.what, Control):
-                for callback in callbacks:
-                    callback.on_round(record)
-        entry.save(state(run, finished=True))
+    run = run_rounds(part.begin, entry, part.rounds, heard)
     progress.finish()
     last = entry.state
     if last is None:
@@ -265,13 +240,4 @@ def _run_part(
         owner: from_bytes(data, where=f"{name}, {owner}") for owner, data in last.models.items()
     }
     if part.task.keeps_heads and not isinstance(part.what, Control):
-        repetition.heads[name] = (run or _begun(part, entry)).heads()
-
-
-def _begun(part: _Part, entry: Entry) -> ResumableRun:
-    """The run as the entry's state has it, or before its first round."""
-    state = entry.state
-    run = part.begin(trained=state is None)
-    if state is not None and state.snapshot is not None:
-        run.restore(state.snapshot, state.rounds, entry.exchanges)
-    return run
+        repetition.heads[name] = (run or begun(part.begin, entry)).heads()

@@ -164,9 +164,8 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
     """The conclusions of a run with what was measured.
 
     Raises:
-        DataError: a file is missing or damaged.
+        DataError: a file is missing or damaged, or the run is of another version of securefair.
     """
-    measured = read_json(folder / "measured.json", Measured)
     metrics: dict[str, Any] = read_json(folder / "metrics.json", dict[str, Any])
     if metrics.get("format") != RESULT_FORMAT:
         raise DataError(
@@ -176,6 +175,7 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
             expected=f"format {RESULT_FORMAT}",
             hint="Run its config.toml again",
         )
+    measured = read_json(folder / "measured.json", Measured)
     if isinstance(encryption := metrics.get("encryption"), dict):
         metrics["encryption"] = encryption | measured.encryption
     try:

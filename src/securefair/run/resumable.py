@@ -78,14 +78,25 @@ class ResumableRun(Protocol):
 
 
 class ReferenceRun(Generic[State, Members]):
-    """A reference algorithm: no exchanges, no encryption."""
+    """A reference algorithm: no exchanges, no encryption.
+
+    Args:
+        algorithm, population, seed: what is run.
+        untrained: the same population where `init` trains nothing, if it is to go on from a
+            snapshot: such a state has the snapshot's structure, and training takes time.
+    """
 
     def __init__(
-        self, algorithm: Algorithm[State, Members], population: Members, seed: int
+        self,
+        algorithm: Algorithm[State, Members],
+        population: Members,
+        seed: int,
+        *,
+        untrained: Members | None = None,
     ) -> None:
         self.exchanges: Sequence[ExchangeRecord] = ()
         self._algorithm, self._population = algorithm, population
-        self._state = algorithm.init(population, seed)
+        self._state = algorithm.init(population if untrained is None else untrained, seed)
         self._finished = 0
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -155,6 +156,18 @@ def test_other_files_are_no_student(tmp_path):
     keys.put("student", Secret(b"something else"))
     with pytest.raises(StorageError, match="holds no student"):
         Student.load(tmp_path / "keys", passphrase="horse")
+
+
+@pytest.mark.parametrize("found", [1, 3])
+def test_a_student_of_another_version_is_refused_by_name(tmp_path, found):
+    keystore = Keystore.create(tmp_path / "student", Secret(b"horse"), cost=CHEAP)
+    # As another version wrote it: its other fields need not be those of now.
+    written = msgspec.msgpack.encode({"format": found, "secret_key": b"abc"})
+    keystore.put("student", Secret(bytearray(written)), max_uses=3)
+    keystore.close()
+    message = rf"another version of securefair.*format {found}.*format 2"
+    with pytest.raises(StorageError, match=message):
+        Student.load(tmp_path / "student", passphrase="horse")
 
 
 def test_nothing_of_a_student_prints(tmp_path):

@@ -1,5 +1,6 @@
 """A teacher that goes on in another process: the same answers, the same account."""
 
+import msgspec
 import numpy as np
 import pytest
 from torch import nn
@@ -67,3 +68,14 @@ def test_networks_and_other_files_are_refused_by_name(tmp_path):
     keys.put("teacher", Secret(b"something else"))
     with pytest.raises(StorageError, match="no teacher"):
         Teacher.load(tmp_path / "keys", passphrase="horse")
+
+
+@pytest.mark.parametrize("found", [1, 3])
+def test_a_teacher_of_another_version_is_refused_by_name(tmp_path, found):
+    keystore = Keystore.create(tmp_path / "teacher", Secret(b"horse"), cost=CHEAP)
+    written = msgspec.msgpack.encode({"format": found, "weights": []})
+    keystore.put("teacher", Secret(bytearray(written)))
+    keystore.close()
+    message = rf"another version of securefair.*format {found}.*format 2"
+    with pytest.raises(StorageError, match=message):
+        Teacher.load(tmp_path / "teacher", passphrase="horse")

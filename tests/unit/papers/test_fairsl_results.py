@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from scipy import stats
 
 from securefair.papers.comparison import Comparison
-from securefair.report import read_json
-
-DATA = Path(__file__).parent / "data"
+from securefair.papers.stored import stored_result
 
 
 def chance(stored: Comparison, step: str) -> float:
@@ -22,7 +19,7 @@ def chance(stored: Comparison, step: str) -> float:
 
 
 def test_near_equals_cannot_be_told_apart_and_unequals_can() -> None:
-    stored = read_json(DATA / "fairsl-table3.json", Comparison)
+    stored = stored_result("fairsl-table3")
     assert (stored.size, stored.seeds) == ("cpu", 5)
     assert chance(stored, "1->2") > 0.05
     assert chance(stored, "3->4") > 0.05
@@ -31,7 +28,7 @@ def test_near_equals_cannot_be_told_apart_and_unequals_can() -> None:
 
 @pytest.mark.parametrize("name", ["fairsl-figure3", "fairsl-figure5", "fairsl-figure6"])
 def test_standard_swarm_learning_leaves_no_reward_for_more_data(name: str) -> None:
-    stored = read_json(DATA / f"{name}.json", Comparison)
+    stored = stored_result(name)
     level = {
         (n.fields["method"], n.metric): n.ours for n in stored.numbers if n.metric.startswith("P")
     }
@@ -42,7 +39,7 @@ def test_standard_swarm_learning_leaves_no_reward_for_more_data(name: str) -> No
 
 
 def test_near_equals_have_equal_forests_and_unequals_do_not() -> None:
-    stored = read_json(DATA / "fairsl-table6.json", Comparison)
+    stored = stored_result("fairsl-table6")
     found = {
         step: [n.ours for n in stored.numbers if n.metric == f"p of {step}"]
         for step in ("1->2", "2->3", "3->4")
@@ -53,7 +50,7 @@ def test_near_equals_have_equal_forests_and_unequals_do_not() -> None:
 
 
 def test_forests_get_better_with_every_step_on_every_data_set() -> None:
-    stored = read_json(DATA / "fairsl-table5.json", Comparison)
+    stored = stored_result("fairsl-table5")
     steps = [n.ours for n in stored.numbers if n.metric in ("1->2", "2->3")]
     assert len(steps) == 10  # five data sets
     assert min(steps) > 0
@@ -61,7 +58,7 @@ def test_forests_get_better_with_every_step_on_every_data_set() -> None:
 
 @pytest.mark.parametrize("name", ["fairsl-figure9", "fairsl-figure10"])
 def test_the_smallest_gains_by_others_trees_on_every_data_set(name: str) -> None:
-    stored = read_json(DATA / f"{name}.json", Comparison)
+    stored = stored_result(name)
     first = [n for n in stored.numbers if n.metric == "P1"]
     alone, fair, equal = (
         {n.fields["dataset"]: n.ours for n in first if n.fields["method"] == method}

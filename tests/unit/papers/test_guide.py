@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from securefair.papers.comparison import ComparedNumber, Comparison
-from securefair.report import read_json
+from securefair.papers.stored import stored_result
 
 GUIDE = Path(__file__).parents[3] / "docs" / "reproduction.md"
-DATA = Path(__file__).parent / "data"
 HEADING = "| split | method | MCG | CGS | least gain |"
 IN_ORDER = ("cycle-figure3", "cycle-figure4", "cycle-table10", "cycle-table6")
 
@@ -55,4 +54,4 @@ def stored_rows(stored: Comparison) -> list[list[str]]:
 def test_gains_are_printed_as_they_are_stored(place: int, name: str) -> None:
     tables = printed_tables()
     assert len(tables) == len(IN_ORDER)
-    assert tables[place] == stored_rows(read_json(DATA / f"{name}.json", Comparison))
+    assert tables[place] == stored_rows(stored_result(name))

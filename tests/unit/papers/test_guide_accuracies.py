@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from securefair.papers.comparison import Comparison
-from securefair.report import read_json
+from securefair.papers.stored import stored_result
 
-DATA = Path(__file__).parent / "data"
 LINES = (
     (Path(__file__).parents[3] / "docs" / "reproduction.md").read_text(encoding="utf-8").split("\n")
 )
@@ -27,7 +25,7 @@ def numbers(text: str) -> list[float]:
 
 def test_dpfls_first_table() -> None:
     start = LINES.index("| method | Dir(0.1) | Patho(3) | FEMNIST |")
-    stored = read_json(DATA / "dpfl-table1.json", Comparison)
+    stored = stored_result("dpfl-table1")
     budgets = {"no budget": "inf"}
     checked = 0
     for line in LINES[start + 2 : start + 18]:
@@ -52,7 +50,7 @@ def test_dpfls_first_table() -> None:
 def test_fairsls_accuracies(figure: int) -> None:
     start = LINES.index("| figure | data | seeds | local | fair | standard |")
     (line,) = [text for text in LINES[start + 2 : start + 6] if text.startswith(f"| {figure} |")]
-    stored = read_json(DATA / f"fairsl-figure{figure}.json", Comparison)
+    stored = stored_result(f"fairsl-figure{figure}")
     _, _, seeds, *columns = cells(line)
     assert int(seeds) == stored.seeds
     methods = ("local", "fair SL (neural network)", "standard SL")

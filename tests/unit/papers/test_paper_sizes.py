@@ -73,7 +73,7 @@ def test_federated_methods_of_cycles_tables_take_its_rounds_and_schedule(setup: 
         split="homogeneous",
         n=5,
         model=CNN,
-        validated=True,
+        held_out=0.1,
     )
     for contender in contenders([setting], [FEDAVG, CFFL, RFFL, CGSV]):
         assert contender.rounds == setup("cycle")["fl"]["rounds"]

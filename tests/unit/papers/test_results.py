@@ -1,6 +1,6 @@
 """What stored runs of size "cpu" show of the papers' claims, and what they do not.
 
-The numbers under data/ are those of comparison.json as `securefair reproduce` wrote it; where a
+The stored numbers are those of comparison.json as `securefair reproduce` wrote it; where a
 claim has been worded anew since, they were judged by the new words. A claim that does not
 reproduce is named here and in docs/reproduction.md; one that suddenly does is news as well.
 """
@@ -14,9 +14,8 @@ import pytest
 from securefair.papers.catalogue import EXPERIMENTS
 from securefair.papers.comparison import Comparison
 from securefair.papers.experiment import Row
-from securefair.report import read_json
+from securefair.papers.stored import stored_names, stored_result
 
-STORED = sorted((Path(__file__).parent / "data").glob("*.json"))
 GUIDE = Path(__file__).parents[3] / "docs" / "reproduction.md"
 
 NOT_SHOWN: dict[str, set[str]] = {
@@ -160,24 +159,21 @@ def rows_of(comparison: Comparison) -> list[Row]:
     return list(rows.values())
 
 
-@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
-def test_stored_results_show_the_claims(path: Path) -> None:
-    stored = read_json(path, Comparison)
-    assert stored.size == "cpu"
-    rows = rows_of(stored)
+@pytest.mark.parametrize("name", stored_names())
+def test_stored_results_show_the_claims(name: str) -> None:
+    found = stored_result(name)
+    assert (found.experiment, found.size) == (name, "cpu")
+    rows = rows_of(found)
     # A file may hold some of an experiment's settings, and then judges the claims on these.
-    claims = {claim.words: claim for claim in EXPERIMENTS[stored.experiment].claims}
-    held = {told.claim: claims[told.claim].holds(rows) for told in stored.claims}
+    claims = {claim.words: claim for claim in EXPERIMENTS[name].claims}
+    held = {told.claim: claims[told.claim].holds(rows) for told in found.claims}
     assert held
-    assert held == {told.claim: told.holds for told in stored.claims}
-    assert {words for words, holds in held.items() if not holds} == NOT_SHOWN.get(
-        stored.experiment, set()
-    )
+    assert held == {told.claim: told.holds for told in found.claims}
+    assert {words for words, holds in held.items() if not holds} == NOT_SHOWN.get(name, set())
 
 
 def test_the_guide_tells_of_every_stored_result() -> None:
     guide = GUIDE.read_text(encoding="utf-8")
-    names = [read_json(path, Comparison).experiment for path in STORED]
-    assert len(set(names)) == len(names)
+    names = stored_names()
     assert {"cycle-figure3", "cycle-table3", "dpfl-table1", "dpfl-table2"} <= set(names)
     assert [name for name in names if f"`{name}`" not in guide] == []

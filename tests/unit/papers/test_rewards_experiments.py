@@ -11,11 +11,12 @@ import pytest
 from securefair.errors import DataError
 from securefair.papers import cffl_tables, fairsl_forests, fairsl_networks
 from securefair.papers.catalogue import EXPERIMENTS
-from securefair.papers.comparison import Comparison, compare, write_comparison, write_figure
+from securefair.papers.comparison import compare, write_comparison, write_figure
 from securefair.papers.experiment import Finished, Row
 from securefair.papers.running import compared_rows, finished_runs
+from securefair.papers.stored import stored_result
 from securefair.records import RoundRecord
-from securefair.report import Progress, read_json
+from securefair.report import Progress
 
 TABLES = {"cffl": {1, 2}, "fairsl": {1, 2, 3, 4, 5, 6}}
 FIGURES = {"cffl": {1, 2, 3}, "fairsl": set(range(1, 11))}
@@ -124,7 +125,7 @@ def test_claims_can_fail() -> None:
 
 def test_stored_fairness_of_cffl_is_above_90() -> None:
     """What `securefair reproduce cffl-table1 --size cpu --seeds 2` wrote."""
-    stored = read_json(Path(__file__).parent / "data" / "cffl-table1.json", Comparison)
+    stored = stored_result("cffl-table1")
     assert (stored.experiment, stored.size, stored.seeds) == ("cffl-table1", "cpu", 2)
     found = [number.ours for number in stored.numbers if number.fields["method"] == "CFFL"]
     assert len(found) == 8  # MNIST and Adult

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
@@ -15,8 +16,9 @@ from securefair.papers import experiment
 from securefair.papers.algorithms.cffl import Cffl
 from securefair.papers.comparison import compare, write_comparison
 from securefair.papers.experiment import Contender, Experiment, Row
+from securefair.papers.origin import origin
 from securefair.papers.reference import printed, printed_rows
-from securefair.papers.running import run_experiment
+from securefair.papers.running import compared_rows, finished_runs, origins_of_runs
 from securefair.report import Progress
 
 
@@ -29,21 +31,26 @@ def rows_of(
     papers: Path | None = None,
     device: str = "cpu",
 ) -> list[Row]:
-    return run_experiment(
+    finished = finished_runs(
         experiment,
         "smoke",
         seeds=1,
         data=None,
-        papers=papers,
         out=out,
         resume=resume,
         progress=progress,
         device=device,
     )
+    return compared_rows(experiment, "smoke", finished, seeds=1, data=None, papers=papers)
 
 
 def contents(out: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    """But for the states of runs, which say how long they took."""
+    return {
+        str(p.relative_to(out)): p.read_bytes()
+        for p in out.rglob("*")
+        if p.is_file() and p.suffix != ".state"
+    }
 
 
 def test_an_interrupted_run_ends_as_if_it_had_not_been(
@@ -52,13 +59,13 @@ def test_an_interrupted_run_ends_as_if_it_had_not_been(
     whole = rows_of(tiny, tmp_path / "whole", silent())
     with pytest.raises(KeyboardInterrupt):
         rows_of(tiny, tmp_path / "cut", silent(stop_after=5))
-    assert list((tmp_path / "cut" / "runs").glob("*.state.npz"))
+    assert list((tmp_path / "cut" / "runs").glob("*.state"))
     resumed = rows_of(tiny, tmp_path / "cut", silent(), resume=True)
     assert resumed == whole
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")
 
 
-def test_shared_runs_are_taken_only_where_settings_and_version_agree(
+def test_shared_runs_are_taken_only_where_settings_and_code_agree(
     tiny: Experiment,
     silent: Callable[..., Progress],
     tmp_path: Path,
@@ -70,12 +77,11 @@ def test_shared_runs_are_taken_only_where_settings_and_version_agree(
 
     def runs_after(name: str, contender: Contender) -> int:
         short = replace(tiny, contenders=lambda *_: [contender], claims=())
-        run_experiment(
+        finished_runs(
             short,
             "smoke",
             seeds=1,
             data=None,
-            papers=None,
             out=tmp_path / name,
             resume=False,
             progress=silent(),
@@ -88,8 +94,8 @@ def test_shared_runs_are_taken_only_where_settings_and_version_agree(
     assert runs_after("other epochs", replace(cffl, algorithm=Cffl(local_epochs=2))) == 2
     more = replace(cffl, members=replace(cffl.members, n=10))
     assert runs_after("other participants", more) == 3
-    monkeypatch.setattr(experiment, "__version__", "0.0.1")
-    assert runs_after("other version", cffl) == 4
+    monkeypatch.setattr(experiment, "code_behind", lambda *_: "other")
+    assert runs_after("other code", cffl) == 4
 
 
 def test_a_run_elsewhere_goes_on_there_with_the_same_result(
@@ -127,11 +133,39 @@ def test_a_folder_of_another_experiment_is_refused(
     rows_of(tiny, tmp_path, silent())
     with pytest.raises(ConfigError, match="--resume"):
         rows_of(tiny, tmp_path, silent())
-    (tmp_path / "experiment.json").write_text(
-        '{"experiment": "other", "size": "cpu", "seeds": 3}', encoding="utf-8"
-    )
-    with pytest.raises(ConfigError, match="another experiment"):
-        rows_of(tiny, tmp_path, silent(), resume=True)
+    path = tmp_path / "experiment.json"
+    written = json.loads(path.read_text(encoding="utf-8"))
+    for key, other, message in (
+        ("experiment", "other", "another experiment"),
+        ("code", "0123456789abcdef", "other code"),
+    ):
+        path.write_text(json.dumps({**written, key: other}), encoding="utf-8")
+        with pytest.raises(ConfigError, match=message):
+            rows_of(tiny, tmp_path, silent(), resume=True)
+
+
+def test_results_of_another_format_are_refused_by_name(
+    tiny: Experiment, silent: Callable[..., Progress], tmp_path: Path
+) -> None:
+    # As version 0.1 wrote it, which had no format, and as a later one may.
+    for written in (
+        '{"experiment": "tiny", "size": "smoke", "seeds": 1}',
+        '{"format": 99, "experiment": "tiny"}',
+    ):
+        (tmp_path / "experiment.json").write_text(written, encoding="utf-8")
+        with pytest.raises(DataError, match=r"another version of securefair.*expected .format 2"):
+            rows_of(tiny, tmp_path, silent(), resume=True)
+
+
+def test_every_run_says_what_made_it(
+    tiny: Experiment, silent: Callable[..., Progress], tmp_path: Path
+) -> None:
+    rows = rows_of(tiny, tmp_path, silent())
+    (one,) = origins_of_runs(tiny, "smoke", seeds=1, folder=tmp_path / "runs")
+    assert one == origin(tiny.code("smoke"))
+    assert (one.threads, one.device) == (torch.get_num_threads(), "cpu")
+    written = write_comparison(compare(tiny, "smoke", 1, rows, [one]), tmp_path)[0]
+    assert json.loads(written.read_text(encoding="utf-8"))["origins"] == [msgspec.to_builtins(one)]
 
 
 def test_the_papers_number_stands_beside_ours(

@@ -87,7 +87,7 @@ def test_every_kind_of_state_survives_an_interruption(
         finished_runs(
             experiment, "smoke", seeds=1, data=None, out=out, resume=resume, progress=progress
         )
-        return {path.name: path.read_bytes() for path in (out / "runs").iterdir()}
+        return {path.name: path.read_bytes() for path in (out / "runs").glob("*.rounds.jsonl")}
 
     whole = runs(tmp_path / "whole", silent(), resume=False)
     for done in range(1, 60, step):  # again and again, always a little further
@@ -139,11 +139,13 @@ def test_what_shows_no_results_has_a_name_and_no_size() -> None:
 
 
 TABLES = {"cycle": set(range(1, 14)), "dpfl": set(range(1, 7))}
+OURS = {"cycle-lambda"}
+"""Experiments that a paper's claims are examined with, and that it does not have."""
 FIGURES = {"cycle": set(range(1, 24)), "dpfl": set(range(1, 16))}
 
 
 @pytest.mark.parametrize("paper", TABLES)
 def test_every_table_and_figure_has_a_name(paper: str) -> None:
-    names = {name for name in EXPERIMENTS if name.startswith(paper)}
+    names = {name for name in EXPERIMENTS if name.startswith(paper)} - OURS
     expected = {f"{paper}-table{n}" for n in TABLES[paper]}
     assert names == expected | {f"{paper}-figure{n}" for n in FIGURES[paper]}

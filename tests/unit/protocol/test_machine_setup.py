@@ -98,6 +98,7 @@ def test_an_upload_is_imported_when_both_halves_are_there_in_either_order():
     [
         (Hello(PROTOCOL_VERSION, b"\x01" * 32), "its public constants differ"),
         (Hello(PROTOCOL_VERSION + 1, bytes(32)), "speaks another protocol version"),
+        (Hello(PROTOCOL_VERSION - 1, bytes(32)), "speaks another protocol version"),
     ],
 )
 def test_a_hello_that_differs_refuses_its_sender_for_good(hello, reason):

@@ -238,8 +238,8 @@ class TestRefusals:
     def test_another_version(self, tmp_path):
         interrupt(small(), tmp_path, 3)
         path = tmp_path / FOLDER / "checkpoint.json"
-        path.write_text(path.read_text().replace('"format": 3', '"format": 2'))
-        with pytest.raises(DataError, match=r"another version.*format 2.*format 3"):
+        path.write_text(path.read_text().replace('"format": 4', '"format": 3'))
+        with pytest.raises(DataError, match=r"another version.*format 3.*format 4"):
             finish(small(), tmp_path, resume=True)
 
     def test_nothing_to_go_on_with(self, whole, tmp_path):

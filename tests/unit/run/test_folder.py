@@ -1,4 +1,5 @@
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -79,6 +80,17 @@ def test_a_missing_or_damaged_file_is_named(folder, name):
 def test_metrics_that_are_none_are_refused(folder, text):
     (folder / "metrics.json").write_text(text)
     with pytest.raises(DataError, match=r"metrics.json"):
+        read_run(folder)
+
+
+@pytest.mark.parametrize("found", [1, 3, None, "2"])
+def test_results_of_another_version_are_refused_by_name(folder, found):
+    path = folder / "metrics.json"
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "format": found}))
+    (folder / "measured.json").unlink()  # whatever else is there, the version is what is told
+    message = rf"metrics.json: the run was written by another version.*format {found}.*format 2"
+    with pytest.raises(DataError, match=message):
         read_run(folder)
 
 

@@ -6,6 +6,7 @@ import torch
 
 from securefair.algorithms import run
 from securefair.algorithms.free_riding import FreeRide
+from securefair.collaboration.state import decode_state, encode_state
 from securefair.errors import ModelError
 from securefair.model.training import OptimizerConfig
 from securefair.papers.algorithms import (
@@ -18,7 +19,6 @@ from securefair.papers.algorithms import (
     PerFedAvg,
     PFedGraph,
 )
-from securefair.papers.checkpoint import load_state, save_state
 
 METHODS = (
     Apfl(),
@@ -64,10 +64,10 @@ def test_a_resumed_run_ends_like_one_that_went_on(method, make_members, tmp_path
     state = method.init(cohort, 3)
     for _ in range(2):
         state, _ = method.round(state, cohort)
-    save_state(tmp_path / "state.npz", state)
+    snapshot = encode_state(state)
     went_on = [record for t, record in enumerate(run(method, cohort, 3, 4)) if t >= 2]
     resumed = []
-    state = load_state(tmp_path / "state.npz")
+    state = decode_state(snapshot, method.init(cohort, 3))
     for _ in range(2):
         state, record = method.round(state, cohort)
         resumed.append(record)
