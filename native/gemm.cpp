@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gemm_simd.hpp"
-#include "packed_weights.hpp"
 #include "parallel.hpp"
 #include "scratch.hpp"
+#include "tile.hpp"
 
 namespace securefair {
 
@@ -18,15 +18,6 @@ namespace {
 constexpr std::size_t tile_columns = 256;
 // A tile's rows are far apart, so the processor does not foresee them: fetch some rows early.
 constexpr std::size_t rows_ahead = 6;
-
-// Columns of one limb: where to read and write them, what to add.
-struct Tile {
-    const u32* x;
-    u32* to;
-    std::size_t stride, inputs, columns;
-    const double* constant;
-    const Prime* prime;
-};
 
 }  // namespace
 
@@ -49,19 +40,24 @@ namespace avx512 {
 #undef TARGET
 #endif
 
-namespace {
-
-void multiply_tile(const Tile& tile, const std::vector<RowBlock>& blocks, u32* strips) {
-    DISPATCH(multiply_tile, tile, blocks, strips)
+void pack_pair(u32* strips, std::size_t k, std::size_t inputs, const u32* first, const u32* second,
+               std::size_t columns) {
+    DISPATCH(pack_pair, strips, k, inputs, first, second, columns)
 }
 
-}  // namespace
+void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size_t inputs,
+                 std::size_t columns) {
+    DISPATCH(pack_strips, strips, x, stride, inputs, columns)
+}
 
-void linear_layer(u32* to, const std::int32_t* weights, const u32* x, const u32* bias,
-                  std::size_t outputs, std::size_t inputs, std::size_t polys, const Basis& basis) {
-    const PackedWeights packed(weights, outputs, inputs);
-    const std::size_t limbs = basis.size(), n = basis[0]->n, stride = polys * limbs * n;
-    // What the digits leave out, 2^30 sum_i w_i, and the bias of the first polynomial.
+void multiply_strips(const Product& product, const std::vector<RowBlock>& blocks,
+                     const u32* strips) {
+    DISPATCH(multiply_strips, product, blocks, strips)
+}
+
+std::vector<double> output_constants(const PackedWeights& packed, const u32* bias,
+                                     std::size_t polys, const Basis& basis) {
+    const std::size_t limbs = basis.size(), outputs = packed.sums.size();
     std::vector<double> constants(polys * limbs * outputs);
     for (std::size_t poly = 0; poly < polys; ++poly)
         for (std::size_t limb = 0; limb < limbs; ++limb)
@@ -72,14 +68,22 @@ void linear_layer(u32* to, const std::int32_t* weights, const u32* x, const u32*
                 constants[(poly * limbs + limb) * outputs + o] =
                     static_cast<double>((sum + added) % p);
             }
+    return constants;
+}
+
+void linear_layer(u32* to, const std::int32_t* weights, const u32* x, const u32* bias,
+                  std::size_t outputs, std::size_t inputs, std::size_t polys, const Basis& basis) {
+    const PackedWeights packed(weights, outputs, inputs);
+    const std::size_t limbs = basis.size(), n = basis[0]->n, stride = polys * limbs * n;
+    const std::vector<double> constants = output_constants(packed, bias, polys, basis);
     const std::size_t columns = std::min(n, tile_columns), tiles = n / columns;
-    // The widest register is the largest need: narrower ones fill the same words.
-    const std::size_t words = columns / 16 * strip_words((inputs + 1) / 2, 16) + columns * 16;
     parallel_for(polys * limbs * tiles, [&](std::size_t task) {
         const std::size_t row = task / tiles, column = task % tiles * columns;
-        const Tile tile{x + row * n + column, to + row * n + column,
-                        stride, inputs, columns, &constants[row * outputs], basis[row % limbs]};
-        multiply_tile(tile, packed.blocks, scratch(words));
+        u32* const strips = scratch(strips_words(inputs, columns));
+        pack_strips(strips, x + row * n + column, stride, inputs, columns);
+        const Product product{to + row * n + column, stride,        inputs, columns,
+                              &constants[row * outputs], basis[row % limbs]};
+        multiply_strips(product, packed.blocks, strips);
     });
 }
 

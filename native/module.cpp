@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "binding.hpp"
 #include "dispatch.hpp"
 #include "encode.hpp"
 #include "gemm.hpp"
@@ -21,41 +22,14 @@
 #include "ntt.hpp"
 #include "parallel.hpp"
 #include "patches.hpp"
-#include "prng.hpp"
 #include "product.hpp"
 #include "rows.hpp"
 #include "scratch.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 
 namespace securefair {
 namespace {
-
-template <typename T, int dimensions>
-using Array = nb::ndarray<T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
-using Rows = Array<std::int32_t, 2>;     // (rows, n)
-using Tensor = Array<std::int32_t, 4>;   // (d, polys, limbs, n)
-using Polynomials = Array<std::int32_t, 3>;  // (count, limbs, n)
-using Reals = Array<double, 2>;          // (count, slots)
-using Integers = Array<std::int64_t, 1>;
-using Table = Array<std::int64_t, 2>;
-using Primes = std::vector<u32>;
-
-template <typename A>
-u32* words(const A& x) {
-    return reinterpret_cast<u32*>(x.data());
-}
-
-void require(bool condition, const char* what) {
-    if (!condition) throw std::invalid_argument(what);
-}
-
-void require_shape(const Tensor& x, std::size_t d, std::size_t polys, std::size_t limbs,
-                   std::size_t n, const char* what) {
-    require(x.shape(0) == d && x.shape(1) == polys && x.shape(2) == limbs && x.shape(3) == n,
-            what);
-}
 
 std::span<const i64> indices(const Integers& x, std::size_t below) {
     const std::span<const i64> result(x.data(), x.shape(0));
@@ -280,11 +254,6 @@ void coefficients(const Rows& to, const Rows& x, const Integers& which, const Pr
     });
 }
 
-void require_shape(const Polynomials& x, std::size_t count, std::size_t limbs) {
-    require(limbs > 0 && x.shape(0) == count && x.shape(1) == limbs,
-            "residues are not (count, limbs, n)");
-}
-
 void encode_slots(const Polynomials& to, const Reals& slots, double scale, const Primes& primes) {
     require_shape(to, slots.shape(0), primes.size());
     require(slots.shape(1) <= to.shape(2) / 2, "too many slots");
@@ -296,41 +265,6 @@ void decode_slots(const Reals& slots, const Polynomials& x, double scale, const 
     require_shape(x, slots.shape(0), primes.size());
     require(slots.shape(1) == x.shape(2) / 2, "out is not (count, n/2)");
     decode(slots.data(), words(x), x.shape(0), scale, tables(x.shape(2), primes));
-}
-
-// The sampler on a stream that is given instead of one made from a seed (for tests).
-void uniform(const Polynomials& to, const Array<std::uint64_t, 1>& stream, const Primes& primes) {
-    require_shape(to, 1, primes.size());
-    sample_uniform(words(to), {stream.data(), stream.shape(0)}, tables(to.shape(2), primes));
-}
-
-void expand(const Polynomials& to, const Array<std::uint8_t, 2>& seeds, const Primes& primes) {
-    require_shape(to, seeds.shape(0), primes.size());
-    require(seeds.shape(1) == seed_bytes, "seeds are not (count, 64)");
-    expand_seeds(words(to), seeds.data(), seeds.shape(0), tables(to.shape(2), primes));
-}
-
-// Views of the bytes of a message: only their last dimensions must be contiguous.
-template <typename T, int dimensions>
-using View = nb::ndarray<const T, nb::ndim<dimensions>, nb::device::cpu>;
-
-bool receive(const Tensor& to, const View<std::uint32_t, 3>& first,
-             const View<std::uint8_t, 2>& seeds, const Primes& primes) {
-    const std::size_t count = seeds.shape(0), limbs = primes.size(), n = to.shape(3);
-    require(limbs > 0, "no primes");
-    require_shape(to, count, 2, limbs, n, "out is not (count, 2, limbs, n)");
-    require(first.shape(0) == count && first.shape(1) == limbs && first.shape(2) == n,
-            "first polynomials are not (count, limbs, n)");
-    require(seeds.shape(1) == seed_bytes, "seeds are not (count, 64)");
-    const auto apart = static_cast<std::int64_t>(limbs * n);
-    require(first.stride(2) == 1 && first.stride(1) == static_cast<std::int64_t>(n) &&
-                first.stride(0) >= apart && seeds.stride(1) == 1 &&
-                seeds.stride(0) >= static_cast<std::int64_t>(seed_bytes),
-            "polynomials or seeds are not contiguous");
-    const Arrivals arrivals{first.data(), seeds.data(), count,
-                            static_cast<std::size_t>(first.stride(0)),
-                            static_cast<std::size_t>(seeds.stride(0))};
-    return receive_seeded(words(to), arrivals, tables(n, primes));
 }
 
 std::string isa_name(Isa isa) {
@@ -382,9 +316,7 @@ NB_MODULE(_native, m) {
     m.def("coefficients", coefficients, "out"_a, "x"_a, "which"_a, "primes"_a, release());
     m.def("encode", encode_slots, "out"_a, "slots"_a, "scale"_a, "primes"_a, release());
     m.def("decode", decode_slots, "out"_a, "x"_a, "scale"_a, "primes"_a, release());
-    m.def("expand_seeds", expand, "out"_a, "seeds"_a, "primes"_a, release());
-    m.def("receive", receive, "out"_a, "first"_a, "seeds"_a, "primes"_a, release());
-    m.def("uniform", uniform, "out"_a, "stream"_a, "primes"_a, release());
+    bind_arrivals(m);
     m.def("square", square_tensor, "out"_a, "x"_a, "primes"_a, release());
     m.def("sum_products", sum_of_products, "out"_a, "x"_a, "y"_a, "left"_a, "right"_a, "primes"_a,
           release());

@@ -14,8 +14,7 @@ namespace securefair {
 
 namespace {
 
-constexpr std::size_t buffer_words = 512;  // the stream is made 4096 bytes at a time
-constexpr std::size_t node_words = 8;      // of which one BLAKE2b call makes 64
+constexpr std::size_t node_words = 8;  // one BLAKE2b call makes 64 bytes of a buffer
 constexpr std::size_t buffers_at_once = 8;
 
 // Parameter words of the BLAKE2X note. Root: digest, key, fanout and depth; node: digest and leaf,
@@ -126,6 +125,19 @@ void sample(u32* to, Stream&& stream, const Basis& basis) {
 }
 
 }  // namespace
+
+void stream_roots(u64* roots, const std::uint8_t* seeds, std::size_t stride, std::size_t count,
+                  u64 buffer) {
+    DISPATCH(stream_roots, roots, seeds, stride, count, buffer)
+}
+
+void stream_words(u64* to, const u64* root, std::size_t first, std::size_t count) {
+    DISPATCH(stream_words, to, root, first, count)
+}
+
+void expand_seed(u32* to, const std::uint8_t* seed, const Basis& basis) {
+    sample(to, SeedStream(seed), basis);
+}
 
 void expand_seeds(u32* to, const std::uint8_t* seeds, std::size_t count, const Basis& basis) {
     const std::size_t words = basis.size() * basis[0]->n;

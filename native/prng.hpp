@@ -11,9 +11,23 @@ namespace securefair {
 using Basis = std::span<const Tables* const>;
 
 constexpr std::size_t seed_bytes = 64;
+constexpr std::size_t buffer_words = 512;  // the stream is made 4096 bytes at a time
 
 // (count, limbs, n) residues, uniform below each prime, from (count, 64) bytes.
 void expand_seeds(u32* to, const std::uint8_t* seeds, std::size_t count, const Basis& basis);
+
+// One of them (limbs, n), on this thread alone.
+void expand_seed(u32* to, const std::uint8_t* seed, const Basis& basis);
+
+// Parts of streams before anything is rejected: residue i of a polynomial is word i reduced, unless
+// that word is so large that `sample` draws again (`reduce_words` tells).
+//
+// The roots of buffer number `buffer` of many seeds, (count, 8); seeds lie `stride` bytes apart.
+void stream_roots(u64* roots, const std::uint8_t* seeds, std::size_t stride, std::size_t count,
+                  u64 buffer);
+
+// Words first .. first + count of the buffer below a root; both are multiples of 128.
+void stream_words(u64* to, const u64* root, std::size_t first, std::size_t count);
 
 // Ciphertexts as they arrive: rows of a first polynomial (limbs, n) and seeds of the second, each
 // so many words or bytes after the one before.

@@ -90,6 +90,34 @@ def test_a_layer_is_an_affine_map_of_the_slots(wide):
     assert_opens_to(wide, out, expected)
 
 
+def test_a_quadratic_head_in_one_is_its_maps_one_after_the_other(wide):
+    x = wide.upload(values(3), log2_scale=20)
+    inner, first, real, bias = layer_for(x, 5, seed=1)
+    hidden = wide.evaluator.square(wide.evaluator.linear(x, inner, first))
+    outer, second, real_outer, bias_outer = layer_for(hidden, 2, seed=2)
+    one_by_one = wide.evaluator.linear(hidden, outer, second)
+    for _ in range(3):  # backends may keep what they make of an upload that is read again
+        together = wide.evaluator.quadratic(x, [(inner, first), (outer, second)])
+        assert together.meta == one_by_one.meta
+        squares = (real @ padded(values(3), wide.params) + bias[:, None]) ** 2
+        assert_opens_to(wide, together, real_outer @ squares + bias_outer[:, None])
+        data = [wide.evaluator.extract(t, None).data for t in (together, one_by_one)]
+        assert data[0] == data[1] or wide.backend.name == "openfhe"  # whose bytes are its own
+
+
+def test_a_quadratic_head_refuses_weights_beyond_its_specs(wide):
+    x = wide.upload(values(3), log2_scale=20)
+    inner, first, _, _ = layer_for(x, 5, seed=1)
+    hidden = wide.evaluator.square(wide.evaluator.linear(x, inner, first))
+    outer, second, _, _ = layer_for(hidden, 2, seed=2)
+    for maps in (
+        [(replace(inner, l1=inner.l1 / 2), first), (outer, second)],
+        [(inner, first), (replace(outer, max_integer=1), second)],
+    ):
+        with pytest.raises(ModelError):
+            wide.evaluator.quadratic(x, maps)
+
+
 def test_sums_and_differences(wide):
     x, y = (wide.upload(values(2, seed), log2_scale=40) for seed in (1, 2))
     a, b = (padded(values(2, seed), wide.params) for seed in (1, 2))

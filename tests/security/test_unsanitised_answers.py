@@ -14,6 +14,7 @@ from securefair.circuit.network import network_logits
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
+from securefair.ckks.backends.arrivals import expanded
 from securefair.exchange import steps
 from securefair.model.heads import build_head
 
@@ -65,7 +66,7 @@ class Exchange:
     @property
     def masks(self):
         """a_i at every root, modulo the first prime: public, from the student's own seeds."""
-        return self.features.payload[:, 1, 0].numpy().astype(np.int64)
+        return expanded(self.features.payload)[:, 1, 0].numpy().astype(np.int64)
 
     def answer(self, *, sanitised):
         """The logits' ciphertexts at full level, as the student would receive them."""

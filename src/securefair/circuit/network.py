@@ -98,14 +98,35 @@ def network_logits(
         return Stream(evaluator, chunks, specs, stages, banded).logits()
     if not isinstance(features, CipherTensor):
         raise EncryptionError("whole layers read their features as a whole")
-    value = features
-    for spec, stage, bounds, layer in zip(specs, stages, layer_bounds, maps, strict=True):
+    value, place = features, 0
+    while place < len(specs):
+        spec, stage, layer = specs[place], stages[place], maps[place]
         if isinstance(layer, BandedMap):
             raise EncryptionError("a network needs all of its maps", found=len(banded))
-        value = evaluator.linear(settled(evaluator, value, stage.linear), spec, layer)
+        value = settled(evaluator, value, stage.linear)
+        pair = _quadratic_pair(value, stages[place : place + 2], maps[place : place + 2])
+        if pair is not None and layer_bounds[place].summed == 1:
+            value = evaluator.quadratic(value, list(zip(specs[place:], pair, strict=False)))
+            place += 1
+            stage = stages[place]
+        else:
+            value = evaluator.linear(value, spec, layer)
         if stage.square is not None:
-            value = squared(evaluator, settled(evaluator, value, stage.square), bounds)
+            value = squared(evaluator, settled(evaluator, value, stage.square), layer_bounds[place])
+        place += 1
     return value
+
+
+def _quadratic_pair(
+    value: CipherTensor[P], stages: Sequence[LayerSteps], maps: Sequence[PrivateMap | None]
+) -> list[AffineLayer] | None:
+    """Two maps with a square and nothing else between them, or None."""
+    dense = [layer for layer in maps if isinstance(layer, AffineLayer)]
+    if len(dense) < 2 or stages[0].square is None:
+        return None
+    between = (stages[0].square, stages[1].linear)
+    idle = all(not s.relinearize and s.limbs == value.meta.limbs for s in between)
+    return dense if idle else None
 
 
 def settled(

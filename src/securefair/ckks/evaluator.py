@@ -160,6 +160,18 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.group_sums(rules.multiply(linear, linear), *groups.shape)
         return CipherTensor(meta, self._square_sums_from(blocks, rows, spec, layer, linear, groups))
 
+    def quadratic(
+        self, x: CipherTensor[P], maps: Sequence[tuple[AffineSpec, AffineLayer]]
+    ) -> CipherTensor[P]:
+        """outer(inner(x)^2) for maps (inner, outer), otherwise as `linear`."""
+        for spec, layer in maps:
+            check_layer(spec, layer)
+        (inner, _), (outer, _) = maps
+        hidden = rules.linear(x.meta, inner)
+        squares = rules.multiply(hidden, hidden)
+        meta = rules.linear(squares, outer)
+        return CipherTensor(meta, self._quadratic(x, maps, (hidden, squares, meta)))
+
     def add(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
         """x + y, ciphertext by ciphertext."""
         return CipherTensor(rules.add(x.meta, y.meta), self._combine(x, y, 1))
@@ -270,8 +282,10 @@ class Evaluator(ABC, Generic[P]):
         return Released(x.meta, coefficients, self._extract(x, coefficients))
 
     @abstractmethod
-    def load(self, data: bytes, meta: CipherMeta) -> CipherTensor[P]:
+    def load(self, data: bytes | memoryview, meta: CipherMeta) -> CipherTensor[P]:
         """A peer's upload, checked against the public facts that the plan states.
+
+        It may be kept as it is and read later.
 
         Raises:
             EncryptionError: wrong length, or residues that are not below their primes.
@@ -300,6 +314,16 @@ class Evaluator(ABC, Generic[P]):
         """Backends that need not keep what is between override this."""
         values = CipherTensor(meta, self._linear_from(blocks, rows, spec, layer, meta))
         return self._square_sums(values, groups)
+
+    def _quadratic(
+        self,
+        x: CipherTensor[P],
+        maps: Sequence[tuple[AffineSpec, AffineLayer]],
+        metas: tuple[CipherMeta, CipherMeta, CipherMeta],
+    ) -> P:
+        """`metas`: of the inner map, its squares, the outer map. Backends may override this."""
+        values = CipherTensor(metas[0], self._linear(x, *maps[0], metas[0]))
+        return self._linear(CipherTensor(metas[1], self._square(values)), *maps[1], metas[2])
 
     @abstractmethod
     def _linear(

@@ -40,7 +40,6 @@ from securefair.model.training import TeacherAnswer, TrainState, distil_steps
 
 Array = NDArray[np.float64]
 P = TypeVar("P")
-B = TypeVar("B", bytes, memoryview)
 
 ENCRYPTED_AT_ONCE = 128
 """Ciphertexts: enough work to share between processes, some hundred MB at most."""
@@ -122,14 +121,14 @@ def encrypted_parts(encryptor: Encryptor, meta: CipherMeta, block: Array) -> Ite
 
 
 def receive(
-    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
+    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes | memoryview, blocks: int
 ) -> list[CipherTensor[P]]:
     """Upload -> one tensor a block, validated against the plan."""
-    return [evaluator.load(block, meta) for block in _split(upload, blocks)]
+    return [evaluator.load(block, meta) for block in _split(memoryview(upload), blocks)]
 
 
 def receive_in_chunks(
-    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes, blocks: int
+    evaluator: Evaluator[P], meta: CipherMeta, upload: bytes | memoryview, blocks: int
 ) -> list[list[Chunk[P]]]:
     """Upload -> for each block its features in chunks, all of them validated against the plan.
 
@@ -141,8 +140,8 @@ def receive_in_chunks(
         DataError, EncryptionError: the upload does not fit the plan.
     """
 
-    def read(block: memoryview) -> Callable[[int, int], bytes]:
-        return lambda start, stop: bytes(block[start:stop])
+    def read(block: memoryview) -> Callable[[int, int], memoryview]:
+        return lambda start, stop: block[start:stop]
 
     found = [
         feature_chunks(evaluator, meta, len(block), read(block))
@@ -155,7 +154,10 @@ def receive_in_chunks(
 
 
 def feature_chunks(
-    evaluator: Evaluator[P], meta: CipherMeta, size: int, read: Callable[[int, int], bytes]
+    evaluator: Evaluator[P],
+    meta: CipherMeta,
+    size: int,
+    read: Callable[[int, int], bytes | memoryview],
 ) -> list[Chunk[P]]:
     """One block's features in chunks.
 
@@ -335,7 +337,7 @@ def _plausible(values: Array, part: Released) -> Array:
     return values
 
 
-def _split(upload: B, blocks: int) -> list[B]:
+def _split(upload: memoryview, blocks: int) -> list[memoryview]:
     size, rest = divmod(len(upload), blocks)
     if rest:
         raise DataError("an upload does not divide into blocks", found=len(upload))

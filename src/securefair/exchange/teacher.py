@@ -212,7 +212,7 @@ class Teacher:
         self._check_spec(spec, seed)
         return self._receive(plan_exchange(spec), seed, keys, features, basis, peer)
 
-    def evaluate(self, upload: Upload, predictions: bytes = b"") -> bytes:
+    def evaluate(self, upload: Upload, predictions: bytes | memoryview = b"") -> bytes:
         """One answer to an upload, charged to its caller before it is computed.
 
         Raises:
@@ -266,17 +266,16 @@ class Teacher:
         self._account.check(peer, plan.numbers, self._allowance)
         self._check_lengths(plan, asked)
         keys = PublicKeys(bytes(asked.public_key), bytes(asked.evaluation_keys))
-        features, basis = bytes(asked.features), bytes(asked.basis)
-        upload = self._receive(plan, asked.seed, keys, features, basis, peer)
-        return self.evaluate(upload, bytes(asked.predictions))
+        upload = self._receive(plan, asked.seed, keys, asked.features, asked.basis, peer)
+        return self.evaluate(upload, asked.predictions)
 
     def _receive(
         self,
         plan: ExchangePlan,
         seed: bytes,
         keys: PublicKeys,
-        features: bytes,
-        basis: bytes,
+        features: bytes | memoryview,
+        basis: bytes | memoryview,
         peer: str,
     ) -> Upload:
         if len(keys.relinearization) > plan.evaluation_key_bytes:

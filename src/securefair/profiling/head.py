@@ -41,7 +41,7 @@ from securefair.profiling.measure import (
     peak_memory,
     reset_peak_memory,
 )
-from securefair.profiling.trace import trace
+from securefair.profiling.trace import LAYERS, WITHIN_LAYERS, trace
 
 BEFORE = ("keys", "pack", "encode", "encrypt_zeros", "encrypt", "prepare", "encrypt_query")
 """Stages of the student up to its upload."""
@@ -301,7 +301,8 @@ def _stage_times(
 ) -> list[StageTime]:
     costs: dict[str, Cost] = {}
     for step in trace(plan):
-        costs[step.stage] = costs.get(step.stage, Cost()) + cost(step)
+        stage = LAYERS if LAYERS in seconds and step.stage in WITHIN_LAYERS else step.stage
+        costs[stage] = costs.get(stage, Cost()) + cost(step)
     times = []
     for stage, taken in seconds.items():
         work = costs.get(stage)

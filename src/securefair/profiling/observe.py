@@ -28,6 +28,7 @@ OPERATIONS = (
     "square",
     "square_sums",
     "square_sums_from",
+    "quadratic",
     "multiply",
     "inner",
     "outer",

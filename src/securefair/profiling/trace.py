@@ -16,8 +16,14 @@ from securefair.ckks.rules import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.profiling.observe import observed
 
+LAYERS = "layers"
+"""What a head's maps are counted under where they are evaluated in one."""
+
+WITHIN_LAYERS = ("linear1", "square", "linear2")
+"""Its steps on paper."""
+
 _STAGES = {
-    "load": "expand",
+    "load": "receive",
     "square_sums": "square",
     "add": "add_blocks",
     "subtract": "add_blocks",
@@ -26,6 +32,7 @@ _STAGES = {
     "outer": "products",
     "relinearize": "relinearise",
     "sanitize": "sanitise",
+    "quadratic": LAYERS,
 }
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from securefair.ckks.backends import kernels, residues_torch
+from securefair.ckks.backends import kernel_choice, kernels, residues_torch
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import ntt_primes
 from securefair.ckks.rules import fresh
@@ -69,7 +69,7 @@ def test_transforms_are_those_of_the_kernels(monkeypatch, limbs):
 
     for name in ("_forward", "_inverse"):
         monkeypatch.setattr(residues_torch, name, counting(getattr(residues_torch, name)))
-    monkeypatch.setattr(kernels, "_native", None)
+    monkeypatch.setattr(kernel_choice, "_native", None)
     primes = ntt_primes(n, 31, limbs + 1)
     basis = kernels.Basis(n, primes[:limbs])
     x = torch.zeros((2, 3, limbs, n), dtype=torch.int32)

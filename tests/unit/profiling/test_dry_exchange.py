@@ -11,7 +11,7 @@ from securefair.exchange.teacher import Teacher
 from securefair.profiling.dry_exchange import ANSWER, EPOCH, QUERY, RECEIVE, dry_exchange, synthetic
 from securefair.profiling.measure import Stopwatch
 from securefair.profiling.tables import STAGES
-from securefair.profiling.trace import trace
+from securefair.profiling.trace import LAYERS, WITHIN_LAYERS, trace
 
 EXCHANGES = [
     {"release": "logits"},
@@ -34,6 +34,9 @@ def run(spec, backend="clear"):
 def test_every_step_on_paper_is_timed_and_has_a_name(spec, changes):
     material, _, stages, totals = run(spec(**changes))
     planned = {step.stage for step in trace(material.plan)}
+    if LAYERS in stages.seconds:
+        assert planned >= set(WITHIN_LAYERS)
+        planned = planned - set(WITHIN_LAYERS) | {LAYERS}
     assert planned <= set(stages.seconds) <= set(STAGES)
     assert {EPOCH, RECEIVE, ANSWER} <= set(totals.seconds)
     assert (QUERY in totals.seconds) == material.plan.spec.multiplies

@@ -43,7 +43,7 @@ def test_blocks_are_counted_together(spec):
     one = plan_exchange(spec())
     many = plan_exchange(spec(samples=3 * one.params.slots))
     steps = {step.stage: step for step in trace(many)}
-    assert steps["expand"].times == steps["square"].times == 3
+    assert steps["receive"].times == steps["square"].times == 3
     assert steps["add_blocks"].times == 2
     assert steps["add_blocks"].output.bound == 3 * many.spec.bounds.logit
     assert steps["sanitise"].times == 1

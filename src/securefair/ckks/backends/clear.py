@@ -27,7 +27,7 @@ ClearTensor = CipherTensor[Slots]
 class ClearEvaluator(Evaluator[Slots]):
     """Exact arithmetic on slots (d, N/2) or coefficients (d, N)."""
 
-    def load(self, data: bytes, meta: CipherMeta) -> ClearTensor:
+    def load(self, data: bytes | memoryview, meta: CipherMeta) -> ClearTensor:
         """Values as they were written by `ClearKeyHolder.encrypt`."""
         return CipherTensor(meta, _read(data, (meta.count, meta.width)))
 
@@ -162,7 +162,7 @@ class ClearBackend(Backend):
         return bytes(total.astype("<f8").tobytes())
 
 
-def _read(data: bytes, shape: tuple[int, int]) -> Slots:
+def _read(data: bytes | memoryview, shape: tuple[int, int]) -> Slots:
     if len(data) != 8 * shape[0] * shape[1]:
         raise EncryptionError(
             "an upload or answer has the wrong length",

@@ -13,17 +13,33 @@ below their primes is the caller's promise (`all_below` checks it once, on arriv
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.ckks.backends import residues_torch
 from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.kernel_checks import (
+    MAX_WEIGHT,
+    SEED_BYTES,
+    check,
+    check_dense,
+    check_device,
+    check_indices,
+    check_message,
+    check_pair,
+    check_patches,
+    check_with_plain,
+    not_below,
+)
+from securefair.ckks.backends.kernel_choice import (
+    KernelInfo,
+    available,
+    describe,
+    implementation,
+    set_threads,
+)
 from securefair.errors import EncryptionError
 
 __all__ = [
@@ -40,6 +56,7 @@ __all__ = [
     "describe",
     "encode",
     "expand_seeds",
+    "implementation",
     "inner",
     "linear",
     "linear_patches",
@@ -58,119 +75,48 @@ __all__ = [
     "sum_products",
 ]
 
-MAX_WEIGHT = (1 << 15) - 1
-"""Largest absolute weight of `linear`: it must fit one signed 16-bit digit."""
-
-SEED_BYTES = 64
-"""Length of the seed of a ciphertext's second polynomial."""
-
-_log = logging.getLogger(__name__)
-
-
-def _load_native() -> ModuleType | None:
-    """The native implementation, or None with one message that says what is missing."""
-    try:
-        from securefair.ckks.backends import residues_native
-    except ImportError as error:
-        _log.warning(
-            "native kernels are not available (%s): encrypted computations run on torch alone, "
-            "which is many times slower; install a C++20 compiler and reinstall securefair",
-            error,
-        )
-        return None
-    residues_native.set_threads(torch.get_num_threads())  # which heeds OMP_NUM_THREADS
-    return residues_native
-
-
-_native = _load_native()
-
-
-@dataclass(frozen=True)
-class KernelInfo:
-    """What computes on CPU tensors.
-
-    Attributes:
-        native: the native module is built and in use.
-        instruction_set: "avx512", "avx2" or "scalar"; "torch" without the native module.
-        threads: threads that a call may use.
-    """
-
-    native: bool
-    instruction_set: str
-    threads: int
-
-
-def available() -> bool:
-    """Whether the native kernels are built."""
-    return _native is not None
-
-
-def describe() -> KernelInfo:
-    """Instruction set and threads in use."""
-    if _native is None:
-        return KernelInfo(False, "torch", torch.get_num_threads())
-    return KernelInfo(True, _native.instruction_set(), _native.threads())
-
-
-def set_threads(count: int) -> None:
-    """Threads for native kernels and for torch together, so that they do not compete.
-
-    Raises:
-        ValueError: count is below 1.
-    """
-    if count < 1:
-        raise ValueError(f"count must be at least 1, not {count}")
-    torch.set_num_threads(count)
-    if _native is not None:
-        _native.set_threads(count)
-
-
-def implementation(device: torch.device) -> ModuleType:
-    """The module that computes on tensors of that device."""
-    return _native if _native is not None and device.type == "cpu" else residues_torch
-
 
 def ntt_forward_(x: torch.Tensor, basis: Basis) -> None:
     """Coefficients (..., limbs, N) -> values, in place; SEAL's roots and order."""
-    _check("x", x, (..., len(basis), basis.ring_degree))
+    check("x", x, (..., len(basis), basis.ring_degree))
     implementation(x.device).ntt_forward_(x, basis)
 
 
 def ntt_inverse_(x: torch.Tensor, basis: Basis) -> None:
     """Values (..., limbs, N) -> coefficients, in place."""
-    _check("x", x, (..., len(basis), basis.ring_degree))
+    check("x", x, (..., len(basis), basis.ring_degree))
     implementation(x.device).ntt_inverse_(x, basis)
 
 
 def all_below(x: torch.Tensor, basis: Basis) -> bool:
     """Whether every residue (..., limbs, N) is in [0, p)."""
-    _check("x", x, (..., len(basis), basis.ring_degree))
+    check("x", x, (..., len(basis), basis.ring_degree))
     return bool(implementation(x.device).all_below(x, basis))
 
 
 def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """x + y for equal shapes (..., limbs, N)."""
-    _check_pair(x, y, basis)
+    check_pair(x, y, basis)
     result: torch.Tensor = implementation(x.device).add(x, y, basis)
     return result
 
 
 def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """x - y for equal shapes (..., limbs, N)."""
-    _check_pair(x, y, basis)
+    check_pair(x, y, basis)
     result: torch.Tensor = implementation(x.device).subtract(x, y, basis)
     return result
 
 
 def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
     """Add plaintexts (d, limbs, N) to the first polynomials of x (d, polys, limbs, N), in place."""
-    _check_with_plain(x, plain, basis)
+    check_with_plain(x, plain, basis)
     implementation(x.device).add_to_first_(x, plain, basis)
 
 
 def multiply_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> torch.Tensor:
     """Every polynomial of x (d, polys, limbs, N) times a plaintext (d, limbs, N)."""
-    _check_with_plain(x, plain, basis)
+    check_with_plain(x, plain, basis)
     result: torch.Tensor = implementation(x.device).multiply_plain(x, plain, basis)
     return result
 
@@ -187,18 +133,11 @@ def linear(
         bias: residues int32 (outputs, limbs), added to every value of the first polynomial,
             which adds the constant to every slot.
     """
-    _check("x", x, (None, None, len(basis), basis.ring_degree))
-    if weights.is_floating_point() or weights.shape[1:] != x.shape[:1] or not len(weights):
-        raise EncryptionError(
-            "weights do not fit the ciphertexts",
-            where="weights",
-            found=f"{weights.dtype} {tuple(weights.shape)}",
-            expected=f"integers (outputs, {len(x)})",
-        )
-    _check_weights(weights)
+    check("x", x, (None, None, len(basis), basis.ring_degree))
+    check_dense(weights, len(x))
     if bias is not None:
-        _check("bias", bias, (len(weights), len(basis)))
-        _check_device("bias", bias, x)
+        check("bias", bias, (len(weights), len(basis)))
+        check_device("bias", bias, x)
     result: torch.Tensor = implementation(x.device).linear(weights, x, bias, basis)
     return result
 
@@ -226,7 +165,7 @@ def linear_patches(
     Returns:
         Ciphertexts (outputs, polys, limbs, N).
     """
-    _check_patches(blocks, None, rows, patches, basis, bias)
+    check_patches(blocks, None, rows, patches, basis, bias)
     result: torch.Tensor = implementation(blocks[0].device).linear_patches(
         blocks, rows, patches, bias, basis
     )
@@ -250,12 +189,12 @@ def square_patches(
     Returns:
         Ciphertexts (groups, 3, limbs, N).
     """
-    _check_patches(blocks, 2, rows, patches, basis, bias)
+    check_patches(blocks, 2, rows, patches, basis, bias)
     if groups.dim() != 2 or groups.numel() == 0:
         raise EncryptionError(
             "indices must be (groups, terms), not empty", where="groups", found=tuple(groups.shape)
         )
-    _check_indices("groups", groups, len(bias))
+    check_indices("groups", groups, len(bias))
     result: torch.Tensor = implementation(blocks[0].device).square_patches(
         blocks, rows, patches, bias, groups, basis
     )
@@ -264,7 +203,7 @@ def square_patches(
 
 def square(x: torch.Tensor, basis: Basis) -> torch.Tensor:
     """(d, 2, limbs, N) -> (d, 3, limbs, N): c0^2, 2 c0 c1, c1^2."""
-    _check("x", x, (None, 2, len(basis), basis.ring_degree))
+    check("x", x, (None, 2, len(basis), basis.ring_degree))
     result: torch.Tensor = implementation(x.device).square(x, basis)
     return result
 
@@ -287,16 +226,16 @@ def sum_products(
         Ciphertexts (groups, 3, limbs, N).
     """
     for name, factor in (("x", x), ("y", y)):
-        _check(name, factor, (None, 2, len(basis), basis.ring_degree))
-    _check_device("y", y, x)
+        check(name, factor, (None, 2, len(basis), basis.ring_degree))
+    check_device("y", y, x)
     if left.shape != right.shape or left.dim() != 2 or left.numel() == 0:
         raise EncryptionError(
             "indices must be (groups, terms), not empty and alike",
             where="left, right",
             found=f"{tuple(left.shape)} and {tuple(right.shape)}",
         )
-    _check_indices("left", left, len(x))
-    _check_indices("right", right, len(y))
+    check_indices("left", left, len(x))
+    check_indices("right", right, len(y))
     result: torch.Tensor = implementation(x.device).sum_products(
         x, y, left.contiguous(), right.contiguous(), basis
     )
@@ -305,14 +244,14 @@ def sum_products(
 
 def multiply(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """x_c y_c for equal counts: (d, 2, limbs, N) each -> (d, 3, limbs, N)."""
-    _check_pair(x, y, basis)
+    check_pair(x, y, basis)
     each = torch.arange(len(x))[:, None]
     return sum_products(x, y, each, each, basis)
 
 
 def inner(x: torch.Tensor, y: torch.Tensor, basis: Basis, groups: int = 1) -> torch.Tensor:
     """Sums of x_c y_c over `groups` equal runs of c -> (groups, 3, limbs, N)."""
-    _check_pair(x, y, basis)
+    check_pair(x, y, basis)
     if groups < 1 or len(x) % groups:
         raise EncryptionError(
             "the factors do not divide into groups", where="groups", found=f"{len(x)} / {groups}"
@@ -333,7 +272,7 @@ def rescale(x: torch.Tensor, limbs: int, basis: Basis) -> torch.Tensor:
 
     Bit for bit SEAL's rescale_to: (d, polys, len(basis), N) -> (d, polys, limbs, N).
     """
-    _check("x", x, (None, None, len(basis), basis.ring_degree))
+    check("x", x, (None, None, len(basis), basis.ring_degree))
     if not 1 <= limbs < len(basis):
         raise EncryptionError(
             "cannot rescale to that many limbs",
@@ -355,9 +294,9 @@ def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) 
         special: the special prime.
         basis: the data primes left in x, a prefix of the key's.
     """
-    _check("x", x, (None, 3, len(basis), basis.ring_degree))
-    _check("key", key, (None, 2, None, basis.ring_degree))
-    _check_device("key", key, x)
+    check("x", x, (None, 3, len(basis), basis.ring_degree))
+    check("key", key, (None, 2, None, basis.ring_degree))
+    check_device("key", key, x)
     if len(key) < len(basis) or key.shape[2] != len(key) + 1:
         raise EncryptionError(
             "the key does not fit the ciphertexts",
@@ -375,7 +314,7 @@ def coefficients(x: torch.Tensor, which: Sequence[int], basis: Basis) -> torch.T
 
     With c0's coefficient i and the mask polynomials this is an LWE sample of the message's.
     """
-    _check("x", x, (..., len(basis), basis.ring_degree))
+    check("x", x, (..., len(basis), basis.ring_degree))
     if not which or min(which) < 0 or max(which) >= basis.ring_degree:
         raise EncryptionError(
             "no such coefficients",
@@ -389,7 +328,7 @@ def coefficients(x: torch.Tensor, which: Sequence[int], basis: Basis) -> torch.T
 
 def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
     """Seeds uint8 (d, 64) -> the second polynomials (d, limbs, N) that SEAL makes of them."""
-    _check("seeds", seeds, (None, SEED_BYTES), torch.uint8)
+    check("seeds", seeds, (None, SEED_BYTES), torch.uint8)
     result: torch.Tensor = implementation(seeds.device).expand_seeds(seeds, basis)
     return result
 
@@ -411,20 +350,10 @@ def receive(
     Raises:
         EncryptionError: a residue is not below its prime, or the shapes do not fit.
     """
-    fitting = (len(seeds), len(basis), basis.ring_degree)
-    if first.shape != fitting or seeds.shape[1:] != (SEED_BYTES,):
-        raise EncryptionError(
-            "a message does not fit",
-            where="first, seeds",
-            found=f"{first.shape} and {seeds.shape}",
-            expected=f"{fitting} and {(len(seeds), SEED_BYTES)}",
-        )
+    check_message(first, seeds, basis)
     received: torch.Tensor | None = implementation(device).receive(first, seeds, basis, device)
     if received is None:
-        raise EncryptionError(
-            "a residue is not below its prime",
-            hint="It was damaged on the way, or made under other parameters",
-        )
+        raise not_below()
     return received
 
 
@@ -436,7 +365,7 @@ def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
     Raises:
         EncryptionError: a slot is not finite, or a scaled coefficient is not below 2^120.
     """
-    _check("slots", slots, (None, None), torch.float64)
+    check("slots", slots, (None, None), torch.float64)
     if slots.shape[1] > basis.ring_degree // 2:
         raise EncryptionError(
             "too many slots",
@@ -458,110 +387,6 @@ def decode(x: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
 
     Exact to float rounding for any message with coefficients below half the product of primes.
     """
-    _check("x", x, (None, len(basis), basis.ring_degree))
+    check("x", x, (None, len(basis), basis.ring_degree))
     result: torch.Tensor = implementation(x.device).decode(x, scale, basis)
     return result
-
-
-def _check(
-    name: str,
-    x: torch.Tensor,
-    shape: tuple[object, ...],
-    dtype: torch.dtype = torch.int32,
-) -> None:
-    """Refuse another type or shape; None stands for any size, a leading ... for any sizes."""
-    if shape[0] is ...:
-        fits = x.dim() >= len(shape) - 1 and tuple(x.shape[1 - len(shape) :]) == shape[1:]
-    else:
-        fits = x.dim() == len(shape) and all(
-            want is None or have == want for have, want in zip(x.shape, shape, strict=True)
-        )
-    if fits and x.dtype == dtype and x.is_contiguous():
-        return
-    wanted = ", ".join("..." if s is ... else "any" if s is None else str(s) for s in shape)
-    raise EncryptionError(
-        "a residue array does not fit",
-        where=name,
-        found=f"{x.dtype} {tuple(x.shape)}{'' if x.is_contiguous() else ', not contiguous'}",
-        expected=f"contiguous {dtype} ({wanted})",
-    )
-
-
-def _check_patches(
-    blocks: Sequence[torch.Tensor],
-    polys: int | None,
-    rows: torch.Tensor,
-    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
-    basis: Basis,
-    bias: torch.Tensor,
-) -> None:
-    polys = polys or blocks[0].shape[1]
-    for block in blocks:
-        _check("blocks", block, (None, polys, len(basis), basis.ring_degree))
-        _check_device("blocks", block, blocks[0])
-    _check("bias", bias, (None, len(basis)))
-    _check_device("bias", bias, blocks[0])
-    counts = torch.tensor([len(block) for block in blocks])
-    _check_indices("rows", rows[:, 0], len(blocks))
-    if bool(((rows[:, 1] < 0) | (rows[:, 1] >= counts[rows[:, 0]])).any()):
-        raise EncryptionError("an index is out of range", where="rows")
-    written = torch.zeros(len(bias), dtype=torch.int64)
-    for weights, reads, writes in patches:
-        places, (outputs, inputs) = len(reads), weights.shape
-        if reads.shape != (places, inputs) or writes.shape != (places, outputs):
-            raise EncryptionError(
-                "places do not fit the weights",
-                where="patches",
-                found=f"{tuple(reads.shape)} and {tuple(writes.shape)}",
-                expected=f"({places}, {inputs}) and ({places}, {outputs})",
-            )
-        _check_weights(weights)
-        _check_indices("reads", reads, len(rows))
-        _check_indices("writes", writes, len(bias))
-        written += torch.bincount(writes.flatten(), minlength=len(bias))
-    if bool((written != 1).any()):
-        raise EncryptionError("every output must be written once", where="writes")
-
-
-def _check_weights(weights: torch.Tensor) -> None:
-    largest = int(weights.abs().max()) if weights.numel() else 0
-    if largest > MAX_WEIGHT:
-        raise EncryptionError(
-            "a weight is too large",
-            where="weights",
-            found=largest,
-            expected=f"at most {MAX_WEIGHT}",
-            hint="Quantise to fewer bits, or add two products of a high and a low part",
-        )
-
-
-def _check_indices(name: str, index: torch.Tensor, count: int) -> None:
-    if index.numel() and (int(index.min()) < 0 or int(index.max()) >= count):
-        raise EncryptionError(
-            "an index is out of range",
-            where=name,
-            found=f"{int(index.min())} to {int(index.max())}",
-            expected=f"0 to {count - 1}",
-        )
-
-
-def _check_device(name: str, x: torch.Tensor, reference: torch.Tensor) -> None:
-    if x.device != reference.device:
-        raise EncryptionError(
-            "tensors are on different devices",
-            where=name,
-            found=str(x.device),
-            expected=str(reference.device),
-        )
-
-
-def _check_pair(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
-    _check("x", x, (..., len(basis), basis.ring_degree))
-    _check("y", y, tuple(x.shape))
-    _check_device("y", y, x)
-
-
-def _check_with_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
-    _check("x", x, (None, None, len(basis), basis.ring_degree))
-    _check("plain", plain, (len(x), len(basis), basis.ring_degree))
-    _check_device("plain", plain, x)

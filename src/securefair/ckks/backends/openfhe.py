@@ -111,10 +111,10 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
         self.keys = keys
         self._relinearizes = relinearizes
 
-    def load(self, data: bytes, meta: CipherMeta) -> OpenfheTensor:
+    def load(self, data: bytes | memoryview, meta: CipherMeta) -> OpenfheTensor:
         """Ciphertexts as the same process wrote them; anything else is refused unread."""
         count = COUNT.pack(meta.count)
-        return CipherTensor(meta, self.keys.tensor(Op.LOAD, self.keys.id, data, count))
+        return CipherTensor(meta, self.keys.tensor(Op.LOAD, self.keys.id, bytes(data), count))
 
     def _linear(
         self, x: OpenfheTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta

@@ -17,7 +17,7 @@ Nothing = CipherTensor[None]
 class PlanningEvaluator(Evaluator[None]):
     """Runs a circuit to learn its levels, noise, sizes and whether it is possible at all."""
 
-    def load(self, data: bytes, meta: CipherMeta) -> Nothing:
+    def load(self, data: bytes | memoryview, meta: CipherMeta) -> Nothing:
         """A stand-in for the upload that the plan describes."""
         del data
         return CipherTensor(meta, None)

@@ -238,6 +238,49 @@ def receive(
     return result if below else None
 
 
+def message_below(first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis) -> bool:
+    """Whether the first polynomials of a message are below their primes; it is only read."""
+    return bool(_native.message_below_primes(first, seeds, basis.prime_list))
+
+
+def arrived_maps(
+    first: NDArray[np.uint32],
+    seeds: NDArray[np.uint8],
+    second: tuple[NDArray[np.int32], bool] | None,
+    maps: Sequence[tuple[torch.Tensor, torch.Tensor]],
+    basis: Basis,
+) -> torch.Tensor:
+    """See `arrivals.Arrivals.apply`.
+
+    Args:
+        first, seeds: a message.
+        second: None, or second polynomials (d, limbs, N) and whether they are known already; if
+            not they are written.
+        maps: weights and bias of one map, or of two with a square between them.
+        basis: primes of the limbs.
+    """
+    (weights, bias), *later = (
+        (np.ascontiguousarray(w.numpy(), dtype=np.int32), b.numpy()) for w, b in maps
+    )
+    outer_weights, outer_bias = later[0] if later else (None, None)
+    outputs = weights if outer_weights is None else outer_weights
+    result = _new(len(outputs), 3 if later else 2, len(basis), basis.ring_degree)
+    polynomials, known = second or (None, False)
+    _native.arrived_maps(
+        result.numpy(),
+        first,
+        seeds,
+        polynomials,
+        known,
+        weights,
+        bias,
+        outer_weights,
+        outer_bias,
+        basis.prime_list,
+    )
+    return result
+
+
 def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
     """See `kernels.encode`."""
     result = _new(len(slots), len(basis), basis.ring_degree)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from securefair.ckks.backends import kernels, seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
+from securefair.ckks.backends.arrivals import Arrivals, Residues, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.rns_keys import (
@@ -22,7 +23,7 @@ from securefair.ckks.backends.rns_keys import (
     polynomial_residues,
 )
 from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
-from securefair.ckks.evaluator import Evaluator, Layer
+from securefair.ckks.evaluator import AffineLayer, Evaluator, Layer
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
@@ -31,11 +32,11 @@ from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
-RnsTensor = CipherTensor[torch.Tensor]
+RnsTensor = CipherTensor[Residues]
 
 
-class RnsEvaluator(Evaluator[torch.Tensor]):
-    """Residues int32 (d, polys, limbs, N) in NTT form, on one device."""
+class RnsEvaluator(Evaluator[Residues]):
+    """Residues int32 (d, polys, limbs, N) in NTT form, on one device; uploads as they arrived."""
 
     def __init__(self, params: CkksParameters, public: PublicKeys, device: torch.device) -> None:
         super().__init__(params)
@@ -45,23 +46,39 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         key = seal_keys.seeded_relinearization_key(self._context, public.relinearization)
         basis = Basis(params.ring_degree, (*params.primes, params.special_prime))
         self._key = None if key is None else kernels.receive(*key, basis, device)
+        self._room = Room()
 
-    def load(self, data: bytes, meta: CipherMeta) -> RnsTensor:
-        """Check the residues and expand the seeds."""
-        first, seeds = wire.split_upload(data, meta)
-        return CipherTensor(meta, kernels.receive(first, seeds, self._basis(meta), self._device))
+    def load(self, data: bytes | memoryview, meta: CipherMeta) -> RnsTensor:
+        """Check the residues; seeds are expanded where they are used."""
+        first, seeds = wire.split_upload(wire.unchanging(data), meta)
+        payload = arrive(first, seeds, self._basis(meta), self._device, self._room)
+        return CipherTensor(meta, payload)
 
     def _linear(
         self, x: RnsTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
-    ) -> torch.Tensor:
+    ) -> Residues:
         if layer is None:
             raise EncryptionError("only planning works without weights")
         if isinstance(layer, PatchLayer):
             rows = np.stack([np.zeros(layer.inputs, np.int64), np.arange(layer.inputs)], axis=1)
             return self._linear_from([x], rows, spec, layer, meta)
-        return kernels.linear(
-            torch.from_numpy(layer.weights), x.payload, self._basis(meta), self._bias(layer, meta)
-        )
+        weights, bias = torch.from_numpy(layer.weights), self._bias(layer, meta)
+        if isinstance(x.payload, Arrivals):
+            return x.payload.apply([(weights, bias)])
+        return kernels.linear(weights, x.payload, self._basis(meta), bias)
+
+    def _quadratic(
+        self,
+        x: RnsTensor,
+        maps: Sequence[tuple[AffineSpec, AffineLayer]],
+        metas: tuple[CipherMeta, CipherMeta, CipherMeta],
+    ) -> Residues:
+        if not isinstance(x.payload, Arrivals):
+            return super()._quadratic(x, maps, metas)
+        layers = [layer for _, layer in maps]
+        biases = [self._bias(layer, meta) for layer, meta in zip(layers, metas[::2], strict=True)]
+        weights = [torch.from_numpy(layer.weights) for layer in layers]
+        return x.payload.apply(list(zip(weights, biases, strict=True)))
 
     def _linear_from(
         self,
@@ -70,11 +87,11 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         spec: AffineSpec,
         layer: Layer | None,
         meta: CipherMeta,
-    ) -> torch.Tensor:
+    ) -> Residues:
         if not isinstance(layer, PatchLayer):
             return super()._linear_from(blocks, rows, spec, layer, meta)
         return kernels.linear_patches(
-            [block.payload for block in blocks],
+            [expanded(block.payload) for block in blocks],
             torch.from_numpy(rows),
             _patches(layer),
             self._basis(meta),
@@ -87,19 +104,20 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         bias = [[round(b * scale) % p for p in primes] for b in layer.bias.tolist()]
         return torch.tensor(bias, dtype=torch.int32, device=self._device)
 
-    def _gather(self, blocks: Sequence[RnsTensor], rows: NDArray[np.int64]) -> torch.Tensor:
-        return torch.stack([blocks[block].payload[row] for block, row in rows.tolist()])
+    def _gather(self, blocks: Sequence[RnsTensor], rows: NDArray[np.int64]) -> Residues:
+        each = [expanded(block.payload) for block in blocks]
+        return torch.stack([each[block][row] for block, row in rows.tolist()])
 
-    def _combine(self, x: RnsTensor, y: RnsTensor, sign: int) -> torch.Tensor:
+    def _combine(self, x: RnsTensor, y: RnsTensor, sign: int) -> Residues:
         combine = kernels.add if sign > 0 else kernels.subtract
-        return combine(x.payload, y.payload, self._basis(x.meta))
+        return combine(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
-    def _square(self, x: RnsTensor) -> torch.Tensor:
-        return kernels.square(x.payload, self._basis(x.meta))
+    def _square(self, x: RnsTensor) -> Residues:
+        return kernels.square(expanded(x.payload), self._basis(x.meta))
 
-    def _square_sums(self, x: RnsTensor, groups: NDArray[np.int64]) -> torch.Tensor:
-        index = torch.from_numpy(groups)
-        return kernels.sum_products(x.payload, x.payload, index, index, self._basis(x.meta))
+    def _square_sums(self, x: RnsTensor, groups: NDArray[np.int64]) -> Residues:
+        index, values = torch.from_numpy(groups), expanded(x.payload)
+        return kernels.sum_products(values, values, index, index, self._basis(x.meta))
 
     def _square_sums_from(
         self,
@@ -109,11 +127,11 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         layer: Layer | None,
         meta: CipherMeta,
         groups: NDArray[np.int64],
-    ) -> torch.Tensor:
+    ) -> Residues:
         if not isinstance(layer, PatchLayer):
             return super()._square_sums_from(blocks, rows, spec, layer, meta, groups)
         return kernels.square_patches(
-            [block.payload for block in blocks],
+            [expanded(block.payload) for block in blocks],
             torch.from_numpy(rows),
             _patches(layer),
             self._basis(meta),
@@ -121,24 +139,24 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
             torch.from_numpy(groups),
         )
 
-    def _multiply(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
-        return kernels.multiply(x.payload, y.payload, self._basis(x.meta))
+    def _multiply(self, x: RnsTensor, y: RnsTensor) -> Residues:
+        return kernels.multiply(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
-    def _inner(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
-        return kernels.inner(x.payload, y.payload, self._basis(x.meta))
+    def _inner(self, x: RnsTensor, y: RnsTensor) -> Residues:
+        return kernels.inner(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
-    def _outer(self, x: RnsTensor, y: RnsTensor) -> torch.Tensor:
-        return kernels.outer(x.payload, y.payload, self._basis(x.meta))
+    def _outer(self, x: RnsTensor, y: RnsTensor) -> Residues:
+        return kernels.outer(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
     def _inner_plain(
         self, x: RnsTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
-    ) -> torch.Tensor:
+    ) -> Residues:
         del spec
         if polynomials is None:
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
         factors = polynomial_residues(polynomials, basis).to(self._device)
-        products = kernels.multiply_plain(x.payload, factors, basis)
+        products = kernels.multiply_plain(expanded(x.payload), factors, basis)
         if len(products) == 1:
             return products
         total = products.sum(dim=0, keepdim=True, dtype=torch.int64)  # 2^32 residues would fit
@@ -146,24 +164,24 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
 
     def _outer_plain(
         self, x: RnsTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
-    ) -> torch.Tensor:
+    ) -> Residues:
         if polynomials is None:
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
         factors = polynomial_residues(polynomials, basis).to(self._device)
-        copies = x.payload.expand(spec.count, -1, -1, -1).contiguous()
+        copies = expanded(x.payload).expand(spec.count, -1, -1, -1).contiguous()
         return kernels.multiply_plain(copies, factors, basis)
 
-    def _relinearize(self, x: RnsTensor) -> torch.Tensor:
+    def _relinearize(self, x: RnsTensor) -> Residues:
         if self._key is None:
             raise EncryptionError("the peer sent no relinearisation key")
         special = self.params.special_prime
-        return kernels.relinearize(x.payload, self._key, special, self._basis(x.meta))
+        return kernels.relinearize(expanded(x.payload), self._key, special, self._basis(x.meta))
 
-    def _rescale(self, x: RnsTensor, limbs: int) -> torch.Tensor:
-        return kernels.rescale(x.payload, limbs, self._basis(x.meta))
+    def _rescale(self, x: RnsTensor, limbs: int) -> Residues:
+        return kernels.rescale(expanded(x.payload), limbs, self._basis(x.meta))
 
-    def _sanitize(self, x: RnsTensor, log2_amplitude: int) -> torch.Tensor:
+    def _sanitize(self, x: RnsTensor, log2_amplitude: int) -> Residues:
         meta, basis = x.meta, self._basis(x.meta)
         noise = uniform_residues(
             log2_amplitude,
@@ -172,7 +190,7 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         )
         flood = _tensor(noise, self._device)
         kernels.ntt_forward_(flood, basis)
-        out = x.payload.clone()
+        out = expanded(x.payload).clone()
         kernels.add_to_first_(out, flood, basis)
         for shift in range(meta.polys - 1):
             zeros = _tensor(
@@ -184,11 +202,12 @@ class RnsEvaluator(Evaluator[torch.Tensor]):
         return out
 
     def _extract(self, x: RnsTensor, coefficients: NDArray[np.int64] | None) -> bytes:
+        residues = expanded(x.payload)
         if coefficients is None:
-            return x.payload.cpu().numpy().astype("<u4").tobytes()
-        first = x.payload[:, 0].contiguous()
+            return residues.cpu().numpy().astype("<u4", copy=False).tobytes()
+        first = residues[:, 0].contiguous()
         values = kernels.coefficients(first, coefficients.tolist(), self._basis(x.meta))
-        masks = x.payload[:, 1:].cpu().numpy().astype(np.uint32)
+        masks = residues[:, 1:].cpu().numpy().astype(np.uint32)
         return wire.write_answer(masks, values.swapaxes(1, 2).cpu().numpy().astype(np.uint32))
 
     def _basis(self, meta: CipherMeta) -> Basis:

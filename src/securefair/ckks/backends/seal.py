@@ -46,7 +46,7 @@ class SealEvaluator(Evaluator[Residues]):
             self._context, public.relinearization
         )
 
-    def load(self, data: bytes, meta: CipherMeta) -> SealTensor:
+    def load(self, data: bytes | memoryview, meta: CipherMeta) -> SealTensor:
         """Expand every seed with SEAL, which validates the residues too."""
         first, seeds = wire.read_upload(data, meta)
         expanded = [

@@ -12,6 +12,8 @@ The length is checked before anything is allocated, residues against their prime
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,7 @@ from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError
 
 Words = NDArray[np.uint32]
+Bytes: TypeAlias = bytes | memoryview
 WORD = 4
 
 
@@ -62,7 +65,13 @@ def write_upload(first: Words, seeds: list[bytes]) -> bytes:
     )
 
 
-def split_upload(data: bytes, meta: CipherMeta) -> tuple[Words, Seeds]:
+def unchanging(data: Bytes) -> Bytes:
+    """The same bytes, a copy of them where their owner could still change them."""
+    owner = data.obj if isinstance(data, memoryview) else data
+    return data if isinstance(owner, bytes) else bytes(data)
+
+
+def split_upload(data: Bytes, meta: CipherMeta) -> tuple[Words, Seeds]:
     """First polynomials (d, limbs, N) and seeds (d, 64): views of an upload of the right length.
 
     Residues are not compared with their primes (`kernels.receive` does, as it copies them).
@@ -73,7 +82,7 @@ def split_upload(data: bytes, meta: CipherMeta) -> tuple[Words, Seeds]:
     return records[:, :-SEED_BYTES].view("<u4").reshape(shape), records[:, -SEED_BYTES:]
 
 
-def read_upload(data: bytes, meta: CipherMeta) -> tuple[Words, list[bytes]]:
+def read_upload(data: Bytes, meta: CipherMeta) -> tuple[Words, list[bytes]]:
     """The inverse of `write_upload`, checked."""
     first, seeds = split_upload(data, meta)
     check_residues("an upload", first, meta)
@@ -106,7 +115,7 @@ def read_whole(data: bytes, meta: CipherMeta) -> Words:
     return residues
 
 
-def check_length(what: str, data: bytes, expected: int) -> None:
+def check_length(what: str, data: Bytes, expected: int) -> None:
     """Refuse anything but the planned number of bytes."""
     if len(data) != expected:
         raise EncryptionError(

@@ -1,0 +1,158 @@
+#include "arrivals.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "parallel.hpp"
+#include "prng.hpp"
+#include "rows.hpp"
+#include "scratch.hpp"
+#include "tile.hpp"
+
+namespace securefair {
+
+namespace {
+
+// Strips of a tile's inputs, half of a second-level cache.
+constexpr std::size_t cached_words = 128 * 1024;
+constexpr std::size_t most_columns = 256, least_columns = 128;  // both divide a buffer
+
+std::size_t columns_of(std::size_t inputs) {
+    return inputs * most_columns <= cached_words ? most_columns : least_columns;
+}
+
+struct Packed {
+    PackedWeights weights;
+    std::vector<double> constants;
+    std::size_t inputs, outputs;
+
+    Packed(const DenseMap& map, std::size_t polys, const Basis& basis)
+        : weights(map.weights, map.outputs, map.inputs),
+          constants(output_constants(weights, map.bias, polys, basis)),
+          inputs(map.inputs),
+          outputs(map.outputs) {}
+
+    // One polynomial of all outputs.
+    void multiply(u32* to, std::size_t stride, std::size_t row, const u32* strips,
+                  std::size_t columns, const Prime& q) const {
+        const Product product{to, stride, inputs, columns, &constants[row * outputs], &q};
+        multiply_strips(product, weights.blocks, strips);
+    }
+};
+
+// A thread's memory for a task, one after the other in one piece.
+struct Workspace {
+    u32 *strips, *values, *squares, *later, *rows;
+    u64* roots;
+
+    Workspace(std::size_t inputs, std::size_t hidden, std::size_t columns, std::size_t polynomial) {
+        const std::size_t sizes[] = {strips_words(inputs, columns), 2 * hidden * columns,
+                                     3 * hidden * columns,          strips_words(hidden, columns),
+                                     2 * columns,                   16 * inputs};
+        std::size_t total = 0;
+        for (const std::size_t size : sizes) total += rounded(size);
+        u32* at = scratch(total);
+        u32** const parts[] = {&strips, &values, &squares, &later, &rows};
+        for (std::size_t i = 0; i < 5; ++i) {
+            *parts[i] = at;
+            at += rounded(sizes[i]);
+        }
+        roots = reinterpret_cast<u64*>(at);
+        whole_ = polynomial;
+    }
+
+    static std::size_t rounded(std::size_t words) { return (words + 15) / 16 * 16; }
+
+    // Room for a whole polynomial; hardly ever needed, so not kept.
+    std::vector<u32> polynomial() const { return std::vector<u32>(whole_); }
+
+private:
+    std::size_t whole_;
+};
+
+// Columns of one limb.
+struct Columns {
+    std::size_t limb, first, count;
+};
+
+// Columns of the second polynomial of ciphertext i: in place where they are known.
+const u32* second_row(const Arrived& x, std::size_t i, const Columns& at, const Workspace& memory,
+                      u32* row, const Basis& basis) {
+    const std::size_t n = basis[0]->n, offset = at.limb * n + at.first;
+    u32* const kept = x.second == nullptr ? nullptr : x.second + i * basis.size() * n + offset;
+    if (x.known) return kept;
+    u64 words[most_columns];
+    stream_words(words, memory.roots + 8 * i, offset % buffer_words, at.count);
+    if (reduce_words(row, words, at.count, *basis[at.limb])) {
+        // A word that SEAL may reject: then what comes after it depends on the whole stream.
+        std::vector<u32> whole = memory.polynomial();
+        expand_seed(whole.data(), x.seeds + i * x.seed_stride, basis);
+        std::copy_n(whole.data() + offset, at.count, row);
+    }
+    if (kept != nullptr) std::copy_n(row, at.count, kept);
+    return row;
+}
+
+void pack_second(const Arrived& x, std::size_t inputs, const Columns& at, const Workspace& memory,
+                 const Basis& basis) {
+    u32* const other = memory.rows + at.count;
+    for (std::size_t i = 0; i < inputs; i += 2) {
+        const u32* const a = second_row(x, i, at, memory, memory.rows, basis);
+        const u32* const b =
+            i + 1 < inputs ? second_row(x, i + 1, at, memory, other, basis) : nullptr;
+        pack_pair(memory.strips, i / 2, inputs, a, b, at.count);
+    }
+}
+
+}  // namespace
+
+void apply_maps(u32* to, const Arrived& x, const DenseMap& inner, const DenseMap* outer,
+                const Basis& basis) {
+    const std::size_t limbs = basis.size(), n = basis[0]->n;
+    if (n % buffer_words != 0) throw std::invalid_argument("the ring degree is below 512");
+    const std::size_t inputs = inner.inputs, hidden = inner.outputs, columns = columns_of(inputs);
+    const Packed first(inner, 2, basis);
+    std::optional<Packed> second;
+    if (outer != nullptr) second.emplace(*outer, 3, basis);
+    const std::size_t buffers = n / buffer_words;
+    parallel_for(limbs * buffers, [&](std::size_t task) {
+        const std::size_t limb = task / buffers, start = task % buffers * buffer_words;
+        const Tables& q = *basis[limb];
+        const Workspace memory(inputs, second ? hidden : 0, columns, limbs * n);
+        if (!x.known) stream_roots(memory.roots, x.seeds, x.seed_stride, inputs, task);
+        for (std::size_t column = start; column < start + buffer_words; column += columns) {
+            const Columns at{limb, column, columns};
+            for (std::size_t poly = 0; poly < 2; ++poly) {
+                if (poly == 0)
+                    pack_strips(memory.strips, x.first + limb * n + column, x.first_stride, inputs,
+                                columns);
+                else
+                    pack_second(x, inputs, at, memory, basis);
+                const std::size_t row = poly * limbs + limb;
+                if (second)
+                    first.multiply(memory.values + poly * columns, 2 * columns, row, memory.strips,
+                                   columns, q);
+                else
+                    first.multiply(to + row * n + column, 2 * limbs * n, row, memory.strips, columns,
+                                   q);
+            }
+            if (!second) continue;
+            for (std::size_t o = 0; o < hidden; ++o) {
+                const u32* const y = memory.values + 2 * o * columns;
+                u32* const z = memory.squares + 3 * o * columns;
+                square({z, z + columns, z + 2 * columns}, {y, y + columns}, columns, q);
+            }
+            for (std::size_t part = 0; part < 3; ++part) {
+                const std::size_t row = part * limbs + limb;
+                pack_strips(memory.later, memory.squares + part * columns, 3 * columns, hidden,
+                            columns);
+                second->multiply(to + row * n + column, 3 * limbs * n, row, memory.later, columns,
+                                 q);
+            }
+        }
+    });
+}
+
+}  // namespace securefair

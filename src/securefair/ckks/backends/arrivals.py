@@ -1,0 +1,147 @@
+"""Ciphertexts that stay in the message that they arrived in until they are used.
+
+A ciphertext travels as its first polynomial and a seed of the second. Expanding an upload at once
+doubles its memory, and fresh memory costs a process more than the arithmetic on it. So dense maps
+work tile by tile: the native kernel expands a few columns of all seeds, multiplies and drops them,
+and drops what is between a map, its squares and the next map as well.
+
+Whoever asks an upload again gets its second polynomials kept, while there is room: reading them is
+faster than expanding them for every answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.ckks.backends import kernels
+from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.kernel_checks import check, check_dense, check_message, not_below
+
+Map: TypeAlias = tuple[torch.Tensor, torch.Tensor]
+"""Integer weights (outputs, inputs) and residues (outputs, limbs) of the bias."""
+
+KEPT_BYTES = 256 << 20
+"""Most bytes of second polynomials that one evaluator keeps."""
+
+
+class Room:
+    """How many bytes may still be kept."""
+
+    def __init__(self, size: int = KEPT_BYTES) -> None:
+        self._left = size
+
+    def take(self, size: int) -> bool:
+        """Whether there was room, which is then taken."""
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+
+class Arrivals:
+    """Ciphertexts (d, 2, limbs, N) as they arrived, for the native kernels; see `arrive`."""
+
+    def __init__(
+        self, first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis, room: Room
+    ) -> None:
+        self._first, self._seeds = first, seeds
+        self._basis = basis
+        self._room = room
+        self._used = False
+        self._second: NDArray[np.int32] | None = None
+        self._whole: torch.Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of second polynomials that are kept."""
+        return 0 if self._second is None else self._second.nbytes
+
+    def apply(self, maps: Sequence[Map]) -> torch.Tensor:
+        """One dense map, or two with a square between them.
+
+        Bit for bit `kernels.linear`, or `linear`, `square` and `linear`, of `expanded`.
+
+        Returns:
+            Ciphertexts (outputs, 2, limbs, N), or (outputs, 3, limbs, N) of two maps.
+
+        Raises:
+            EncryptionError: weights or biases do not fit.
+        """
+        from securefair.ckks.backends import residues_native
+
+        inputs = len(self)
+        for weights, bias in maps:
+            check_dense(weights, inputs)
+            check("bias", bias, (len(weights), len(self._basis)))
+            inputs = len(weights)
+        second = self._kept()
+        result = residues_native.arrived_maps(self._first, self._seeds, second, maps, self._basis)
+        if second is not None:
+            self._second = second[0]
+        self._used = True
+        return result
+
+    def expanded(self) -> torch.Tensor:
+        """The ciphertexts (d, 2, limbs, N), made when they are first asked for and kept."""
+        if self._whole is None:
+            device = torch.device("cpu")
+            self._whole = kernels.receive(self._first, self._seeds, self._basis, device)
+        return self._whole
+
+    def _kept(self) -> tuple[NDArray[np.int32], bool] | None:
+        """Second polynomials to read, or to write on the second use if there is room.
+
+        Two threads that write at a time write the same into arrays of their own.
+        """
+        if self._second is not None:
+            return self._second, True
+        size = self._first.nbytes
+        if not self._used or not self._room.take(size):
+            return None
+        return np.empty(self._first.shape, dtype=np.int32), False
+
+
+Residues: TypeAlias = torch.Tensor | Arrivals
+"""Ciphertexts, expanded or as they arrived."""
+
+
+def arrive(
+    first: NDArray[np.uint32],
+    seeds: NDArray[np.uint8],
+    basis: Basis,
+    device: torch.device,
+    room: Room,
+) -> Residues:
+    """Ciphertexts of a message, checked: for the native kernels as they are, else expanded.
+
+    Args:
+        first: first polynomials (d, limbs, N), a view of the message, which must not change.
+        seeds: (d, 64), a view of the message; each stands for a second polynomial.
+        basis: primes of the limbs.
+        device: where the ciphertexts are wanted.
+        room: for second polynomials that are kept.
+
+    Raises:
+        EncryptionError: a residue is not below its prime, or the shapes do not fit.
+    """
+    if not kernels.available() or device.type != "cpu":
+        return kernels.receive(first, seeds, basis, device)
+    from securefair.ckks.backends import residues_native
+
+    check_message(first, seeds, basis)
+    if not residues_native.message_below(first, seeds, basis):
+        raise not_below()
+    return Arrivals(first, seeds, basis, room)
+
+
+def expanded(x: Residues) -> torch.Tensor:
+    """Ciphertexts as a tensor, whatever they were."""
+    return x.expanded() if isinstance(x, Arrivals) else x

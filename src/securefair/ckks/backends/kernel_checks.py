@@ -1,0 +1,160 @@
+"""What residue kernels refuse: shapes, types, devices and indices that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from securefair.ckks.backends.basis import Basis
+from securefair.errors import EncryptionError
+
+SEED_BYTES = 64
+"""Length of the seed of a ciphertext's second polynomial."""
+
+MAX_WEIGHT = (1 << 15) - 1
+"""Largest absolute weight of `linear`: it must fit one signed 16-bit digit."""
+
+
+def check(
+    name: str,
+    x: torch.Tensor,
+    shape: tuple[object, ...],
+    dtype: torch.dtype = torch.int32,
+) -> None:
+    """Refuse another type or shape; None stands for any size, a leading ... for any sizes."""
+    if shape[0] is ...:
+        fits = x.dim() >= len(shape) - 1 and tuple(x.shape[1 - len(shape) :]) == shape[1:]
+    else:
+        fits = x.dim() == len(shape) and all(
+            want is None or have == want for have, want in zip(x.shape, shape, strict=True)
+        )
+    if fits and x.dtype == dtype and x.is_contiguous():
+        return
+    wanted = ", ".join("..." if s is ... else "any" if s is None else str(s) for s in shape)
+    raise EncryptionError(
+        "a residue array does not fit",
+        where=name,
+        found=f"{x.dtype} {tuple(x.shape)}{'' if x.is_contiguous() else ', not contiguous'}",
+        expected=f"contiguous {dtype} ({wanted})",
+    )
+
+
+def check_patches(
+    blocks: Sequence[torch.Tensor],
+    polys: int | None,
+    rows: torch.Tensor,
+    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    basis: Basis,
+    bias: torch.Tensor,
+) -> None:
+    """Refuse patches that read or write what is not there, or write an output not once."""
+    polys = polys or blocks[0].shape[1]
+    for block in blocks:
+        check("blocks", block, (None, polys, len(basis), basis.ring_degree))
+        check_device("blocks", block, blocks[0])
+    check("bias", bias, (None, len(basis)))
+    check_device("bias", bias, blocks[0])
+    counts = torch.tensor([len(block) for block in blocks])
+    check_indices("rows", rows[:, 0], len(blocks))
+    if bool(((rows[:, 1] < 0) | (rows[:, 1] >= counts[rows[:, 0]])).any()):
+        raise EncryptionError("an index is out of range", where="rows")
+    written = torch.zeros(len(bias), dtype=torch.int64)
+    for weights, reads, writes in patches:
+        places, (outputs, inputs) = len(reads), weights.shape
+        if reads.shape != (places, inputs) or writes.shape != (places, outputs):
+            raise EncryptionError(
+                "places do not fit the weights",
+                where="patches",
+                found=f"{tuple(reads.shape)} and {tuple(writes.shape)}",
+                expected=f"({places}, {inputs}) and ({places}, {outputs})",
+            )
+        check_weights(weights)
+        check_indices("reads", reads, len(rows))
+        check_indices("writes", writes, len(bias))
+        written += torch.bincount(writes.flatten(), minlength=len(bias))
+    if bool((written != 1).any()):
+        raise EncryptionError("every output must be written once", where="writes")
+
+
+def check_dense(weights: torch.Tensor, inputs: int) -> None:
+    """Refuse anything but integers (outputs, inputs) of one digit, outputs at least 1."""
+    if weights.is_floating_point() or weights.shape[1:] != (inputs,) or not len(weights):
+        raise EncryptionError(
+            "weights do not fit the ciphertexts",
+            where="weights",
+            found=f"{weights.dtype} {tuple(weights.shape)}",
+            expected=f"integers (outputs, {inputs})",
+        )
+    check_weights(weights)
+
+
+def check_message(first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis) -> None:
+    """Refuse what is not first polynomials (d, limbs, N) and seeds (d, 64)."""
+    fitting = (len(seeds), len(basis), basis.ring_degree)
+    if first.shape != fitting or seeds.shape[1:] != (SEED_BYTES,):
+        raise EncryptionError(
+            "a message does not fit",
+            where="first, seeds",
+            found=f"{first.shape} and {seeds.shape}",
+            expected=f"{fitting} and {(len(seeds), SEED_BYTES)}",
+        )
+
+
+def not_below() -> EncryptionError:
+    """What is raised where a message holds a residue that its prime does not allow."""
+    return EncryptionError(
+        "a residue is not below its prime",
+        hint="It was damaged on the way, or made under other parameters",
+    )
+
+
+def check_weights(weights: torch.Tensor) -> None:
+    """Refuse weights of more than one digit."""
+    largest = int(weights.abs().max()) if weights.numel() else 0
+    if largest > MAX_WEIGHT:
+        raise EncryptionError(
+            "a weight is too large",
+            where="weights",
+            found=largest,
+            expected=f"at most {MAX_WEIGHT}",
+            hint="Quantise to fewer bits, or add two products of a high and a low part",
+        )
+
+
+def check_indices(name: str, index: torch.Tensor, count: int) -> None:
+    """Refuse indices that are not below `count`."""
+    if index.numel() and (int(index.min()) < 0 or int(index.max()) >= count):
+        raise EncryptionError(
+            "an index is out of range",
+            where=name,
+            found=f"{int(index.min())} to {int(index.max())}",
+            expected=f"0 to {count - 1}",
+        )
+
+
+def check_device(name: str, x: torch.Tensor, reference: torch.Tensor) -> None:
+    """Refuse a tensor on another device."""
+    if x.device != reference.device:
+        raise EncryptionError(
+            "tensors are on different devices",
+            where=name,
+            found=str(x.device),
+            expected=str(reference.device),
+        )
+
+
+def check_pair(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
+    """Refuse tensors that are not residues of the same shape."""
+    check("x", x, (..., len(basis), basis.ring_degree))
+    check("y", y, tuple(x.shape))
+    check_device("y", y, x)
+
+
+def check_with_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
+    """Refuse anything but ciphertexts and one plaintext each."""
+    check("x", x, (None, None, len(basis), basis.ring_degree))
+    check("plain", plain, (len(x), len(basis), basis.ring_degree))
+    check_device("plain", plain, x)
