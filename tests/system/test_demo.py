@@ -41,6 +41,7 @@ FILES = {
     "models",
     "report.html",
     "rounds.jsonl",
+    "smaller",
     "traffic.json",
 }
 

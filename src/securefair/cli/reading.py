@@ -37,7 +37,13 @@ def report(
         return
     console = Console()
     console.print(
-        summary(outcome.result, ledger=outcome.ledger, traffic=outcome.traffic, config=run.config)
+        summary(
+            outcome.result,
+            ledger=outcome.ledger,
+            traffic=outcome.traffic,
+            config=run.config,
+            smaller=None if outcome.smaller is None else outcome.smaller.result,
+        )
     )
     console.print(f"Report: {page}", markup=False, soft_wrap=True)
 

@@ -157,7 +157,13 @@ def _run(config: RunConfig, folder: Path, quiet: bool, json: bool, *, resume: bo
         typer.echo(msgspec.json.encode(outcome.result).decode())
         return
     console.print(
-        summary(outcome.result, ledger=outcome.ledger, traffic=outcome.traffic, config=config)
+        summary(
+            outcome.result,
+            ledger=outcome.ledger,
+            traffic=outcome.traffic,
+            config=config,
+            smaller=None if outcome.smaller is None else outcome.smaller.result,
+        )
     )
     for problem in outcome.problems:
         console.print(problem, style="yellow", markup=False)

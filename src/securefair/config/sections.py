@@ -1,8 +1,7 @@
 """The sections of a configuration file, their keys, meanings, ranges and defaults.
 
 Every model is frozen, strict (no silent conversion of "5" to 5) and refuses unknown keys.
-Defaults are the values of the packaged demo, but for its finer precision and its lambda_0;
-docs/terminology.md explains the words.
+Defaults are the values of the packaged demo; docs/terminology.md explains the words.
 """
 
 from __future__ import annotations
@@ -59,6 +58,12 @@ class RunSection(Section):
         description="Train on everybody's samples together as well, for samples that may be pooled "
         "in an experiment: shows how much there is to gain",
     )
+    smaller: int | None = Field(
+        default=None,
+        ge=2,
+        description="Run the last algorithm and all controls once more with at most so many "
+        "training samples a participant, in the same report: what small participants gain",
+    )
     out: Annotated[Path, Field(strict=False)] | None = Field(
         default=None,
         description="Folder that receives the run's own folder; seen from where the program starts",
@@ -100,6 +105,12 @@ class DataSection(Section):
         gt=0,
         lt=1,
         description='Share of each participant\'s samples held out for testing; "1/3" is allowed',
+    )
+    most_training: int | None = Field(
+        default=None,
+        ge=2,
+        description="Most training samples that a participant keeps, drawn by the seed; test "
+        "samples stay",
     )
     entry: str | None = Field(
         default=None,
@@ -249,7 +260,7 @@ class TrainingSection(Section):
     local_epochs: int = Field(
         default=40, ge=0, description="Epochs that everyone trains alone before the first round"
     )
-    rounds: int = Field(default=40, ge=1, le=100_000, description="Protocol rounds")
+    rounds: int = Field(default=20, ge=1, le=100_000, description="Protocol rounds")
     local_steps: int = Field(default=5, ge=1, description="Optimiser steps in a round")
 
 
@@ -295,7 +306,7 @@ class DistillationSection(Section):
         description="Whose class frequencies a student learns: its own, or its teachers', as the "
         "papers have it",
     )
-    lambda_0: float = Field(default=10.0, ge=0, description="Weight of the distillation loss")
+    lambda_0: float = Field(default=50.0, ge=0, description="Weight of the distillation loss")
 
 
 class FairnessSection(Section):

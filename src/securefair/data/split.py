@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
@@ -46,6 +47,16 @@ def hold_out(
     except DataError as error:
         raise of_participant(name, error) from error
     return ParticipantData(name, train, test, validation, test_rows=held)
+
+
+def keep_training(own: ParticipantData, most: int, seed: int) -> ParticipantData:
+    """The same participant with at most so many training samples, drawn by seed and name.
+
+    A smaller number keeps a part of what a larger one keeps; test samples stay.
+    """
+    rng = participant_rng(own.name, seed)
+    rows = rng.permutation(len(own.train))[:most]
+    return replace(own, train=own.train.take(np.sort(rows)))
 
 
 def stratified_split(

@@ -35,7 +35,7 @@ from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Foldable, Head
 from securefair.model.losses import approximate_kl
 from securefair.model.networks import NetworkHead
-from securefair.model.projection import block_signs, public_indices
+from securefair.model.projection import block_signs, public_indices, sample_at
 from securefair.model.training import TeacherAnswer, TrainState, distil_steps
 
 Array = NDArray[np.float64]
@@ -94,8 +94,7 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
                 expected=f"at most {bound}",
                 hint="Scale the features, or agree on larger bounds",
             )
-    positions = np.arange(plan.blocks * plan.params.slots) % spec.samples
-    return _blocks(plan, features[positions])
+    return _blocks(plan, features[sample_at(spec.samples, plan.blocks * plan.params.slots)])
 
 
 def pack_factors(plan: ExchangePlan, rows: Array) -> Array:

@@ -41,7 +41,7 @@ def collaborate(
     model: Model | Mapping[str, Model] = "quadratic",
     *,
     algorithm: str | None = None,
-    rounds: int = 40,
+    rounds: int = 20,
     local_epochs: int = 40,
     local_steps: int = 5,
     optimizer: OptimizerConfig | None = None,
@@ -53,7 +53,7 @@ def collaborate(
     basis: Basis = "public",
     q: int | None = None,
     temperature: float = 5.0,
-    lambda_0: float = 10.0,
+    lambda_0: float = 50.0,
     rule: ReputationRule | None = None,
     forced_every: int = 5,
     backend: Literal["rns", "seal", "clear"] = "rns",
@@ -70,8 +70,8 @@ def collaborate(
     """Let hospitals in this process learn from each other under encryption.
 
     Everyone trains alone, then in every round asks the others how their models judge its own
-    samples; only encrypted samples and released numbers pass between them. Everyone also trains
-    alone, for as long and stopped early, to know the gain. Results are not written; see
+    samples; only encrypted samples and released numbers pass between them. Controls say what
+    everyone reaches alone, to know the gain. Results are not written; see
     `Result.write`. Interrupted, it leaves a checkpoint if it was given a folder for one.
 
     Args:
@@ -97,8 +97,7 @@ def collaborate(
         q: numbers per class and answer of a projection. None takes 64, or less where the
             ledger's limit or the fewest samples ask for it.
         temperature: T of the distillation loss.
-        lambda_0: its weight. 50, as of the packaged demo, can cost accuracy where features are
-            many; watch the gains.
+        lambda_0: its weight.
         rule: how alignment becomes reputation.
         forced_every: rounds between two updates of reputations, in which everyone answers.
         backend: "rns", "seal", or "clear", which encrypts nothing.

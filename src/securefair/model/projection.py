@@ -7,10 +7,14 @@ is the weighted sum
     m_i = (2/N) sum_s z_s cos(pi i 3^s / N),        s = 0 .. N/2 - 1
 
 so releasing a few coefficients releases a few known weighted sums over *all* samples: `public_rows`
-are their weights. Coefficient 0 is the mean. Since 3^s is odd, m_(N-i) = -m_i and m_(N/2) = 0 for
-real values: the coefficients 0 .. N/2 - 1 say everything, and only they are ever drawn. The
-public basis is a function of public numbers and the same in every process, on every platform and
-under every version of numpy, since both sides of an exchange compute it.
+are their weights. Coefficient 0 is nearly the mean. Since 3^s is odd, m_(N-i) = -m_i and
+m_(N/2) = 0 for real values: the coefficients 0 .. N/2 - 1 say everything, and only they are ever
+drawn. The public basis is a function of public numbers and the same in every process, on every
+platform and under every version of numpy, since both sides of an exchange compute it.
+
+Slots repeat the samples with an **odd** period (`sample_at`). The weights of a coefficient repeat
+with periods of powers of two, and samples whose number shares a factor with these would be told
+apart by few rows or by none: 16 samples by one row, 256 by five.
 
 **Student**: orthonormal rows of the student's choice, which it encrypts: fewer numbers for the same
 quality, but the teacher has to multiply ciphertexts.
@@ -70,13 +74,28 @@ def block_signs(blocks: int, seed: bytes) -> NDArray[np.float64]:
     return signs
 
 
+def sample_at(samples: int, positions: int) -> NDArray[np.int64]:
+    """Which sample each position holds, (positions,): position p sample (p mod P) mod B.
+
+    P is B or B + 1, whichever is odd: of an even number of samples the first stands twice.
+
+    Raises:
+        ConfigError: there are no samples.
+    """
+    if samples < 1:
+        raise ConfigError("there are no samples", where="samples", found=samples)
+    period = samples + 1 - samples % 2
+    held: NDArray[np.int64] = np.arange(positions) % period % samples
+    return held
+
+
 def public_rows(
     ring_degree: int, indices: NDArray[np.int64], samples: int, signs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The weight of each sample in each released number, (q, B): released = rows @ logits.
 
-    Position p = block * N/2 + slot holds sample p mod B, for all positions of all blocks: the
-    padding of the last block repeats samples, so some weigh once more than others.
+    Positions p = block * N/2 + slot of all blocks hold samples as `sample_at` says: they repeat, so
+    some weigh once more than others.
 
     Args:
         ring_degree: N, a power of two from 4.
@@ -88,9 +107,8 @@ def public_rows(
         ConfigError: an argument is out of range, or there are more or fewer signs than blocks.
     """
     slots = _slots(ring_degree)
-    if samples < 1:
-        raise ConfigError("there are no samples", where="samples", found=samples)
-    blocks = -(-samples // slots)
+    held = sample_at(samples, -(-samples // slots) * slots)
+    blocks = len(held) // slots
     if signs.shape != (blocks,):
         raise ConfigError(
             "signs and blocks disagree",
@@ -106,12 +124,10 @@ def public_rows(
         np.outer(indices, _slot_powers(ring_degree)) % (2 * ring_degree)
     ]
     positions = np.concatenate([sign * one_block for sign in signs], axis=1)
-    # Fold the positions onto the samples: pad to whole passes over the samples, and add these up.
-    passes = -(-positions.shape[1] // samples)
-    padded = np.zeros((len(indices), passes * samples))
-    padded[:, : positions.shape[1]] = positions
-    folded: NDArray[np.float64] = padded.reshape(len(indices), passes, samples).sum(axis=1)
-    return folded * (2 / ring_degree)
+    folded = np.zeros((samples, len(indices)))
+    np.add.at(folded, held, positions.T)
+    rows: NDArray[np.float64] = np.ascontiguousarray(folded.T) * (2 / ring_degree)
+    return rows
 
 
 def student_basis(samples: Samples, q: int) -> NDArray[np.float64]:

@@ -45,6 +45,7 @@ def write_report(
     directory: Path,
     *,
     result: RunResult,
+    smaller: RunResult | None = None,
     rounds: Sequence[RoundRecord],
     exchanges: Sequence[ExchangeRecord],
     ledger: Sequence[LedgerRow],
@@ -57,6 +58,7 @@ def write_report(
     Args:
         directory: folder of the run; made if it is missing.
         result: conclusions; `result.algorithm` is the one that the page is about.
+        smaller: conclusions of the same run with fewer training samples; None where there is none.
         rounds, exchanges, ledger, traffic: records of one repetition (the first seed), of any
             algorithms; may be empty, their sections are then left out.
         config: what was asked for; printed in full so that the run can be repeated.
@@ -67,6 +69,7 @@ def write_report(
     """
     page = render(
         result=result,
+        smaller=smaller,
         rounds=rounds,
         exchanges=exchanges,
         ledger=ledger,
@@ -80,6 +83,7 @@ def write_report(
 def render(
     *,
     result: RunResult,
+    smaller: RunResult | None = None,
     rounds: Sequence[RoundRecord],
     exchanges: Sequence[ExchangeRecord],
     ledger: Sequence[LedgerRow],
@@ -120,6 +124,7 @@ def render(
         score_rows=scores.score_rows(result),
         hospital_scores=scores.hospital_rows(result),
         trust_rows=scores.trust_rows(result),
+        smaller=None if smaller is None else scores.smaller_part(smaller, nouns),
         cautions=sentences.cautions(result, nouns),
         steps=sentences.steps(config, result, nouns),
         hospitals=[_hospital(result, contenders, at) for at in range(len(names))],

@@ -103,6 +103,35 @@ def trust_rows(result: RunResult) -> list[ScoreRow]:
     ]
 
 
+@dataclass(frozen=True)
+class SmallerPart:
+    """What small participants of the same kind gain.
+
+    Attributes:
+        title: with the largest number of training samples.
+        notes: what it is worth.
+        rows: scores of every algorithm.
+    """
+
+    title: str
+    notes: tuple[str, ...]
+    rows: tuple[ScoreRow, ...]
+
+
+def smaller_part(result: RunResult, nouns: Nouns) -> SmallerPart:
+    """The same run with fewer training samples, for the report of the whole one."""
+    most = max(one.train_samples for one in result.participants)
+    return SmallerPart(
+        f"Small {nouns.participants}: at most {most} training {nouns.samples} each",
+        (
+            *worth(result, nouns),
+            f"The same {nouns.participants}, test {nouns.samples} and repetitions, with fewer "
+            f"training {nouns.samples}.",
+        ),
+        tuple(score_rows(result)),
+    )
+
+
 def _cell(mean: float | None, error: float | None) -> str:
     if mean is None:
         return ""

@@ -31,6 +31,7 @@ def summary(
     ledger: Sequence[LedgerRow],
     traffic: Sequence[TrafficRow],
     config: RunConfig,
+    smaller: RunResult | None = None,
 ) -> RenderableType:
     """Everything a run concludes, for `rich.console.Console.print`.
 
@@ -38,6 +39,7 @@ def summary(
         result: conclusions; the tables are about `result.algorithm`.
         ledger, traffic: of one repetition; may be empty, their tables are then left out.
         config: what was asked for.
+        smaller: the same with fewer training samples; None where that was not asked for.
     """
     words = nouns(config.data.source)
     parts: list[RenderableType] = [
@@ -51,6 +53,10 @@ def summary(
     if facts.collaborative(result):
         parts.append(_algorithms(result))
         parts += _scores(result)
+    if smaller is not None:
+        part = scores.smaller_part(smaller, words)
+        parts += [Text(part.title, style="bold"), *(Text(note) for note in part.notes), Text()]
+        parts += _score_table(part.rows)
     messages = facts.message_totals(traffic, result.algorithm)
     if messages:
         parts.append(_traffic(messages))
@@ -130,14 +136,7 @@ def _algorithms(result: RunResult) -> FittingTable:
 
 def _scores(result: RunResult) -> list[RenderableType]:
     """What predictions are worth, and what everyone trusts its peers with."""
-    parts: list[RenderableType] = []
-    rows = scores.score_rows(result)
-    if rows:
-        columns = [Column("Algorithm", [row.name for row in rows], numbers=False)]
-        for at, heading in enumerate(scores.SCORES.values()):
-            cells = [row.cells[at] for row in rows]
-            columns.append(Column(heading.replace(" ", "\n"), cells, dispensable=at))
-        parts.append(FittingTable("Predictions (standard errors over patients)", columns))
+    parts = _score_table(scores.score_rows(result))
     trust = scores.trust_rows(result)
     if trust:
         columns = [Column("", [row.name for row in trust], numbers=False)]
@@ -149,6 +148,16 @@ def _scores(result: RunResult) -> list[RenderableType]:
                 columns.append(Column(heading, cells, dispensable=at, numbers=at < 2))
         parts.append(FittingTable("What own patients say of the peers", columns))
     return parts
+
+
+def _score_table(rows: Sequence[scores.ScoreRow]) -> list[RenderableType]:
+    if not rows:
+        return []
+    columns = [Column("Algorithm", [row.name for row in rows], numbers=False)]
+    for at, heading in enumerate(scores.SCORES.values()):
+        cells = [row.cells[at] for row in rows]
+        columns.append(Column(heading.replace(" ", "\n"), cells, dispensable=at))
+    return [FittingTable("Predictions (standard errors over patients)", columns)]
 
 
 def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:

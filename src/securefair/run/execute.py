@@ -11,7 +11,7 @@ from pathlib import Path
 from securefair.collaboration.controls import ceiling_of
 from securefair.collaboration.interface import Control, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
-from securefair.config import RunConfig
+from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
 from securefair.errors import SecureFairError
 from securefair.model.heads import Head
@@ -22,7 +22,7 @@ from securefair.run.callbacks import Callback
 from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.entry import Entry
-from securefair.run.folder import write_run
+from securefair.run.folder import SMALLER, write_run
 from securefair.run.kept import kept_models
 from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
@@ -48,6 +48,17 @@ class Task:
     data: Mapping[int, list[ParticipantData]]
     models: Mapping[str, Head] | None = None
     keeps_heads: bool = False
+
+    def check_plans(self) -> None:
+        """Find out before a long run, not in it, for whom it is impossible.
+
+        Raises:
+            ConfigError, PlanError: names the participant where there is one.
+        """
+        kinds = kinds_of(self.config)
+        for seed, data in self.data.items():
+            for kind in kinds.values():
+                kind.check_plans(self.config, data, seed=seed)
 
     @classmethod
     def of(cls, config: RunConfig) -> Task:
@@ -76,7 +87,30 @@ def run_experiment(
         SecureFairError: as `run_task`, or data cannot be read.
     """
     kinds_of(config)  # a wrong name is found before any data
-    return run_task(Task.of(config), progress, out=out, resume=resume, callbacks=callbacks)
+    smaller = smaller_config(config)
+    also = None if smaller is None else Task.of(smaller)
+    if also is not None:
+        also.check_plans()
+    outcome = run_task(Task.of(config), progress, out=out, resume=resume, callbacks=callbacks)
+    if also is not None:
+        inner = None if out is None else out / SMALLER
+        begun = resume and inner is not None and is_unfinished(inner)
+        outcome.smaller = run_task(also, progress, out=inner, resume=begun)
+    return outcome
+
+
+def smaller_config(config: RunConfig) -> RunConfig | None:
+    """What is run once more, for small participants; None where nothing is."""
+    if config.run.smaller is None:
+        return None
+    run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
+    run |= {
+        "name": f"{config.run.name[:50]}-smaller",
+        "algorithms": [BASELINE, *config.run.collaborative[-1:]],
+    }
+    return override(
+        config, {"run": run, "data.most_training": config.run.smaller}, source="run.smaller"
+    )
 
 
 def run_task(
@@ -105,9 +139,7 @@ def run_task(
     config = task.config
     kinds = kinds_of(config)
     repetitions = {seed: Repetition(data) for seed, data in task.data.items()}
-    for seed, data in task.data.items():
-        for kind in kinds.values():
-            kind.check_plans(config, data, seed=seed)
+    task.check_plans()
     checkpoint = None
     if out is not None:
         begun = Checkpoint.resume if resume else Checkpoint.begin
@@ -137,6 +169,9 @@ def write_outcome(outcome: Outcome, config: RunConfig, out: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
+    smaller = smaller_config(config)
+    if outcome.smaller is not None and smaller is not None:
+        write_outcome(outcome.smaller, smaller, out / SMALLER)
     write_run(outcome, config, out, versions=versions())
     if is_unfinished(out):
         Checkpoint(out / UNFINISHED, resumed=False).remove()

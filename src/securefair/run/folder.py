@@ -38,6 +38,9 @@ from securefair.run.results import RESULT_FORMAT, KeptModel, Outcome
 MODELS = "models"
 """Folder of a run that holds a folder for each participant (`securefair.prediction`)."""
 
+SMALLER = "smaller"
+"""Folder of a run that holds the same run with fewer training samples, where asked for."""
+
 MEASURED = ("error_over_range", "seconds")
 """Fields of `EncryptionResult` that equal seeds do not repeat."""
 
@@ -119,6 +122,7 @@ def write_page(run: StoredRun, out: Path) -> Path:
     return write_report(
         out,
         result=outcome.result,
+        smaller=None if outcome.smaller is None else outcome.smaller.result,
         rounds=outcome.rounds,
         exchanges=outcome.exchanges,
         ledger=outcome.ledger,
@@ -143,6 +147,7 @@ def read_run(folder: Path) -> StoredRun:
             hint=f"A run that was interrupted is finished by: securefair resume {folder}",
         )
     result, measured = read_result(folder)
+    inner = folder / SMALLER
     return StoredRun(
         config=load_config(folder / "config.toml"),
         outcome=Outcome(
@@ -155,6 +160,7 @@ def read_run(folder: Path) -> StoredRun:
             interrupted=measured.interrupted,
             repeated_bytes=measured.repeated_bytes,
             models=_read_models(folder / MODELS, [own.name for own in result.participants]),
+            smaller=read_run(inner).outcome if (inner / "metrics.json").exists() else None,
         ),
         versions=measured.versions,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from securefair.config import RunConfig
 from securefair.data import PARTITIONERS, ParticipantData, load_population
+from securefair.data.split import keep_training
 from securefair.user.tables import load_own
 
 
@@ -13,6 +14,12 @@ def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
     Raises:
         SecureFairError: the data cannot be read, used or divided so.
     """
+    everyone = _all_samples(config, seed)
+    most = config.data.most_training
+    return everyone if most is None else [keep_training(own, most, seed) for own in everyone]
+
+
+def _all_samples(config: RunConfig, seed: int) -> list[ParticipantData]:
     if config.data.own:
         return load_own(config, seed)
     partition = config.data.partition

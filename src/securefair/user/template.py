@@ -29,9 +29,6 @@ from securefair.errors import ConfigError
 from securefair.user.inspection import inspect_tables
 from securefair.user.tables import load_own, resolve, table_settings
 
-ROUNDS = 20
-"""Of a first run: enough to see something, few enough to be over in half a minute."""
-
 _INTRODUCTION = """\
 # {title}
 #
@@ -232,7 +229,6 @@ def _config(
         "run": {"name": name, "algorithms": ["standalone", "transfer"]},
         "data": {"source": "files"},
         "table": table,
-        "training": {"rounds": ROUNDS},
         "distillation": {"q": q},
         "report": {"title": name},
         "participants": list(people),

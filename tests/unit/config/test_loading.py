@@ -21,7 +21,7 @@ def test_the_demo_is_what_its_documentation_says():
     assert demo.data.test_fraction == 1 / 3
     assert (demo.training.local_epochs, demo.training.rounds, demo.training.local_steps) == (
         40,
-        40,
+        20,
         5,
     )
     assert (demo.distillation.release, demo.distillation.q) == ("projection", 64)
@@ -35,8 +35,7 @@ def test_defaults_are_the_values_of_the_demo():
         "run.name": "demo",
         "run.seeds": list(demo.run.seeds),
         "run.algorithms": list(demo.run.algorithms),
-        "encryption.precision": demo.encryption.precision,
-        "distillation.lambda_0": demo.distillation.lambda_0,
+        "run.smaller": demo.run.smaller,
         "report.title": demo.report.title,
     }
     assert override(parse_config(HEART, source="t"), settings) == demo

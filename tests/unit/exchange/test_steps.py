@@ -15,7 +15,7 @@ from securefair.errors import DataError, EncryptionError, ModelError, PlanError
 from securefair.exchange import steps
 from securefair.fairness import ReputationRule
 from securefair.model.heads import build_head
-from securefair.model.projection import public_rows, student_basis
+from securefair.model.projection import public_rows, sample_at, student_basis
 from securefair.model.training import OptimizerConfig, TeacherAnswer, TrainState, distil_steps
 
 CLASSES, FEATURES = 3, 4
@@ -71,8 +71,8 @@ class TestPack:
         plan, samples = plan_for(), some_samples()
         slots = steps.pack(plan, samples.features)
         assert slots.shape == (1, FEATURES, plan.params.slots)
-        position = np.arange(plan.params.slots)
-        np.testing.assert_array_equal(slots[0].T, samples.features[position % ONE_BLOCK])
+        held = sample_at(ONE_BLOCK, plan.params.slots)
+        np.testing.assert_array_equal(slots[0].T, samples.features[held])
 
     def test_blocks_follow_each_other(self):
         plan, samples = plan_for(TWO_BLOCKS), some_samples(TWO_BLOCKS)
@@ -80,7 +80,8 @@ class TestPack:
         flat = slots.swapaxes(1, 2).reshape(-1, FEATURES)
         assert slots.shape[0] == 2
         np.testing.assert_array_equal(flat[:TWO_BLOCKS], samples.features)
-        np.testing.assert_array_equal(flat[TWO_BLOCKS:], samples.features[: len(flat) - TWO_BLOCKS])
+        held = sample_at(TWO_BLOCKS, len(flat))
+        np.testing.assert_array_equal(flat[TWO_BLOCKS:], samples.features[held[TWO_BLOCKS:]])
 
     def test_factors_are_zero_beyond_the_samples(self):
         plan = plan_for(TWO_BLOCKS)

@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError
-from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
+from securefair.model.projection import (
+    block_signs,
+    public_indices,
+    public_rows,
+    sample_at,
+    student_basis,
+)
 
 VECTOR_INDICES = [0, 245, 1420, 2204, 2275, 2799, 3240, 3609]
 VECTOR_SIGNS = [1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0, 1.0, -1.0]
@@ -36,10 +42,25 @@ def test_rows_are_the_coefficients_of_the_signed_sum_of_message_polynomials(degr
     slots = degree // 2
     blocks = -(-samples // slots)
     signs = block_signs(blocks, b"seed")
-    laid_out = z[np.arange(blocks * slots) % samples].reshape(blocks, slots)
+    laid_out = z[sample_at(samples, blocks * slots)].reshape(blocks, slots)
     polynomial = message_polynomial(signs @ laid_out)
     rows = public_rows(degree, np.arange(degree), samples, signs)
     np.testing.assert_allclose(rows @ z, polynomial, atol=1e-10)
+
+
+@pytest.mark.parametrize("samples", [2, 16, 20, 32, 64, 128, 200, 256, 1000, 1024])
+def test_no_number_of_samples_makes_rows_repeat_each_other(samples):
+    """An even period shares factors with those of the weights: 16 samples had one row, not 16."""
+    rows = public_rows(8192, public_indices(8192, 64, b"x"), samples, np.ones(1))
+    assert np.linalg.matrix_rank(rows, tol=1e-6) == min(64, samples)
+
+
+@given(samples=st.integers(1, 300), positions=st.integers(1, 600))
+def test_every_sample_has_a_position_and_the_first_ones_are_in_order(samples, positions):
+    held = sample_at(samples, positions)
+    first = np.arange(min(samples, positions))
+    np.testing.assert_array_equal(held[: len(first)], first)
+    assert set(held.tolist()) == set(first.tolist())
 
 
 def test_the_upper_coefficients_repeat_the_lower_ones():

@@ -2,11 +2,6 @@
 
 The reconstruction is that of `model.reconstruction` with one difference: it must not see labels.
 Labels of held-out patients would leak into the offset, and useless teachers would look trustworthy.
-
-A hospital always asks about an odd number of patients. Slots repeat the patients, slot p holding
-patient p mod B, and a public row weighs slot s by a cosine of 3^s, whose period is a power of two:
-with 16 patients all rows of a projection are multiples of one, with 32 of two. An odd B shares no
-factor with that period, and q rows tell min(q, B) numbers.
 """
 
 from __future__ import annotations
@@ -23,16 +18,16 @@ from securefair.model.transfer.polynomial import Degree, Polynomial
 Array = NDArray[np.float64]
 
 
-FEWEST_ASKED_ABOUT = 3
+FEWEST_ASKED_ABOUT = 2
 
 
 def query_size(patients: int) -> int:
-    """B of a query about so many patients: odd, and at least 3."""
-    return max(FEWEST_ASKED_ABOUT, patients + 1 - patients % 2)
+    """B of a query about so many patients: at least 2, so that one number is fewer."""
+    return max(FEWEST_ASKED_ABOUT, patients)
 
 
 def asked_about(samples: Samples) -> Samples:
-    """The patients as a query holds them; those beyond their number are the first ones again."""
+    """The patients as a query holds them; a single one stands twice."""
     return samples.take(np.arange(query_size(len(samples))) % len(samples))
 
 

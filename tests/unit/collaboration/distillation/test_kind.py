@@ -40,7 +40,7 @@ class TestCollaboration:
         spec = agreed.spec
         assert (spec.features, spec.classes, spec.samples) == (32, 2, 202)
         assert (spec.hidden, spec.q, spec.flooding_bits, spec.weight_bits) == (0, 20, 31, 10)
-        assert spec.precision == 2.0**-18
+        assert spec.precision == 2.0**-10
 
     def test_vpdl_always_shares(self):
         assert agreed_of(small(), VPDL).always_share

@@ -9,6 +9,7 @@ from securefair.model.transfer.answers import (
     determines_logits,
     determines_model,
     label_free_reconstructor,
+    numbers_a_logit,
     numbers_in_answer,
     parameters_a_logit,
     rows_by_patient,
@@ -20,7 +21,7 @@ def rows_of(samples, q):
 
 
 def released_rows(patients, q):
-    return rows_by_patient(rows_of(patients + 1 - patients % 2, q), patients)
+    return rows_by_patient(rows_of(max(2, patients), q), patients)
 
 
 def test_all_logits_where_there_are_as_many_sums_as_patients(draw):
@@ -30,21 +31,26 @@ def test_all_logits_where_there_are_as_many_sums_as_patients(draw):
     np.testing.assert_allclose(rebuilt, z, atol=1e-6)
 
 
-def test_an_odd_number_of_patients_wastes_no_row():
-    assert np.linalg.matrix_rank(rows_of(16, 64)) == 1  # why an even number is never asked about
+def test_no_row_is_wasted():
     for patients in range(1, 80):
         assert np.linalg.matrix_rank(released_rows(patients, 16), tol=1e-6) == min(16, patients)
 
 
-@pytest.mark.parametrize("count", [4, 5])
-def test_rows_count_a_patient_that_is_asked_about_twice(draw, count):
+@pytest.mark.parametrize(("count", "size"), [(1, 2), (2, 2), (5, 5)])
+def test_rows_count_a_patient_that_is_asked_about_twice(draw, count, size):
     patients = draw(0, count)
-    query = asked_about(patients)
-    assert len(query) == 5
+    assert len(asked_about(patients)) == size
     z = np.random.default_rng(0).normal(size=(count, 1))
-    asked = np.concatenate([z, z[: 5 - count]])
-    rows = rows_of(5, 3)
+    rows = rows_of(size, 1)
+    asked = np.resize(z, (size, 1))
     np.testing.assert_allclose(rows_by_patient(rows, count) @ z, rows @ asked, atol=1e-12)
+
+
+def test_a_student_gets_fewer_numbers_than_it_has_patients():
+    for patients in range(2, 100):
+        assert numbers_a_logit(32, patients, 40, 1) == min(32, patients - 1)
+    assert numbers_a_logit(32, 1, 40, 1) == 1
+    assert numbers_a_logit(32, 100, 5, 1) == 6
 
 
 @pytest.mark.parametrize("q", [2, 4, 8])
