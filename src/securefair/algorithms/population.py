@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, kl_div, log_softmax
+from torch.nn.functional import kl_div, log_softmax
 
 from securefair.algorithms.distillation import NOTHING, LearningState, PeerNumbers, Peers
 from securefair.algorithms.membership import check_participants
@@ -38,6 +38,7 @@ from securefair.model.training import (
     evaluate,
     train_epochs,
     training_loss,
+    weighed_cross_entropy,
 )
 from securefair.records import Matrix, RoundRecord
 
@@ -178,7 +179,7 @@ class Population:
                 self.teacher_logits(self._answering(state, teacher), student.train.features)
             )
             if self.prevalence == "own":
-                return own_prevalence(logits, student.train.labels)
+                return own_prevalence(logits, student.train.labels, student.train.weights)
             return logits
 
         return {
@@ -199,8 +200,8 @@ class Population:
         for student in self.participants:
             model = state.train_states[student.name].model
             logits = model(torch.tensor(student.train.features))
-            labels = torch.tensor(student.train.labels)
-            own = flat_gradient(cross_entropy(logits / self.alignment_temperature, labels), model)
+            hard = weighed_cross_entropy(logits / self.alignment_temperature, student.train)
+            own = flat_gradient(hard, model)
             result[student.name] = {
                 teacher: cosine(own, flat_gradient(_exact_kl(logits, z, self.temperature), model))
                 for teacher, z in received[student.name].items()
@@ -301,10 +302,10 @@ class Population:
         received: Mapping[str, Logits],
         weights: Mapping[str, float],
     ) -> Callable[[], Tensor]:
-        x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
+        x = torch.tensor(samples.features)
 
         def loss(logits: Tensor) -> Tensor:
-            value = cross_entropy(logits, y)
+            value = weighed_cross_entropy(logits, samples)
             for teacher, z in received.items():
                 distillation = _exact_kl(logits, z, self.temperature)
                 value = value + self.lambda_0 * weights[teacher] * distillation

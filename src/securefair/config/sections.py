@@ -257,6 +257,11 @@ class TrainingSection(Section):
     clip_norm: float = Field(
         default=5.0, gt=0, description="Largest gradient norm; longer gradients are shortened"
     )
+    class_weight: Literal["none", "balanced"] = Field(
+        default="none",
+        description="Whether classes count by their samples or alike, in everything that trains; "
+        "balanced finds more of a rare class, and its probabilities are too high for it",
+    )
     local_epochs: int = Field(
         default=40, ge=0, description="Epochs that everyone trains alone before the first round"
     )
@@ -539,6 +544,13 @@ class RunConfig(Section):
         privacy = self.privacy
         if privacy is None:
             return self
+        if self.training.class_weight != "none":
+            raise contradiction(
+                "training.class_weight",
+                "a private fit counts every patient alike",
+                found=self.training.class_weight,
+                expected='"none", or no [privacy] section',
+            )
         if privacy.store is not None and len(self.run.seeds) > 1:
             raise contradiction(
                 "privacy.store",

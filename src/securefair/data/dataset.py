@@ -25,6 +25,8 @@ class Samples:
     Attributes:
         features, labels, classes: as above.
         patients: (B,) integers, equal for rows of one patient; None: nobody said whose they are.
+        weights: (B,) above 0, how much each counts in a loss that trains; None: alike. Scores count
+            every sample alike.
 
     Raises:
         DataError: shapes disagree, features are no floats or not finite, or a label is out of
@@ -35,6 +37,7 @@ class Samples:
     labels: NDArray[np.int64]
     classes: int
     patients: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         x, y = self.features, self.labels
@@ -49,6 +52,16 @@ class Samples:
                 "patients and labels disagree",
                 found=f"{self.patients.shape} and {y.shape}",
                 expected="one patient for each row",
+            )
+        if self.weights is not None and not (
+            self.weights.shape == y.shape
+            and np.isfinite(self.weights).all()
+            and (self.weights > 0).all()
+        ):
+            raise DataError(
+                "weights do not fit the samples",
+                found=self.weights.shape,
+                expected=f"({len(y)},), all above 0",
             )
         if x.dtype not in (np.float64, np.float32):
             raise DataError(
@@ -82,7 +95,15 @@ class Samples:
     def take(self, rows: NDArray[np.int64]) -> Samples:
         """The given rows, in that order."""
         patients = None if self.patients is None else self.patients[rows]
-        return Samples(self.features[rows], self.labels[rows], self.classes, patients)
+        weights = None if self.weights is None else self.weights[rows]
+        return Samples(self.features[rows], self.labels[rows], self.classes, patients, weights)
+
+    def balanced(self) -> Samples:
+        """The same samples, weighed so that all classes present count alike, and 1 on average."""
+        counts = np.bincount(self.labels, minlength=self.classes)
+        present = int((counts > 0).sum())
+        weights = len(self) / (present * counts[self.labels]) if len(self) else np.zeros(0)
+        return Samples(self.features, self.labels, self.classes, self.patients, weights)
 
 
 @dataclass(frozen=True)

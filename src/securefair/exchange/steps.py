@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.functional import cross_entropy, softmax
+from torch.nn.functional import softmax
 
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.network import Chunk
@@ -36,7 +36,12 @@ from securefair.model.heads import Foldable, Head
 from securefair.model.losses import approximate_kl
 from securefair.model.networks import NetworkHead
 from securefair.model.projection import block_signs, public_indices, sample_at
-from securefair.model.training import TeacherAnswer, TrainState, distil_steps
+from securefair.model.training import (
+    TeacherAnswer,
+    TrainState,
+    distil_steps,
+    weighed_cross_entropy,
+)
 
 Array = NDArray[np.float64]
 P = TypeVar("P")
@@ -288,7 +293,7 @@ def predictions(model: Head, samples: Samples, temperature: float) -> Array:
 def align(model: Head, samples: Samples, teacher_logits: Array, temperature: float) -> float:
     """Cosine of the cross-entropy and distillation gradients over all parameters."""
     logits = model(torch.from_numpy(samples.features))
-    hard = cross_entropy(logits, torch.from_numpy(samples.labels))
+    hard = weighed_cross_entropy(logits, samples)
     soft = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature).mean()
     return cosine(flat_gradient(hard, model), flat_gradient(soft, model))
 

@@ -21,7 +21,7 @@ _PRIOR = 0.5  # of a sample of each class: a class that a student lacks is rare,
 _TOLERANCE = 1e-9  # of a mean probability
 
 
-def own_prevalence(logits: Array, labels: NDArray[np.int64]) -> Array:
+def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | None = None) -> Array:
     """Logits (B, M) plus one number a class, so that mean probabilities are the own frequencies.
 
     The numbers sum to 0. They minimise a convex function with that gradient.
@@ -29,11 +29,12 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64]) -> Array:
     Args:
         logits: of a teacher on the student's own training samples.
         labels: (B,) of these samples, in 0..M-1.
+        weights: (B,), how much each counts; None: alike.
     """
     from scipy.optimize import minimize  # takes a while to load
 
     classes = logits.shape[1]
-    counts = np.bincount(labels, minlength=classes) + _PRIOR
+    counts = np.bincount(labels, weights, minlength=classes) + _PRIOR
     wanted = counts / counts.sum()
 
     def value(shift: Array) -> float:

@@ -229,18 +229,28 @@ def distil_steps(
     if total == 0:
         descend(train_state, _cross_entropy_on(train_state.model, samples), steps)
         return
-    x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
+    x = torch.tensor(samples.features)
     mean_logits = torch.from_numpy(
         sum((answer.weight / total) * answer.logits for answer in answers)
     )
 
     def loss(logits: Tensor) -> Tensor:
         distillation = approximate_kl(logits, mean_logits, temperature).mean()
-        return cross_entropy(logits, y) + total * distillation
+        return weighed_cross_entropy(logits, samples) + total * distillation
 
     descend(train_state, training_loss(train_state.model, x, loss), steps)
 
 
 def _cross_entropy_on(model: Head, samples: Samples) -> Callable[[], Tensor]:
-    x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
-    return training_loss(model, x, lambda logits: cross_entropy(logits, y))
+    x = torch.tensor(samples.features)
+    return training_loss(model, x, lambda logits: weighed_cross_entropy(logits, samples))
+
+
+def weighed_cross_entropy(logits: Tensor, samples: Samples) -> Tensor:
+    """Mean cross-entropy of logits (B, M) on samples, which count by their weights."""
+    labels = torch.tensor(samples.labels)
+    if samples.weights is None:
+        return cross_entropy(logits, labels)
+    each = cross_entropy(logits, labels, reduction="none")
+    weights = torch.tensor(samples.weights).to(each)
+    return (each * weights).sum() / weights.sum()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from securefair.config import RunConfig
 from securefair.data import PARTITIONERS, ParticipantData, load_population
 from securefair.data.split import keep_training
@@ -15,8 +17,11 @@ def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
         SecureFairError: the data cannot be read, used or divided so.
     """
     everyone = _all_samples(config, seed)
-    most = config.data.most_training
-    return everyone if most is None else [keep_training(own, most, seed) for own in everyone]
+    if (most := config.data.most_training) is not None:
+        everyone = [keep_training(own, most, seed) for own in everyone]
+    if config.training.class_weight == "balanced":
+        everyone = [replace(own, train=own.train.balanced()) for own in everyone]
+    return everyone
 
 
 def _all_samples(config: RunConfig, seed: int) -> list[ParticipantData]:

@@ -300,7 +300,8 @@ class Participant:
         notes, temperature = self._notes(job.round), self.collaboration.temperature
         opened = self._student.open(job.payload, temperature=temperature)
         if opened.logits is not None and self.collaboration.prevalence == "own":
-            shifted = own_prevalence(opened.logits, self.data.train.labels)
+            own = self.data.train
+            shifted = own_prevalence(opened.logits, own.labels, own.weights)
             opened = replace(opened, logits=shifted)
         notes.opened[job.peer] = opened
         if opened.logits is None:

@@ -42,6 +42,13 @@ class GossipKind(Kind[GossipAgreement]):
                 found=network,
                 expected=f'no such key, or algorithms = ["standalone", "{self.name}"]',
             )
+        if config.training.class_weight != "none" and self.name in config.run.algorithms:
+            raise ConfigError(
+                "models that are averaged are trained with all samples alike",
+                where="training.class_weight",
+                found=config.training.class_weight,
+                expected='"none"',
+            )
         if config.privacy is not None and self.name in config.run.algorithms:
             raise ConfigError(
                 "averaging models shares steps of training, which no private fit stands behind",

@@ -73,7 +73,9 @@ def own_fit(
     dealt = stratified_folds(samples.labels, rng, folds)
     penalties = np.stack([design.penalties(slopes) for slopes in PENALTIES])
     offsets = np.zeros((len(PENALTIES), len(samples), design.outputs))
-    validated = validate(design.matrix(), samples.labels, offsets, penalties, dealt)
+    validated = validate(
+        design.matrix(), samples.labels, offsets, penalties, dealt, samples.weights
+    )
     models = [design.polynomial(theta) for theta in validated.coefficients]
     weights = averaging_weights(validated.scores)
     best = int(validated.scores.argmin())

@@ -46,6 +46,7 @@ def validate(
     offsets: Array,
     penalties: Array,
     folds: NDArray[np.int64],
+    weights: Array | None = None,
 ) -> Validated:
     """Fit every setting on all patients and, fold by fold, without those held out.
 
@@ -55,8 +56,10 @@ def validate(
         offsets: (S, n, L).
         penalties: (S, P).
         folds: (n,), as `stratified_folds`.
+        weights: (n,), how much each sample counts, in fits and in losses; None: alike.
     """
-    counts = training_counts(folds)
+    counts, each = training_counts(folds), np.ones(len(labels)) if weights is None else weights
+    counts = counts * each
     settings, rounds = len(offsets), len(counts)
     theta = fit(
         design,
@@ -67,7 +70,7 @@ def validate(
     ).reshape(settings, rounds, -1)
     logits = np.einsum("nlp,srp->srnl", design, theta, optimize=True)
     held_out = offsets + logits[:, folds, np.arange(len(labels))]
-    return Validated(theta[:, -1], held_out, losses(held_out, labels))
+    return Validated(theta[:, -1], held_out, each * losses(held_out, labels))
 
 
 def averaging_weights(scores: Array) -> Array:

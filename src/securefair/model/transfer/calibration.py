@@ -18,16 +18,18 @@ LARGEST = 2.0
 """Of |log T|."""
 
 
-def temperature(held_out: Array, labels: NDArray[np.int64]) -> float:
+def temperature(held_out: Array, labels: NDArray[np.int64], weights: Array | None = None) -> float:
     """T that makes held-out predictions most likely, with a prior: few patients change little.
 
     Args:
         held_out: (n, L), logits of each patient by fits that did not see it.
         labels: (n,).
+        weights: (n,), how much each counts; None: alike.
     """
+    each = np.ones(len(labels)) if weights is None else weights
 
     def cost(log_t: float) -> float:
-        return float(losses(held_out / np.exp(log_t), labels).sum() + log_t**2)
+        return float((each * losses(held_out / np.exp(log_t), labels)).sum() + log_t**2)
 
     found = minimize_scalar(cost, bounds=(-LARGEST, LARGEST), method="bounded")
     return float(np.exp(found.x))

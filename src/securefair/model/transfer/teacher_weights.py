@@ -52,7 +52,8 @@ def teacher_weights(own: OwnFit, answers: Mapping[str, Array]) -> TeacherWeights
         [np.append(own.design.penalties(s), np.full(teachers, w)) for w, s in settings]
     )
     offsets = np.zeros((len(settings), *columns.shape[:2]))
-    validated = validate(design, own.samples.labels, offsets, penalties, own.folds)
+    samples = own.samples
+    validated = validate(design, samples.labels, offsets, penalties, own.folds, samples.weights)
     by_setting = validated.coefficients[:, -teachers:]
     averaged = averaging_weights(validated.scores) @ by_setting
     return TeacherWeights(

@@ -119,7 +119,7 @@ def _alone(own: OwnFit, left_out: tuple[str, ...] = ()) -> Transferred:
     held_out = _held_out(own.validated, averaging_weights(own.validated.scores))
     gain, error = _gain(own, held_out)
     trust = Trust(in_peers=0.0, gain=gain, gain_se=error, left_out=left_out)
-    return Transferred(own.averaged, None, trust, temperature(held_out, own.samples.labels))
+    return Transferred(own.averaged, None, trust, _temperature(own, held_out))
 
 
 def _deployed(
@@ -138,6 +138,7 @@ def _deployed(
         np.stack([s * peers for s, _ in settings]),
         np.stack([design.penalties(penalty) for _, penalty in settings]),
         own.folds,
+        samples.weights,
     )
     families = [own.validated, with_peers]
     weighing = teacher_weights(own, each) if each else None
@@ -167,7 +168,7 @@ def _deployed(
         weights={} if weighing is None else weighing.weights,
     )
     model = weighted_sum([weight for weight, _ in parts], [part for _, part in parts])
-    return Transferred(model, offset, trust, temperature(held_out, samples.labels))
+    return Transferred(model, offset, trust, _temperature(own, held_out))
 
 
 def _joined(families: list[Validated]) -> Validated:
@@ -184,8 +185,15 @@ def _held_out(every: Validated, weights: Array) -> Array:
     return result
 
 
+def _temperature(own: OwnFit, held_out: Array) -> float:
+    return temperature(held_out, own.samples.labels, own.samples.weights)
+
+
 def _gain(own: OwnFit, held_out: Array) -> tuple[float, float]:
     """Held-out log-loss of the own best fit minus that of the average, and its standard error."""
-    gains = own.validated.losses[own.best] - losses(held_out, own.samples.labels)
+    each = losses(held_out, own.samples.labels)
+    if own.samples.weights is not None:
+        each = each * own.samples.weights
+    gains = own.validated.losses[own.best] - each
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return float(gains.mean()), float(error)
