@@ -26,7 +26,8 @@ from securefair.circuit.spec import ExchangeSpec, Release
 from securefair.ckks.backends import get_backend
 from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
-from securefair.profiling.head import HeadProfile, profile_head
+from securefair.profiling.head import profile_head
+from securefair.profiling.head_record import HeadProfile
 
 HEAD = ExchangeSpec(features=512, hidden=64, classes=10, samples=4096)
 RELEASES: tuple[Release, ...] = ("logits", "projection", "loss")

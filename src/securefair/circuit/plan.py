@@ -166,6 +166,11 @@ class ExchangePlan:
         return sum(wire.answer_bytes(meta, self.coefficients) for meta in self.released)
 
     @property
+    def zeros(self) -> int:
+        """Encryptions of zero that sanitise an answer, of `schedule.flooding_limbs` limbs each."""
+        return sum(meta.count * (meta.polys - 1) for meta in self.released)
+
+    @property
     def public_key_bytes(self) -> int:
         """Upload once per key epoch."""
         return wire.public_key_bytes(self.params)

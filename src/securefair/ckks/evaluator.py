@@ -149,11 +149,7 @@ class Evaluator(ABC, Generic[P]):
         layer: Layer | None,
         groups: NDArray[np.int64],
     ) -> CipherTensor[P]:
-        """`square_sums` of what `linear_from` would return, which need not exist as a whole.
-
-        Raises:
-            ModelError, EncryptionError: see `linear` and `gather`.
-        """
+        """`square_sums` of `linear_from`, which need not exist as a whole; raises as that."""
         if layer is not None:
             check_layer(spec, layer)
         linear = rules.linear(rules.gathered([block.meta for block in blocks], len(rows)), spec)
@@ -280,6 +276,11 @@ class Evaluator(ABC, Generic[P]):
         tell of them, and those of a sanitised tensor look uniform as long as RLWE does.
         """
         return Released(x.meta, coefficients, self._extract(x, coefficients))
+
+    def prepare(self, limbs: int, count: int, *, most: int | None = None) -> int:
+        """Have what sanitising adds ready, `most` of it made now -> how many were made."""
+        del limbs, count, most  # nothing is added
+        return 0
 
     @abstractmethod
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> CipherTensor[P]:

@@ -92,6 +92,9 @@ class Backend(ABC):
     planned_bytes = True
     """Whether uploads and keys have exactly the lengths of the plan, so that others are refused."""
 
+    portable = True
+    """Whether what one process encrypts another can evaluate."""
+
     @abstractmethod
     def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
         """Fresh keys, from the operating system's entropy."""

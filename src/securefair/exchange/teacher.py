@@ -212,6 +212,22 @@ class Teacher:
         self._check_spec(spec, seed)
         return self._receive(plan_exchange(spec), seed, keys, features, basis, peer)
 
+    def prepare(self, upload: Upload, *, most: int | None = None) -> int:
+        """Make ahead, while there is nothing else to do, what hides the next answer to an upload.
+
+        Encryptions of zero take longer than the rest of an answer and depend on the student's key
+        alone. There are never more of them than one answer needs, and each is used once.
+
+        Args:
+            upload: that is going to be asked again.
+            most: made by this call; None for all that are missing.
+
+        Returns:
+            How many were made: 0 when nothing is left to do.
+        """
+        plan = upload.plan
+        return upload.evaluator.prepare(plan.schedule.flooding_limbs, plan.zeros, most=most)
+
     def evaluate(self, upload: Upload, predictions: bytes | memoryview = b"") -> bytes:
         """One answer to an upload, charged to its caller before it is computed.
 

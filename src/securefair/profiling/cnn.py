@@ -32,7 +32,8 @@ from securefair.exchange import steps
 from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
 from securefair.metrics import accuracy
 from securefair.profiling.cnn_task import CnnTask
-from securefair.profiling.head import Machine, describe_machine
+from securefair.profiling.head import describe_machine
+from securefair.profiling.head_record import Machine
 from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memory
 
 KEYS, ENCRYPT, COMPILE, ANSWER, OPEN = "keys", "encrypt", "compile", "answer", "open"
@@ -46,6 +47,7 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         network: its name.
         backend, threads, machine: what it was measured on.
+        warm: the batch had been answered once before.
         batch: images that wait together; ciphertexts have `slots` places and cost the same
             whether they are filled or not.
         ms_per_image: the teacher's time for the batch, from uploaded bytes to the answer's
@@ -74,6 +76,7 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
     network: str
     backend: str
     threads: int
+    warm: bool
     machine: Machine
     batch: int
     slots: int
@@ -103,13 +106,17 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
     flooding_bits: int
 
 
-def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = None) -> CnnProfile:
+def profile_cnn(
+    task: CnnTask, *, backend: str = "rns", threads: int | None = None, warm: bool = False
+) -> CnnProfile:
     """Encrypt a batch, evaluate the network on it, open the logits.
 
     Args:
         task: network, images and plan (`cnn_task`).
         backend: "rns", "seal" or "clear".
         threads: for all pools together (`threads.set_threads`); None for one a core.
+        warm: answer once before the answer that counts, whose memory is then touched. Otherwise
+            what this process did before decides; the command line starts a fresh one.
 
     Raises:
         ConfigError: more threads than cores.
@@ -129,6 +136,8 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         with watch.stage(COMPILE), processor.stage(COMPILE):
             evaluator = engine.evaluator(plan.params, keys.public)
             compiled = compiled_network(task.network, plan.spec.network)
+        if warm:
+            _answered(evaluator, plan, upload, size, compiled.maps)
         with watch.stage(ANSWER), processor.stage(ANSWER):
             released = _answered(evaluator, plan, upload, size, compiled.maps)
     with watch.stage(OPEN):
@@ -147,6 +156,7 @@ def profile_cnn(task: CnnTask, *, backend: str = "rns", threads: int | None = No
         network=task.name,
         backend=backend,
         threads=threads,
+        warm=warm,
         machine=describe_machine(),
         batch=count,
         slots=plan.params.slots,

@@ -33,6 +33,12 @@ ThreadsOption = Annotated[
     int | None, typer.Option(help="Threads of all libraries together (default: all cores).")
 ]
 RepeatsOption = Annotated[int, typer.Option(min=1, help="Figures are medians of so many runs.")]
+WarmOption = Annotated[
+    bool,
+    typer.Option(
+        "--warm", help="Measure touched memory, not a fresh process as users meet it (default)."
+    ),
+]
 EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear (unencrypted).")]
 
 
@@ -52,6 +58,7 @@ def head(
     backend: EngineOption = "rns",
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 5,
+    warm: WarmOption = False,
     json: JsonOption = False,
 ) -> None:
     """One exchange from samples to opened answer: times, bytes, error, distance to the limits.
@@ -77,7 +84,7 @@ def head(
         feature_norm=feature_norm,
         weight_bits=weight_bits,
     )
-    measured = profile_head(spec, backend=backend, threads=threads, repeats=repeats)
+    measured = profile_head(spec, backend=backend, threads=threads, repeats=repeats, warm=warm)
     if json:
         typer.echo(msgspec.json.encode(measured).decode())
     else:
@@ -355,6 +362,7 @@ def cnn(
     ] = None,
     backend: EngineOption = "rns",
     threads: ThreadsOption = None,
+    warm: WarmOption = False,
     json: JsonOption = False,
 ) -> None:
     """A whole network on a batch of encrypted test images: time, bytes, memory, accuracy.
@@ -380,7 +388,7 @@ def cnn(
         weights=weights,
         samples=samples,
     )
-    measured = profile_cnn(task, backend=backend, threads=threads)
+    measured = profile_cnn(task, backend=backend, threads=threads, warm=warm)
     if json:
         typer.echo(msgspec.json.encode(measured).decode())
     else:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from securefair.circuit.answer import Inputs
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends import kernels
-from securefair.ckks.keys import Backend, StudentKeys
+from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.tensor import CipherTensor
 from securefair.data.dataset import Samples
 from securefair.errors import DataError
 from securefair.exchange import steps
@@ -32,6 +33,10 @@ Array = NDArray[np.float64]
 EPOCH, QUERY = "epoch", "query"
 IMPORT, RECEIVE, ANSWER = "import", "receive", "answer"
 """Totals: the student's upload and each of its queries; the teacher's keys, upload and answer."""
+
+
+AHEAD = "zeros_ahead"
+"""Stage: what a teacher makes while it waits, in no total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +68,14 @@ class Rehearsed:
     released: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """What a student sends but its keys: encrypted features, and predictions or a basis."""
+
+    features: bytes
+    factors: bytes
+
+
 def synthetic(plan: ExchangePlan, *, seed: int = 0) -> Material:
     """Uniform features within the plan's bounds, random labels, predictions and weights."""
     spec, rng = plan.spec, np.random.default_rng(seed)
@@ -73,59 +86,136 @@ def synthetic(plan: ExchangePlan, *, seed: int = 0) -> Material:
     predictions = None
     if spec.sends_predictions:
         predictions = rng.dirichlet(np.ones(spec.classes), spec.samples)
-    kind: HeadKind = "quadratic" if spec.hidden else "linear"
     return Material(
         plan=plan,
         samples=Samples(features, labels, spec.classes),
         predictions=predictions,
-        model=build_head(kind, spec.features, spec.hidden, spec.classes, seed),
+        model=synthetic_model(plan, seed=seed),
         basis=steps.public_basis(plan, b""),
     )
 
 
+def synthetic_model(plan: ExchangePlan, *, seed: int = 0) -> Head:
+    """The teacher's part of it."""
+    spec = plan.spec
+    kind: HeadKind = "quadratic" if spec.hidden else "linear"
+    return build_head(kind, spec.features, spec.hidden, spec.classes, seed)
+
+
 def dry_exchange(
-    material: Material, backend: Backend, keys: StudentKeys, stages: Stopwatch, totals: Stopwatch
+    material: Material,
+    backend: Backend,
+    keys: StudentKeys,
+    stages: Stopwatch,
+    totals: Stopwatch,
+    *,
+    ahead: bool = False,
 ) -> Rehearsed:
-    """One exchange; seconds are added to the watches' stages and totals."""
+    """One exchange; seconds are added to the watches' stages and totals.
+
+    `ahead`: the teacher makes encryptions of zero before the upload is there, in no total.
+    """
+    sent, reconstructor = ask(material, keys, stages, totals)
+    teacher = DryTeacher(material.plan, material.model, backend, keys.public, stages, totals)
+    if ahead:
+        teacher.prepare()
+    teacher.receive(sent)
+    answer = teacher.answer(sent)
+    released = open_dry(material, keys, answer, reconstructor, stages)
+    factors_stay = material.plan.spec.student_basis
+    return Rehearsed(
+        upload=len(sent.features) + (len(sent.factors) if factors_stay else 0),
+        query=0 if factors_stay else len(sent.factors),
+        answer=len(answer),
+        released=released,
+    )
+
+
+def ask(
+    material: Material, keys: StudentKeys, stages: Stopwatch, totals: Stopwatch
+) -> tuple[Sent, Reconstructor | None]:
+    """The student up to its upload and its first query."""
     plan = material.plan
     with totals.stage(EPOCH), stages.stage("pack"):
         slots = steps.pack(plan, material.samples.features)
     with totals.stage(EPOCH), stages.stage("encrypt"):
         features = steps.encrypt(keys.encryptor, plan.features, slots)
+    del slots
     rows = reconstructor = None
     if plan.spec.release == "projection":
         with stages.stage("prepare"):
             rows = basis_rows(material)
             reconstructor = Reconstructor(material.samples, rows, plan.noise_std)
-    factors = _encrypt_factors(material, rows, keys, stages, totals)
+    return Sent(features, _encrypt_factors(material, rows, keys, stages, totals)), reconstructor
 
-    with totals.stage(IMPORT), stages.stage("load_keys"):
-        evaluator = _timed(backend.evaluator(plan.params, keys.public), plan, stages)
-    with totals.stage(RECEIVE):
-        received = steps.receive(evaluator, plan.features, features, plan.blocks)
-    factors_stay = plan.spec.student_basis
-    with totals.stage(RECEIVE if factors_stay else ANSWER):
-        factor_blocks = []
-        if plan.factors is not None:
-            factor_blocks = steps.receive(evaluator, plan.factors, factors, plan.blocks)
-    with totals.stage(ANSWER):
-        with stages.stage("compile"):
-            head = steps.compile_model(plan, material.model)
-        basis = material.basis
-        inputs = Inputs(received, factor_blocks, basis.signs, basis.coefficients)
-        answer = steps.infer(evaluator, plan, head, inputs)
 
+class DryTeacher:
+    """The teacher of one upload, timed."""
+
+    def __init__(
+        self,
+        plan: ExchangePlan,
+        model: Head,
+        backend: Backend,
+        public: PublicKeys,
+        stages: Stopwatch,
+        totals: Stopwatch,
+    ) -> None:
+        self._plan, self._model, self._backend = plan, model, backend
+        self._stages, self._totals = stages, totals
+        with totals.stage(IMPORT), stages.stage("load_keys"):
+            self._evaluator = _timed(backend.evaluator(plan.params, public), plan, stages)
+        self._features: list[CipherTensor[Any]] = []
+        self._factors: list[CipherTensor[Any]] = []
+
+    def prepare(self) -> None:
+        """What hides the next answer, made while the teacher waits."""
+        limbs = self._plan.schedule.flooding_limbs
+        with self._stages.stage(AHEAD):
+            self._evaluator.prepare(limbs, self._plan.zeros)
+
+    def receive(self, sent: Sent) -> None:
+        """Features, and a basis of the student's choice."""
+        plan = self._plan
+        with self._totals.stage(RECEIVE):
+            self._features = steps.receive(
+                self._evaluator, plan.features, sent.features, plan.blocks
+            )
+            if plan.spec.student_basis:
+                self._factors = self._received(sent)
+
+    def answer(self, sent: Sent) -> bytes:
+        """One answer, with the query that it needs."""
+        plan = self._plan
+        with self._totals.stage(ANSWER):
+            factors = self._factors if plan.spec.student_basis else self._received(sent)
+            with self._stages.stage("compile"):
+                head = steps.compile_model(plan, self._model)
+            basis = steps.public_basis(plan, b"")
+            inputs = Inputs(self._features, factors, basis.signs, basis.coefficients)
+            return steps.infer(self._evaluator, plan, head, inputs)
+
+    def _received(self, sent: Sent) -> list[CipherTensor[Any]]:
+        plan = self._plan
+        if plan.factors is None:
+            return []
+        return steps.receive(self._evaluator, plan.factors, sent.factors, plan.blocks)
+
+
+def open_dry(
+    material: Material,
+    keys: StudentKeys,
+    answer: bytes,
+    reconstructor: Reconstructor | None,
+    stages: Stopwatch,
+) -> Array:
+    """What the student reads from an answer, which it also reconstructs logits of."""
     with stages.stage("open"):
-        released = steps.open_answer(keys.decryptor, plan, basis, answer)
+        released = steps.open_answer(keys.decryptor, material.plan, material.basis, answer)
     if reconstructor is not None:
         with stages.stage("reconstruct"):
             reconstructor.logits(released)
-    return Rehearsed(
-        upload=len(features) + (len(factors) if factors_stay else 0),
-        query=0 if factors_stay else len(factors),
-        answer=len(answer),
-        released=released,
-    )
+    return released
 
 
 def encode_only(material: Material, stages: Stopwatch) -> None:

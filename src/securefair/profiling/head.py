@@ -1,7 +1,8 @@
 """Measure whole exchanges: medians of times, bytes, errors, and how far from the machine's limits.
 
-A median over repeats with the same keys, after one exchange that is not counted (it fills caches
-and starts child processes). Student and teacher share a process, so memory is that of both.
+By default as users meet it: student and teacher are processes of their own, every teacher that
+counts is a fresh one (`fresh`). `profile_plan` measures in one process, after an exchange that does
+not count: what is left when memory was touched and caches are full.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import gc
 import platform
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +21,10 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.keys import Backend, StudentKeys
 from securefair.ckks.threads import cores, set_threads
+from securefair.errors import ConfigError
 from securefair.profiling.cost import Cost, cost, total
 from securefair.profiling.dry_exchange import (
+    AHEAD,
     ANSWER,
     EPOCH,
     QUERY,
@@ -32,6 +35,7 @@ from securefair.profiling.dry_exchange import (
     rounding_error,
     synthetic,
 )
+from securefair.profiling.head_record import Distance, HeadProfile, Machine, StageTime
 from securefair.profiling.measure import (
     Clock,
     MachineLimits,
@@ -46,118 +50,48 @@ from securefair.profiling.trace import LAYERS, WITHIN_LAYERS, trace
 BEFORE = ("keys", "pack", "encode", "encrypt_zeros", "encrypt", "prepare", "encrypt_query")
 """Stages of the student up to its upload."""
 
+UNCOUNTED = ("load_keys", AHEAD)
+"""Stages of the teacher that are no part of `server_ms_per_sample`."""
+
 AFTER = ("open", "reconstruct")
 """Stages of the student once the answer is there."""
 
 
-class StageTime(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage of an exchange.
+@dataclass(frozen=True, eq=False)
+class Exchanges:
+    """What exchanges took and gave, before anything is derived from it.
 
     Attributes:
-        stage: its name.
-        side: who works.
-        ms: median milliseconds of an exchange.
-        arithmetic_limit_ms: what its multiply-adds need at the machine's fastest; None where no
-            operations are counted.
-        bandwidth_limit_ms: what its bytes need at the speed of a copy.
+        stages, totals: median seconds of stages, and of parts of an exchange.
+        further: seconds of a further answer to the same upload.
+        first_encryption: seconds of the first in its process.
+        encode: seconds of encoding alone; 0 where it cannot be told apart.
+        upload, query, answer, keys: bytes.
+        released: what was opened, of every answer.
+        peak, student_peak: largest memory, bytes.
     """
 
-    stage: str
-    side: str
-    ms: float
-    arithmetic_limit_ms: float | None
-    bandwidth_limit_ms: float | None
-
-
-class Distance(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer against what the machine could do, both measured in the same run.
-
-    Attributes:
-        multiply_adds_per_second, bytes_per_second: the limits (`measure.MachineLimits`).
-        multiply_adds, bytes: of an answer, from upload to released bytes (`cost`).
-        arithmetic_limit_ms_per_sample, bandwidth_limit_ms_per_sample: what they need at least.
-        over_arithmetic_limit, over_bandwidth_limit: measured time over these.
-    """
-
-    multiply_adds_per_second: float
-    bytes_per_second: float
-    multiply_adds: int
-    bytes: int
-    arithmetic_limit_ms_per_sample: float
-    bandwidth_limit_ms_per_sample: float
-    over_arithmetic_limit: float
-    over_bandwidth_limit: float
-
-
-class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What the figures were measured on."""
-
-    processor: str
-    cores: int
-    instruction_set: str
-
-
-class HeadProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of one exchange; times are medians.
-
-    Attributes:
-        server_ms_per_sample: from uploaded bytes to the answer's bytes.
-        answer_ms_per_sample: the same without receiving the features, which happens once per
-            data epoch; what every further answer costs.
-        encrypt_ms_per_sample: packing and encrypting the features.
-        first_encrypt_ms_per_sample: of the very first, which starts child processes.
-        query_ms_per_sample: encrypting predictions or a basis; 0 where there are none.
-        decrypt_us_per_sample: opening the answer, without reconstruction.
-        prepare_s: preparing the reconstruction, once per data epoch; 0 without one.
-        reconstruct_ms: released numbers to logits; 0 without one.
-        stages: all stages in order.
-        upload_bytes_per_sample: encrypted features, and the basis where the student chooses it;
-            once per data epoch.
-        bytes_up_per_sample: everything the student sends but the keys.
-        bytes_down: an answer.
-        key_bytes: public and evaluation keys, once per key epoch.
-        max_abs_error: largest difference of a released number from the clear backend's, over all
-            repeats, in its own unit (`ExchangePlan.error_bound`).
-        error_over_range: the same over the range that the spec declares, as in its precision.
-        error_bound: what the plan promises for max_abs_error.
-        rounding_error: how far rounding weights to integers moves a logit at most, which no
-            other error contains.
-        peak_rss_mb: largest memory of the process and its children, both sides together.
-    """
-
-    spec: ExchangeSpec = msgspec.field(name="wish")  # the key that scripts read
-    backend: str
-    threads: int
-    repeats: int
-    machine: Machine
-    server_ms_per_sample: float
-    answer_ms_per_sample: float
-    encrypt_ms_per_sample: float
-    first_encrypt_ms_per_sample: float
-    query_ms_per_sample: float
-    decrypt_us_per_sample: float
-    prepare_s: float
-    reconstruct_ms: float
-    stages: list[StageTime]
-    upload_bytes_per_sample: float
-    bytes_up_per_sample: float
-    bytes_down: int
-    key_bytes: int
-    max_abs_error: float
-    error_over_range: float
-    error_bound: float
-    rounding_error: float
-    ring_degree: int
-    limbs: int
-    blocks: int
-    log_qp: float
-    flooding_bits: int
-    peak_rss_mb: float
-    distance: Distance
+    stages: dict[str, float]
+    totals: dict[str, float]
+    further: float
+    first_encryption: float
+    encode: float
+    upload: int
+    query: int
+    answer: int
+    keys: int
+    released: list[NDArray[np.float64]]
+    peak: int
+    student_peak: int
 
 
 def profile_head(
-    spec: ExchangeSpec, *, backend: str = "rns", threads: int | None = None, repeats: int = 5
+    spec: ExchangeSpec,
+    *,
+    backend: str = "rns",
+    threads: int | None = None,
+    repeats: int = 5,
+    warm: bool = False,
 ) -> HeadProfile:
     """Measure exchanges of invented samples and weights.
 
@@ -165,18 +99,34 @@ def profile_head(
         spec: sizes, release, flooding and precision.
         backend: "rns", "seal" or "clear".
         threads: for all pools together (`threads.set_threads`); None for one a core.
-        repeats: exchanges that count, at least 1.
+        repeats: teachers, or exchanges, that count, at least 1.
+        warm: both sides in one process, after an exchange that does not count. Otherwise each side
+            has a process of its own and every teacher a fresh one, whose memory nobody touched.
 
     Raises:
         PlanError: the spec cannot be granted.
-        ConfigError: more threads than cores.
+        ConfigError: more threads than cores, or an engine that cannot leave its process.
         BackendUnavailableError: there is no such backend here.
     """
     plan = plan_exchange(spec)
-    get_backend(backend)  # refuse before anything is measured
+    engine = get_backend(backend)  # refuse before anything is measured
+    if not warm and not engine.portable:
+        raise ConfigError(
+            "this engine's ciphertexts cannot leave its process",
+            where="backend",
+            found=backend,
+            hint="Measure in one process: --warm",
+        )
     threads = threads or cores()
     set_threads(threads)
-    return profile_plan(plan, measure_limits(), backend=backend, threads=threads, repeats=repeats)
+    limits = measure_limits()
+    if warm:
+        return profile_plan(plan, limits, backend=backend, threads=threads, repeats=repeats)
+    from securefair.profiling.fresh import fresh_exchanges
+
+    done = fresh_exchanges(plan, backend=backend, threads=threads, repeats=repeats)
+    material = synthetic(plan)
+    return _profile(material, limits, done, backend, threads, repeats, fresh=True)
 
 
 def profile_plan(
@@ -188,7 +138,7 @@ def profile_plan(
     repeats: int,
     clock: Clock = time.perf_counter,
 ) -> HeadProfile:
-    """The same for a plan of one's own, at limits that were measured before.
+    """The same in this process for a plan of one's own, at limits that were measured before.
 
     `clock` may be time.process_time on one thread: then no child process works, and what else
     runs on the machine hardly counts.
@@ -196,44 +146,73 @@ def profile_plan(
     Raises:
         ConfigError, BackendUnavailableError: see `profile_head`.
     """
-    spec, engine = plan.spec, get_backend(backend)
+    engine = get_backend(backend)
     set_threads(threads)
     material = synthetic(plan)
-    expected = _clear(material)
     gc.collect()
     reset_peak_memory()
-    keys, key_seconds = _generate(engine, plan, repeats)
-    stages, totals, error = [], [], 0.0
+    keys, key_seconds = generate(engine, plan, repeats)
+    stages, totals, released = [], [], []
     for _ in range(repeats + 1):
         stage, whole = Stopwatch(clock), Stopwatch(clock)
-        done = dry_exchange(material, engine, keys, stage, whole)
-        error = max(error, float(np.abs(done.released - expected).max()))
+        done = dry_exchange(material, engine, keys, stage, whole, ahead=True)
+        released.append(done.released)
         stages.append(stage.seconds)
         totals.append(whole.seconds)
     peak = peak_memory()
-    seconds, sums = medians(stages[1:]), medians(totals[1:])
-    encode = _encode_seconds(material, repeats) if backend == "rns" else 0.0
+    sums = medians(totals[1:])
+    exchanges = Exchanges(
+        stages={"keys": key_seconds, **medians(stages[1:])},
+        totals=sums,
+        further=sums[ANSWER],
+        first_encryption=totals[0][EPOCH],
+        encode=encode_seconds(material, repeats) if backend == "rns" else 0.0,
+        upload=done.upload,
+        query=done.query,
+        answer=done.answer,
+        keys=len(keys.public.encryption) + len(keys.public.relinearization),
+        released=released,
+        peak=peak,
+        student_peak=peak,
+    )
+    return _profile(material, limits, exchanges, backend, threads, repeats, fresh=False)
+
+
+def _profile(
+    material: Material,
+    limits: MachineLimits,
+    done: Exchanges,
+    backend: str,
+    threads: int,
+    repeats: int,
+    *,
+    fresh: bool,
+) -> HeadProfile:
+    plan, sums, seconds = material.plan, done.totals, done.stages
+    spec, expected = plan.spec, _clear(material)
+    error = max(float(np.abs(opened - expected).max()) for opened in done.released)
     samples, server = spec.samples, sums[RECEIVE] + sums[ANSWER]
-    ordered = _ordered({"keys": key_seconds, **seconds}, encode, server)
     return HeadProfile(
         spec=spec,
         backend=backend,
         threads=threads,
         repeats=repeats,
+        fresh=fresh,
         machine=describe_machine(),
         server_ms_per_sample=server / samples * 1e3,
-        answer_ms_per_sample=sums[ANSWER] / samples * 1e3,
+        answer_ms_per_sample=done.further / samples * 1e3,
+        ahead_ms_per_sample=seconds[AHEAD] / samples * 1e3,
         encrypt_ms_per_sample=sums[EPOCH] / samples * 1e3,
-        first_encrypt_ms_per_sample=totals[0][EPOCH] / samples * 1e3,
+        first_encrypt_ms_per_sample=done.first_encryption / samples * 1e3,
         query_ms_per_sample=sums.get(QUERY, 0.0) / samples * 1e3,
         decrypt_us_per_sample=seconds["open"] / samples * 1e6,
         prepare_s=seconds.get("prepare", 0.0),
         reconstruct_ms=seconds.get("reconstruct", 0.0) * 1e3,
-        stages=_stage_times(plan, ordered, limits),
+        stages=_stage_times(plan, _ordered(seconds, done.encode, server), limits),
         upload_bytes_per_sample=done.upload / samples,
         bytes_up_per_sample=(done.upload + done.query) / samples,
         bytes_down=done.answer,
-        key_bytes=len(keys.public.encryption) + len(keys.public.relinearization),
+        key_bytes=done.keys,
         max_abs_error=error,
         error_over_range=error * plan.relative_error / plan.error_bound,
         error_bound=plan.error_bound,
@@ -243,7 +222,8 @@ def profile_plan(
         blocks=plan.blocks,
         log_qp=plan.params.log_qp,
         flooding_bits=spec.flooding_bits,
-        peak_rss_mb=peak / 1e6,
+        peak_rss_mb=done.peak / 1e6,
+        student_peak_rss_mb=done.student_peak / 1e6,
         distance=_distance(plan, server, limits),
     )
 
@@ -268,7 +248,8 @@ def _clear(material: Material) -> NDArray[np.float64]:
     return dry_exchange(material, engine, keys, Stopwatch(), Stopwatch()).released
 
 
-def _generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[StudentKeys, float]:
+def generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[StudentKeys, float]:
+    """Keys, and the median seconds of making some."""
     watches = [Stopwatch() for _ in range(repeats)]
     for watch in watches:
         with watch.stage("keys"):
@@ -276,7 +257,8 @@ def _generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[Studen
     return keys, medians([watch.seconds for watch in watches])["keys"]
 
 
-def _encode_seconds(material: Material, repeats: int) -> float:
+def encode_seconds(material: Material, repeats: int) -> float:
+    """Median seconds of encoding the features."""
     watches = [Stopwatch() for _ in range(repeats)]
     for watch in watches:
         encode_only(material, watch)
@@ -290,7 +272,7 @@ def _ordered(seconds: dict[str, float], encode: float, server: float) -> dict[st
         del seconds["encrypt"]
     student = {*BEFORE, *AFTER}
     teacher = {stage: s for stage, s in seconds.items() if stage not in student}
-    teacher["other"] = server - sum(s for stage, s in teacher.items() if stage != "load_keys")
+    teacher["other"] = server - sum(s for stage, s in teacher.items() if stage not in UNCOUNTED)
     before = {stage: seconds[stage] for stage in BEFORE if stage in seconds}
     after = {stage: seconds[stage] for stage in AFTER if stage in seconds}
     return {**before, **teacher, **after}

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from securefair.profiling.head import HeadProfile
+from securefair.profiling.head_record import HeadProfile
 from securefair.report.wording import count, data_size, duration, plural
 
 STAGES = {
@@ -21,6 +21,7 @@ STAGES = {
     "prepare": "Prepare reconstruction",
     "encrypt_query": "Encrypt factors",
     "load_keys": "Load keys",
+    "zeros_ahead": "Zeros made ahead",
     "receive": "Check upload",
     "compile": "Quantise model",
     "layers": "Expand, evaluate head",
@@ -52,11 +53,12 @@ def _figures(p: HeadProfile) -> Table:
         ("Release", spec.release),
         ("Processor", f"{machine.processor}, {plural(machine.cores, 'core')}"),
         ("Backend", f"{p.backend}, {machine.instruction_set}, {plural(p.threads, 'thread')}"),
-        ("Repeats", f"median of {p.repeats}"),
+        ("Repeats", f"median of {p.repeats}, {'fresh processes' if p.fresh else 'one process'}"),
         ("Ring degree, limbs, blocks", f"{count(p.ring_degree)}, {p.limbs}, {p.blocks}"),
         ("log2 QP, flooding", f"{p.log_qp:.1f} bits, {p.flooding_bits} bits"),
         ("Server, a sample", f"{p.server_ms_per_sample:.4f} ms"),
         ("  of it for every answer", f"{p.answer_ms_per_sample:.4f} ms"),
+        ("  made ahead for it", f"{p.ahead_ms_per_sample:.4f} ms"),
         ("Encrypt features, a sample", f"{p.encrypt_ms_per_sample:.4f} ms"),
         ("Encrypt factors, a sample", f"{p.query_ms_per_sample:.4f} ms"),
         ("Decrypt, a sample", f"{p.decrypt_us_per_sample:.2f} us"),
@@ -68,7 +70,14 @@ def _figures(p: HeadProfile) -> Table:
         ("Largest error, its bound", f"{p.max_abs_error:.3g}, {p.error_bound:.3g}"),
         ("Largest error over the range", f"{p.error_over_range:.3g}"),
         ("Besides: a logit by rounding weights", f"{p.rounding_error:.3g}"),
-        ("Peak memory, both sides", f"{p.peak_rss_mb:.0f} MB"),
+        *(
+            (
+                ("Peak memory, teacher", f"{p.peak_rss_mb:.0f} MB"),
+                ("Peak memory, student", f"{p.student_peak_rss_mb:.0f} MB"),
+            )
+            if p.fresh
+            else (("Peak memory, both sides", f"{p.peak_rss_mb:.0f} MB"),)
+        ),
     ]
     return rows_table("Head exchange", rows)
 

@@ -263,6 +263,7 @@ class OpenfheBackend(Backend):
 
     name = "openfhe"
     planned_bytes = False
+    portable = False
 
     def __init__(
         self,

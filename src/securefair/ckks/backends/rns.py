@@ -17,6 +17,7 @@ from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.arrivals import Arrivals, Residues, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
+from securefair.ckks.backends.public_zeros import PublicZeros
 from securefair.ckks.backends.rns_keys import (
     ResidueDecryptor,
     ResidueEncryptor,
@@ -42,7 +43,7 @@ class RnsEvaluator(Evaluator[Residues]):
         super().__init__(params)
         self._device = device
         self._context = seal_context(params)
-        self._zeros = seal_keys.load_public_key(self._context, public.encryption)
+        self._zeros = PublicZeros(self._context, public.encryption)
         key = seal_keys.seeded_relinearization_key(self._context, public.relinearization)
         basis = Basis(params.ring_degree, (*params.primes, params.special_prime))
         self._key = None if key is None else kernels.receive(*key, basis, device)
@@ -53,6 +54,10 @@ class RnsEvaluator(Evaluator[Residues]):
         first, seeds = wire.split_upload(wire.unchanging(data), meta)
         payload = arrive(first, seeds, self._basis(meta), self._device, self._room)
         return CipherTensor(meta, payload)
+
+    def prepare(self, limbs: int, count: int, *, most: int | None = None) -> int:
+        """See `Evaluator`."""
+        return self._zeros.prepare(limbs, count, most=most)
 
     def _linear(
         self, x: RnsTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
@@ -193,10 +198,7 @@ class RnsEvaluator(Evaluator[Residues]):
         out = expanded(x.payload).clone()
         kernels.add_to_first_(out, flood, basis)
         for shift in range(meta.polys - 1):
-            zeros = _tensor(
-                seal_keys.encryptions_of_zero(self._context, self._zeros, meta.limbs, meta.count),
-                self._device,
-            )
+            zeros = _tensor(self._zeros.take(meta.limbs, meta.count), self._device)
             masked = out[:, shift : shift + 2].contiguous()
             out[:, shift : shift + 2] = kernels.add(masked, zeros, basis)
         return out
@@ -250,7 +252,7 @@ def _ring(context: SealContext, secret: SealObject, public: PublicKeys) -> Stude
 
 
 def _tensor(values: NDArray[np.generic], device: torch.device) -> torch.Tensor:
-    return torch.from_numpy(values.astype(np.int32)).to(device)
+    return torch.from_numpy(values.astype(np.int32, copy=False)).to(device)
 
 
 def _patches(layer: PatchLayer) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:

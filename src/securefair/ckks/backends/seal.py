@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from securefair.ckks.backends import seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.entropy import uniform_residues
+from securefair.ckks.backends.public_zeros import PublicZeros
 from securefair.ckks.backends.seal_context import (
     SEAL_REFUSALS,
     SealContext,
@@ -41,7 +42,7 @@ class SealEvaluator(Evaluator[Residues]):
     def __init__(self, params: CkksParameters, public: PublicKeys) -> None:
         super().__init__(params)
         self._context = seal_context(params)
-        self._zeros = seal_keys.load_public_key(self._context, public.encryption)
+        self._zeros = PublicZeros(self._context, public.encryption)
         self._relinearization = seal_keys.load_relinearization_key(
             self._context, public.relinearization
         )
@@ -54,6 +55,10 @@ class SealEvaluator(Evaluator[Residues]):
             for row, seed in zip(first, seeds, strict=True)
         ]
         return CipherTensor(meta, np.stack(expanded))
+
+    def prepare(self, limbs: int, count: int, *, most: int | None = None) -> int:
+        """See `Evaluator`."""
+        return self._zeros.prepare(limbs, count, most=most)
 
     def _linear(
         self, x: SealTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
@@ -153,9 +158,7 @@ class SealEvaluator(Evaluator[Residues]):
         primes = self._column_primes(meta).astype(np.uint64)
         out = x.payload.copy()
         for shift in range(meta.polys - 1):
-            zeros = seal_keys.encryptions_of_zero(
-                self._context, self._zeros, meta.limbs, meta.count
-            )
+            zeros = self._zeros.take(meta.limbs, meta.count)
             out[:, shift : shift + 2] = (out[:, shift : shift + 2] + zeros) % primes
         noise = uniform_residues(
             log2_amplitude,
@@ -179,9 +182,7 @@ class SealEvaluator(Evaluator[Residues]):
         """
         bare = ~residues[:, 1:].any(axis=(1, 2, 3))
         if bare.any():
-            zeros = seal_keys.encryptions_of_zero(
-                self._context, self._zeros, meta.limbs, int(bare.sum())
-            )
+            zeros = self._zeros.take(meta.limbs, int(bare.sum()))
             primes = self._column_primes(meta).astype(np.uint64)
             residues[bare, :2] = (residues[bare, :2] + zeros) % primes
         return residues
