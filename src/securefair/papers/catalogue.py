@@ -10,7 +10,7 @@ from securefair.errors import ConfigError
 from securefair.papers.cffl_tables import CFFL_TABLES
 from securefair.papers.cycle_figures import CYCLE_FIGURES
 from securefair.papers.cycle_hospitals import CYCLE_HOSPITALS
-from securefair.papers.cycle_lambda import CYCLE_LAMBDA
+from securefair.papers.cycle_lambda import CYCLE_BASELINES, CYCLE_LAMBDA
 from securefair.papers.cycle_misbehaviour import CYCLE_MISBEHAVIOUR
 from securefair.papers.cycle_tables import CYCLE_TABLES
 from securefair.papers.dpfl_figures import DPFL_FIGURES
@@ -39,6 +39,7 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
                 *CYCLE_MISBEHAVIOUR,
                 *CYCLE_HOSPITALS,
                 CYCLE_LAMBDA,
+                CYCLE_BASELINES,
                 *MEAN_ESTIMATION,
                 *DPFL_TABLES,
                 *DPFL_FIGURES,

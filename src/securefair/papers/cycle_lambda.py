@@ -1,4 +1,6 @@
-"""Is CYCle's gain above VPDL's? An experiment of ours: it depends on lambda_0.
+"""Experiments of ours beside CYCle's: how much lambda_0 matters, and other distillation.
+
+Is CYCle's gain above VPDL's? It depends on lambda_0.
 
 CYCle weighs teachers by reputations and hears only some of them, so that at one lambda_0 it distils
 less than VPDL. Which of the two gains more at one lambda_0 then says whether that is too large for
@@ -12,12 +14,21 @@ from pathlib import Path
 
 from securefair.papers.cycle_data import MNIST
 from securefair.papers.cycle_divisions import shown
-from securefair.papers.cycle_methods import ALONE, CYCLE, CYCLE_PLAIN, VPDL, contenders
+from securefair.papers.cycle_methods import (
+    ALONE,
+    CYCLE,
+    CYCLE_PLAIN,
+    FEDMD,
+    ONE_SHOT,
+    VPDL,
+    contenders,
+)
 from securefair.papers.cycle_settings import Setting
 from securefair.papers.experiment import Contender, Experiment, Size
+from securefair.papers.figures import plane
 from securefair.papers.figures.lambdas import gains_by_lambda
-from securefair.papers.lambda_choice import LAMBDA_CLAIMS, LAMBDAS
-from securefair.papers.measures import collaboration_and_held_out
+from securefair.papers.lambda_choice import LAMBDA_CLAIMS, LAMBDAS, PRINTED
+from securefair.papers.measures import collaboration, collaboration_and_held_out
 
 SPLITS = (
     "homogeneous",
@@ -47,6 +58,24 @@ def _block(size: Size, data: Path | None) -> list[Contender]:
     return result
 
 
+def _baselines(size: Size, data: Path | None) -> list[Contender]:
+    """In every split the paper's methods at its lambda_0, and those that distil on public images.
+
+    What is held out is public here. The runs of the others are those of `cycle-lambda`.
+    """
+    result = []
+    for split in shown(size, SPLITS):
+        alone = Setting(
+            size=size, data=data, dataset=MNIST, split=split, n=5, model=None, held_out=0.25
+        )
+        result += contenders([alone], [ALONE, FEDMD, ONE_SHOT])
+        methods = [
+            replace(method, extra={"lambda_0": PRINTED}) for method in (VPDL, CYCLE, CYCLE_PLAIN)
+        ]
+        result += contenders([replace(alone, lambda_0=PRINTED)], methods)
+    return result
+
+
 CYCLE_LAMBDA = Experiment(
     name="cycle-lambda",
     paper="cycle",
@@ -61,5 +90,22 @@ CYCLE_LAMBDA = Experiment(
     draw=gains_by_lambda,
     differs="The paper has no such experiment. cpu: networks of one hidden layer of 64 units on "
     "3,000 images of MNIST, 15 epochs alone and 15 rounds; 1,000 held-out images choose lambda_0.",
+    sizes=("smoke", "cpu"),
+)
+
+
+CYCLE_BASELINES = Experiment(
+    name="cycle-baselines",
+    paper="cycle",
+    item="beyond the paper: FedMD and one-shot distillation",
+    shows="CYCle beside distillation on public images",
+    needs=("mnist.npz",),
+    unit="percent and percentage points",
+    reference=None,
+    contenders=_baselines,
+    metrics=collaboration,
+    draw=plane("MCG", "CGS", "right and low"),
+    differs="The paper has no such experiment. FedMD and one-shot distillation use 1,000 images "
+    "without labels that the other methods do not have. cpu: as cycle-lambda.",
     sizes=("smoke", "cpu"),
 )

@@ -11,9 +11,11 @@ from securefair.algorithms.cycle import Cycle
 from securefair.papers.algorithms import FedAvg
 from securefair.papers.algorithms.cffl import Cffl
 from securefair.papers.algorithms.cgsv import Cgsv
+from securefair.papers.algorithms.fedmd import FedMd
+from securefair.papers.algorithms.one_shot import OneShot
 from securefair.papers.algorithms.rffl import Rffl
 from securefair.papers.cycle_data import CENTRES, CIFAR10, FILES
-from securefair.papers.cycle_settings import DIFFERS, Scale, Setting
+from securefair.papers.cycle_settings import DIFFERS, TEMPERATURE, Scale, Setting
 from securefair.papers.experiment import (
     Claim,
     Contender,
@@ -31,7 +33,8 @@ class Method:
     """A row of a table in any setting.
 
     Args:
-        family: "FL", "PDL", "gossip" or "none", as the paper's rows are sorted.
+        family: "FL", "PDL", "gossip" or "none", as the paper's rows are sorted; "public" of what
+            distils on public images.
         algorithm: of a scale, which gives pretraining and schedule.
         federated: without epochs alone; the rounds make up for them.
         extra: further fields of the row.
@@ -85,6 +88,16 @@ CGSV = Method(
     family="FL",
     algorithm=lambda scale: Cgsv(schedule=scale.rewarded_schedule),
     federated=True,
+)
+FEDMD = Method(name="FedMD", family="public", algorithm=lambda _: FedMd(temperature=TEMPERATURE))
+ONE_SHOT = Method(
+    name="one-shot distillation",
+    family="public",
+    algorithm=lambda scale: OneShot(
+        after=scale.rounds - 1,
+        epochs=scale.pretraining + scale.rounds,
+        temperature=TEMPERATURE,
+    ),
 )
 GOSSIP_ALONE = Method(name="Standalone", family="gossip", algorithm=lambda _: Standalone())
 
