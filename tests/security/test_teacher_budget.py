@@ -233,7 +233,10 @@ def test_bits_of_a_number_are_bounded_by_what_was_agreed():
     fine = msgspec.structs.replace(SPEC, hidden=0, precision=2.0**-30)
     coarse = msgspec.structs.replace(SPEC, hidden=0, precision=2.0**-2)
     request = raw_request(coarse, plan_exchange(fine).schedule)
-    with pytest.raises(PlanError, match="more than the precision needs"):
+    with pytest.raises(PlanError, match="floods less than the precision allows"):
         Teacher(MODEL).answer(request)
+    bare = msgspec.structs.replace(plan_exchange(coarse).schedule, flooding_bits=30)
+    with pytest.raises(PlanError, match="floods less than the precision allows"):
+        Teacher(MODEL).answer(raw_request(coarse, bare))
     assert plan_exchange(fine).number_bits > plan_exchange(coarse).number_bits + 8
     assert math.isfinite(plan_exchange(coarse).bits)

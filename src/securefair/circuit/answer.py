@@ -71,18 +71,17 @@ def release_of(
     inputs: Inputs[P],
 ) -> list[Released]:
     """What leaves of the logits of all blocks; the features among the inputs are not read."""
-    flooding_bits = spec.flooding_bits
     if spec.release == "logits":
-        return [release(evaluator, flooding_bits, schedule, block, None) for block in logits]
+        return [release(evaluator, schedule, block, None) for block in logits]
     if spec.multiplies:
         products = [
             multiply(evaluator, spec, schedule, block, factor)
             for block, factor in zip(logits, inputs.factors, strict=True)
         ]
         total = reduce(evaluator.add, products)
-        return [release(evaluator, flooding_bits, schedule, total, CONSTANT)]
+        return [release(evaluator, schedule, total, CONSTANT)]
     total = signed_sum(evaluator, logits, inputs.signs)
-    return [release(evaluator, flooding_bits, schedule, total, inputs.coefficients)]
+    return [release(evaluator, schedule, total, inputs.coefficients)]
 
 
 def multiply(
@@ -116,7 +115,6 @@ def signed_sum(
 
 def release(
     evaluator: Evaluator[P],
-    flooding_bits: int,
     schedule: Schedule,
     value: CipherTensor[P],
     coefficients: NDArray[np.int64] | None,
@@ -130,6 +128,6 @@ def release(
         value = evaluator.relinearize(value)
     slots = coefficients is None
     value = evaluator.rescale(value, schedule.flooding_limbs, slots=slots)
-    value = evaluator.sanitize(value, flooding_bits)
+    value = evaluator.sanitize(value, schedule.flooding_bits)
     value = evaluator.rescale(value, schedule.answer_limbs, slots=slots)
     return evaluator.extract(value, coefficients)

@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
+import msgspec
+
 from securefair.circuit.plan import ExchangePlan, evaluate
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
@@ -126,7 +128,8 @@ def _largest_scale(
     def fits(found: Walk) -> bool:
         # Hardly flooded, at the product level: nothing after it restricts the scale from above.
         schedule = _schedule(spec, found, product, factor, product, product)
-        return evaluate(spec, schedule, flood=False, logits=found.logits) is not None
+        schedule = msgspec.structs.replace(schedule, flooding_bits=0)
+        return evaluate(spec, schedule, logits=found.logits) is not None
 
     low, high = MIN_FEATURE_SCALE * SCALE_STEPS - 1, rules.MAX_LOG2_ENCODED * SCALE_STEPS
     largest = None
@@ -204,6 +207,7 @@ def _schedule(
         factor_scale=float(factor),
         product_limbs=product,
         relinearize=_answers_in_two(spec, way),
+        flooding_bits=spec.flooding_bits,
         flooding_limbs=flooding,
         answer_limbs=answer_limbs,
         stages=way.stages,

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.answer import CONSTANT, release
+from securefair.circuit.flooding import most_flooding
 from securefair.circuit.schedule import Schedule
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
@@ -131,7 +132,22 @@ def _planned(spec: InnerProductSpec) -> InnerProductPlan:
             found=spec.precision,
             expected=f"at least {nearest:.2g}" if nearest < math.inf else "fewer flooding bits",
         )
-    return min(granted, key=lambda plan: (plan.query_bytes + plan.answer_bytes, plan.error_bound))
+    best = min(granted, key=lambda plan: (plan.query_bytes + plan.answer_bytes, plan.error_bound))
+    return _flooded(best)
+
+
+def _flooded(plan: InnerProductPlan) -> InnerProductPlan:
+    """The same with as much flooding as the precision allows."""
+    spec, schedule = plan.spec, plan.schedule
+    scales = round(schedule.feature_scale), round(schedule.factor_scale)
+
+    def flooded(bits: int) -> InnerProductPlan | None:
+        params, limbs = plan.params, schedule.answer_limbs
+        found = _plan(spec, schedule.ckks, params, *scales, limbs, flooding_bits=bits)
+        return found if found is not None and found.error_bound <= spec.precision else None
+
+    most = most_flooding(spec.flooding_bits, lambda bits: flooded(bits) is not None)
+    return flooded(most) or plan
 
 
 def pack_query(plan: InnerProductPlan, vector: Array) -> Array:
@@ -164,19 +180,18 @@ def inner_product(
     if vector is not None:
         n = plan.params.ring_degree
         polynomials = reversed_integers(pack_query(plan, vector), plan.factor.log2_scale, n)
-    return _answer(evaluator, plan.spec, plan.schedule, plan.factor, query, polynomials)
+    return _answer(evaluator, plan.schedule, plan.factor, query, polynomials)
 
 
 def _answer(
     evaluator: Evaluator[P],
-    spec: InnerProductSpec,
     schedule: Schedule,
     factor: PolynomialSpec,
     query: CipherTensor[P],
     polynomials: NDArray[np.int64] | None,
 ) -> Released:
     value = evaluator.inner_plain(query, factor, polynomials)
-    return release(evaluator, spec.flooding_bits, schedule, value, CONSTANT)
+    return release(evaluator, schedule, value, CONSTANT)
 
 
 def _candidates(spec: InnerProductSpec) -> Iterator[InnerProductPlan]:
@@ -207,6 +222,7 @@ def _plan(
     scale: int,
     factor_scale: int,
     answer_limbs: int,
+    flooding_bits: int | None = None,
 ) -> InnerProductPlan | None:
     schedule = Schedule(
         ckks=ckks,
@@ -214,6 +230,7 @@ def _plan(
         factor_scale=factor_scale,
         product_limbs=params.limbs,
         relinearize=False,
+        flooding_bits=spec.flooding_bits if flooding_bits is None else flooding_bits,
         flooding_limbs=params.limbs,
         answer_limbs=answer_limbs,
     )
@@ -230,7 +247,7 @@ def _plan(
         )
         evaluator = PlanningEvaluator(params)
         tensor = evaluator.load(b"", query)
-        released = _answer(evaluator, spec, schedule, factor, tensor, None).meta
+        released = _answer(evaluator, schedule, factor, tensor, None).meta
     except EncryptionError:
         return None
     # Rounding moves every coefficient of the private vector by half a unit at most; by Cauchy and

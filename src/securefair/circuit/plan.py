@@ -103,6 +103,24 @@ class ExchangePlan:
         return max(number_bits(meta) for meta in self.released)
 
     @property
+    def needed_bits(self) -> float:
+        """Bits that a number would carry if it told one logit, or one sum, to the precision."""
+        needed = -math.log2(self.spec.precision)
+        if self.spec.multiplies:  # a mean over all slots, of which the samples fill some
+            needed += math.log2(self.blocks * self.params.slots / self.spec.samples)
+        return needed
+
+    @property
+    def floods_to_precision(self) -> bool:
+        """Whether flooding leaves the precision that was asked for.
+
+        A logit is made of all q numbers of a student's basis, whose errors add up to sqrt(q) times
+        one of them: there it leaves so much more.
+        """
+        terms = self.spec.q if self.spec.student_basis else 1
+        return self.relative_error <= self.spec.precision / math.sqrt(terms)
+
+    @property
     def bits(self) -> float:
         """Most bits that an answer carries: what the disclosure ledger charges with the numbers."""
         return self.numbers * self.number_bits
@@ -132,7 +150,7 @@ class ExchangePlan:
         """
         spec = self.spec
         span = 2 * spec.bounds.logit
-        if spec.sends_predictions:  # sums over samples
+        if spec.multiplies:  # sums over samples
             span *= spec.samples
         return max(1, math.ceil(math.log2(span / self.grid)))
 
@@ -209,7 +227,6 @@ def evaluate(
     spec: ExchangeSpec,
     schedule: Schedule,
     *,
-    flood: bool = True,
     logits: CipherTensor[None] | None = None,
 ) -> ExchangePlan | None:
     """Run the circuit on the planning backend; None if it does not fit.
@@ -217,13 +234,11 @@ def evaluate(
     Args:
         spec: what is asked for.
         schedule: what is to grant it.
-        flood: whether the answer is flooded as asked.
         logits: of one block, where the schedule's stages have been run already.
     """
     params = parameters(schedule.ckks)
     specs = affine_specs(spec)
     blocks = -(-spec.samples // params.slots)
-    measured = spec if flood else msgspec.structs.replace(spec, flooding_bits=0)
     evaluator = PlanningEvaluator(params)
     try:
         features = features_meta(params, schedule, spec.features, spec.bounds.feature)
@@ -243,7 +258,7 @@ def evaluate(
             signs=np.ones(blocks, dtype=np.int64),
             coefficients=np.zeros(spec.q, dtype=np.int64),
         )
-        released = release_of(evaluator, measured, schedule, [logits] * (blocks // apart), inputs)
+        released = release_of(evaluator, spec, schedule, [logits] * (blocks // apart), inputs)
     except EncryptionError:
         return None
     metas = tuple(r.meta for r in released) * apart

@@ -10,7 +10,10 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import msgspec
+
 from securefair.circuit.candidates import Candidate, kept_whole, rescaled
+from securefair.circuit.flooding import most_flooding
 from securefair.circuit.network import affine_specs
 from securefair.circuit.plan import ExchangePlan, evaluate, is_masked
 from securefair.circuit.schedule import Schedule, check_schedule
@@ -21,8 +24,10 @@ from securefair.errors import PlanError
 __all__ = ["ExchangePlan", "plan_exchange", "verified_plan"]
 
 
-SPARE_BITS = 32
-"""A limb: the search finds plans up to so far from what precision needs."""
+SPARE_BITS = 20
+"""What plans of the search carry beyond the precision of a logit: 2 to 10 of heads (a coefficient
+is sqrt(N) times finer than a logit, and bounds allow for eight deviations), up to 19 of networks
+with two squares, whose values leave room below the modulus."""
 
 
 def plan_exchange(spec: ExchangeSpec) -> ExchangePlan:
@@ -45,8 +50,9 @@ def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
     """The plan of a schedule that somebody else has found, if it grants the spec; no search.
 
     It takes milliseconds whatever is asked, and promises what a plan of one's own does: security,
-    masks, flooding and precision are checked. It may be dearer than the cheapest one, and a number
-    may carry up to `SPARE_BITS` more than the precision needs; the ledger charges what it carries.
+    masks, flooding up to the precision and precision are checked. It may be dearer than the
+    cheapest one, and a number may carry up to `SPARE_BITS` more than a logit of that precision; the
+    ledger charges what it carries.
 
     Raises:
         PlanError: the spec is out of range, or the schedule does not grant it.
@@ -60,15 +66,22 @@ def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
             where="schedule",
             hint="Use the same version of securefair on both sides",
         )
-    needed = -math.log2(spec.precision)
-    if spec.multiplies:  # a mean over all slots, of which the samples fill some
-        needed += math.log2(plan.blocks * plan.params.slots / spec.samples)
-    if plan.number_bits > needed + SPARE_BITS:
+    most = schedule.flooding_bits
+    more = evaluate(spec, msgspec.structs.replace(schedule, flooding_bits=most + 1))
+    if more is not None and more.floods_to_precision:
+        raise PlanError(
+            "this schedule floods less than the precision allows",
+            where="flooding_bits",
+            found=most,
+            expected="as many as keep the precision",
+            hint="Use the same version of securefair on both sides",
+        )
+    if plan.number_bits > plan.needed_bits + SPARE_BITS:
         raise PlanError(
             "this schedule lets a number carry more than the precision needs",
             where="schedule",
             found=f"{plan.number_bits:.0f} bits",
-            expected=f"at most {needed + SPARE_BITS:.0f} bits",
+            expected=f"at most {plan.needed_bits + SPARE_BITS:.0f} bits",
         )
     return plan
 
@@ -89,7 +102,8 @@ def _search(spec: ExchangeSpec) -> ExchangePlan:
         granting: list[Candidate] = []
         for way in (kept_whole, rescaled)[: 1 + (squares > 0)]:
             for plan, seconds in way(spec, specs, ring_degree, cap):
-                masked, precise = is_masked(plan), plan.relative_error <= spec.precision
+                precise = plan.relative_error <= spec.precision
+                masked = is_masked(plan) or (precise and is_masked(_flooded(plan)))
                 unmasked |= precise and not masked
                 if masked:
                     nearest = min(nearest, plan.relative_error)
@@ -98,8 +112,19 @@ def _search(spec: ExchangeSpec) -> ExchangePlan:
             if granting and squares <= 1:
                 break  # there is nothing to save on the way through one square
         if granting:
-            return min(granting, key=_cost)[0]
+            return _flooded(min(granting, key=_cost)[0])
     raise _impossible(spec, squares, nearest, unmasked=unmasked)
+
+
+def _flooded(plan: ExchangePlan) -> ExchangePlan:
+    """The same with as much flooding as the precision allows: a number then tells no more."""
+
+    def flooded(bits: int) -> ExchangePlan | None:
+        found = evaluate(plan.spec, msgspec.structs.replace(plan.schedule, flooding_bits=bits))
+        return found if found is not None and found.floods_to_precision else None
+
+    most = most_flooding(plan.spec.flooding_bits, lambda bits: flooded(bits) is not None)
+    return flooded(most) or plan
 
 
 def _cost(candidate: Candidate) -> tuple[float, ...]:

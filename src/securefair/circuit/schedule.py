@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from securefair.circuit.flooding import MAX_FLOODING_BITS
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS
@@ -47,6 +48,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             nothing.
         product_limbs: limbs at which that product is taken.
         relinearize: bring answers back to two polynomials (needs a key from the student).
+        flooding_bits: how far flooding exceeds the noise that it hides, log2: at least what the
+            spec says.
         flooding_limbs: limbs at which answers are flooded.
         answer_limbs: limbs that travel.
         stages: one a map; none where no model is evaluated.
@@ -57,6 +60,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     factor_scale: float
     product_limbs: int
     relinearize: bool
+    flooding_bits: int
     flooding_limbs: int
     answer_limbs: int
     stages: tuple[LayerSteps, ...] = ()
@@ -84,6 +88,7 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
         and all(1 <= each <= MAX_LIMB_BITS for each in (*ckks.limb_bits, ckks.special_bits))
         and bits <= cap
         and all(0 <= scale <= MAX_LOG2_SCALE for scale in scales)
+        and spec.flooding_bits <= schedule.flooding_bits <= MAX_FLOODING_BITS
         and 1 <= schedule.answer_limbs <= schedule.flooding_limbs <= schedule.product_limbs <= limbs
         and all(1 <= step.limbs <= limbs for step in steps)
         and len(schedule.stages) == len(spec.layers)

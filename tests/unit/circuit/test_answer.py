@@ -175,7 +175,7 @@ def test_nothing_leaves_unsanitised_and_nothing_private_touches_it_afterwards(ki
     for place, entry in enumerate(watchful.log):
         if entry[0] == "extract":
             before = watchful.log[place - 1]
-            assert before == ("sanitize", entry[1], plan.spec.flooding_bits)
+            assert before == ("sanitize", entry[1], plan.schedule.flooding_bits)
     assert names[-2:] == ["sanitize", "extract"]
 
 

@@ -1,3 +1,4 @@
+import itertools
 import math
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.circuit import planner
+from securefair.circuit.flooding import most_flooding
 from securefair.circuit.planner import plan_exchange, verified_plan
 from securefair.circuit.schedule import LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
@@ -347,6 +349,10 @@ def test_schedules_of_a_strangers_making_are_refused():
         changed(good, feature_scale=-1.0),
         changed(good, feature_scale=16.0),  # too coarse for the precision
         changed(good, factor_scale=10**9),
+        changed(good, flooding_bits=good.flooding_bits + 1),  # too coarse again
+        changed(good, flooding_bits=good.flooding_bits - 1),  # tells more than was asked for
+        changed(good, flooding_bits=29),
+        changed(good, flooding_bits=10**9),
         changed(good, answer_limbs=0),
         changed(good, answer_limbs=10**9),
         changed(good, flooding_limbs=good.answer_limbs - 1),
@@ -368,8 +374,42 @@ def test_schedules_of_a_strangers_making_are_refused():
 def test_a_number_may_not_carry_far_more_than_the_precision_needs():
     fine = ExchangeSpec(features=6, classes=2, samples=200, hidden=0, precision=2.0**-30)
     coarse = msgspec.structs.replace(fine, precision=2.0**-2)
+    schedule = plan_exchange(fine).schedule
+    with pytest.raises(PlanError, match="floods less than the precision allows"):
+        verified_plan(coarse, schedule)
+    # A scale far below the modulus leaves room above the value, whatever the flooding is.
+    spec = msgspec.structs.replace(fine, precision=2.0**-10)
+    low = changed(schedule, feature_scale=55.0, flooding_limbs=3, answer_limbs=2)
+    most = most_flooding(30, lambda bits: grants(spec, changed(low, flooding_bits=bits)))
     with pytest.raises(PlanError, match="more than the precision needs"):
-        verified_plan(coarse, plan_exchange(fine).schedule)
+        verified_plan(spec, changed(low, flooding_bits=most))
+
+
+def grants(spec, schedule):
+    plan = planner.evaluate(spec, schedule)
+    return plan is not None and plan.floods_to_precision
+
+
+@pytest.mark.parametrize("changes", GRID)
+def test_an_answer_is_flooded_up_to_the_precision(changes):
+    """One more bit of flooding would leave it, or what q numbers of a basis have of it."""
+    plan = plan_exchange(spec_of(changes))
+    schedule = plan.schedule
+    assert schedule.flooding_bits >= plan.spec.flooding_bits
+    more = planner.evaluate(
+        plan.spec, msgspec.structs.replace(schedule, flooding_bits=schedule.flooding_bits + 1)
+    )
+    assert more is None or not more.floods_to_precision
+    assert plan.number_bits <= plan.needed_bits + 11
+
+
+def test_more_precision_is_more_bits_and_nothing_else_is():
+    spec = spec_of({"features": 13, "samples": 300, "q": 16})
+    bits = [
+        plan_exchange(msgspec.structs.replace(spec, precision=2.0**-p)).number_bits
+        for p in (6, 10, 14, 18)
+    ]
+    assert all(3 <= b - a <= 5 for a, b in itertools.pairwise(bits))
 
 
 def test_that_nothing_grants_a_spec_is_remembered(monkeypatch):

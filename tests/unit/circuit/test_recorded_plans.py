@@ -1,4 +1,5 @@
-"""The demonstration's plans cost what they always cost: parameters, bytes and precision."""
+"""The demonstration's plans cost what was recorded, and no more than before they were flooded up
+to their precision: parameters, bytes, bits and precision."""
 
 import json
 from pathlib import Path
@@ -16,6 +17,7 @@ SCHEDULED = (
     "factor_scale",
     "product_limbs",
     "relinearize",
+    "flooding_bits",
     "flooding_limbs",
     "answer_limbs",
 )
@@ -27,6 +29,7 @@ PLANNED = (
     "query_bytes",
     "answer_bytes",
     "numbers",
+    "number_bits",
 )
 
 
@@ -48,3 +51,6 @@ def test_a_plan_costs_what_was_recorded(case):
         assert getattr(plan, name) == case[name], name
     assert plan.error_bound == pytest.approx(case["error_bound"], rel=1e-12)
     assert plan.relative_error == pytest.approx(case["relative_error"], rel=1e-12)
+    assert plan.relative_error <= plan.spec.precision
+    for name, most in case["former"].items():
+        assert getattr(plan, name) <= most, name

@@ -8,6 +8,7 @@ SCHEDULE = Schedule(
     factor_scale=40.0,
     product_limbs=3,
     relinearize=True,
+    flooding_bits=30,
     flooding_limbs=2,
     answer_limbs=1,
 )

@@ -407,7 +407,7 @@ def test_a_truncated_request_is_no_request(linear, place):
 
 
 @pytest.mark.parametrize(
-    "value", [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": 2}]
+    "value", [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": 3}]
 )
 def test_other_messages_are_no_request(linear, value):
     with pytest.raises(DataError, match="not a request"):
@@ -486,7 +486,7 @@ def test_a_damaged_request_is_answered_or_refused_and_nothing_else(linear, seed,
 )
 def test_sides_that_plan_differently_notice_before_any_work(linear, changes):
     spec = msgspec.structs.replace(linear.plan.spec, **changes)
-    with pytest.raises(PlanError, match="plan differently") as error:
+    with pytest.raises(PlanError, match=r"plan differently|floods less") as error:
         linear.teacher.answer(altered(linear.asked, spec=spec))
     assert "same version" in error.value.hint
 

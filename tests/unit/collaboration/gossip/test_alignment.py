@@ -43,7 +43,7 @@ def test_a_short_gradient_is_aligned_as_it_is(backend, mixed):
     one, other = gradients(1000, mixed=mixed)
     found = aligned(student, one, other, backend=backend)
     assert student.plan.sketch_error == 0
-    assert student.plan.error_bound < 1e-5
+    assert student.plan.inner.error_bound <= student.plan.inner.spec.precision
     assert abs(found - cosine(one, other)) <= student.plan.error_bound
 
 
@@ -70,7 +70,8 @@ def test_several_ciphertexts_align_exactly():
     assert plan.inner.query.count == 5
     assert plan.sketch_error == 0
     assert plan.inner.answer_bytes == student_of(1000, 8192, "rns").plan.inner.answer_bytes
-    assert abs(aligned(student, one, other) - cosine(one, other)) <= plan.error_bound < 1e-5
+    assert abs(aligned(student, one, other) - cosine(one, other)) <= plan.error_bound
+    assert plan.inner.error_bound <= plan.inner.spec.precision
 
 
 def test_the_clear_backend_differs_by_less_than_the_encryption_may():
