@@ -154,13 +154,15 @@ def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
             "a layer of another width was applied", found=x.count, expected=spec.inputs
         )
     growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
+    # A row of zeros leaves no mask, so a backend may add an encryption of zero to it.
+    noise = max(x.noise * growth, zero_noise(x))
     return fits(
         replace(
             x,
             count=spec.outputs,
             log2_scale=x.log2_scale + spec.log2_scale,
             bound=spec.bound,
-            noise=x.noise * growth + 0.5,  # the bias is rounded to an integer
+            noise=noise + 0.5,  # the bias is rounded to an integer
             independent=False,
         )
     )

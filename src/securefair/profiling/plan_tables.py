@@ -22,6 +22,7 @@ def plan_table(report: PlanReport) -> RenderableType:
         rows_table("Bytes", _bytes(report)),
         rows_table("Work of one answer", _work(report)),
         rows_table("What one answer discloses", _disclosure(report)),
+        rows_table("Certificate, in exact arithmetic", _certificate(report)),
         Text("Times depend on the machine: measure them with `securefair profile head`."),
     )
 
@@ -49,7 +50,8 @@ def _parameters(r: PlanReport) -> list[tuple[str, str]]:
         ("log2 QP", f"{r.log_qp:.1f} of at most {r.log_qp_cap} bits"),
         ("Security", f"{r.security_bits} bits, classical"),
         ("Evaluation keys", ", ".join(r.evaluation_keys) or "none"),
-        ("Flooding", f"{spec.flooding_bits} bits above all noise that tells of the model"),
+        ("Flooding", f"{r.flooding_bits} bits above all noise that tells of the model"),
+        ("  asked for", f"{spec.flooding_bits} bits; the rest fills the precision"),
         ("Largest error", f"{r.error_bound:.3g} in a released number"),
         ("  over the range", f"{r.relative_error:.2g}, asked for {spec.precision:.2g}"),
         ("  not in it", "rounding the model's weights to integers"),
@@ -87,6 +89,17 @@ def _bytes(r: PlanReport) -> list[tuple[str, str]]:
         ("Answer, every time", _per_sample(size.answer, samples)),
     ]
     return [(name, value) for name, value in rows if not value.startswith("0")]
+
+
+def _certificate(r: PlanReport) -> list[tuple[str, str]]:
+    return [
+        (
+            fact.name[0].upper() + fact.name[1:],
+            ("holds" if fact.holds else "FAILS")
+            + ("" if fact.margin_bits is None else f" by {fact.margin_bits:.2f} bits"),
+        )
+        for fact in r.certificate
+    ]
 
 
 def _work(r: PlanReport) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import math
 
 import msgspec
 
+from securefair.circuit.certificate import Fact, certificate
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
@@ -78,6 +79,20 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
     all_logits: int
 
 
+class Certified(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact of a plan's noise certificate (`circuit.certificate`).
+
+    Attributes:
+        name: of the fact.
+        holds: by exact arithmetic, independent of the planner.
+        margin_bits: log2 by which it holds; None where it holds by any.
+    """
+
+    name: str
+    holds: bool
+    margin_bits: float | None
+
+
 class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange plan in full.
 
@@ -93,6 +108,9 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
         encryptions: symmetric ones by the student, of features and factors.
         error_bound: of a released number, in its own unit.
         relative_error: the same over the range that the spec declares.
+        flooding_bits: by which answers are flooded: at least what was asked for.
+        number_bits: most that one released number carries, whatever a student asks.
+        certificate: the plan's facts, checked anew in exact arithmetic.
     """
 
     spec: ExchangeSpec = msgspec.field(name="wish")  # the key that scripts read
@@ -112,6 +130,9 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     disclosure: Disclosure
     error_bound: float
     relative_error: float
+    flooding_bits: int
+    number_bits: float
+    certificate: list[Certified]
 
 
 def report_plan(plan: ExchangePlan) -> PlanReport:
@@ -141,6 +162,18 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         ),
         error_bound=plan.error_bound,
         relative_error=plan.relative_error,
+        flooding_bits=plan.schedule.flooding_bits,
+        number_bits=plan.number_bits,
+        certificate=[_certified(fact) for fact in certificate(plan)],
+    )
+
+
+def _certified(fact: Fact) -> Certified:
+    margin = fact.margin_bits
+    return Certified(
+        name=fact.name,
+        holds=fact.holds,
+        margin_bits=round(margin, 3) if math.isfinite(margin) else None,
     )
 
 

@@ -178,7 +178,7 @@ class SealEvaluator(Evaluator[Residues]):
     def _masked(self, residues: Residues, meta: CipherMeta) -> Residues:
         """A row of zero weights leaves no mask, which SEAL refuses: add an encryption of zero.
 
-        Its noise is far below what the plan allows a row of weights.
+        The rules allow for its noise.
         """
         bare = ~residues[:, 1:].any(axis=(1, 2, 3))
         if bare.any():

@@ -1,0 +1,278 @@
+"""A certificate of a plan's noise, checked in exact integers and independent of the planner.
+
+The planner works in floating point, with rules of its own (`ckks.rules`). This module shares
+nothing with them but the plan: it walks through the schedule with variances as fractions, rounds
+every root upwards, and states five facts that must hold for a plan to be used.
+
+    1. every value, with eight deviations of its noise, fits the modulus that it has at that step
+    2. flooding is at least 2^s times eight deviations of all noise that depends on the teacher
+    3. the error that the plan promises covers eight deviations of all noise in an answer
+    4. coordinates that a dishonest key can show leave enough of them unknown
+    5. the product of all primes is below the published table for 128 bits
+
+Noise is average-case, as in decision 8: it certifies the arithmetic of a plan, not that assumption.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt, log2, prod
+
+from securefair.circuit.plan import ExchangePlan
+from securefair.circuit.schedule import RescaleStep
+from securefair.ckks.security import MAX_LOG_QP
+
+TAIL = 8
+ERROR_VARIANCE = Fraction(21, 2)
+"""Of SEAL's centred binomial errors."""
+
+PI = Fraction(314159, 100000)
+"""Below pi, so that what it divides is rounded up."""
+
+TAIL_OF_S = Fraction(22, 10) ** 2
+TAIL_OF_S2 = Fraction(7) ** 2
+"""Squares of what rounding errors times s, and s^2, need in a slot over a Gaussian."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One inequality, in exact numbers.
+
+    Attributes:
+        name: what it is about.
+        left, right: it holds if left <= right.
+    """
+
+    name: str
+    left: Fraction
+    right: Fraction
+
+    @property
+    def holds(self) -> bool:
+        """left <= right."""
+        return self.left <= self.right
+
+    @property
+    def margin_bits(self) -> float:
+        """log2 of right over left; negative if it does not hold."""
+        if self.left <= 0:
+            return float("inf")
+        ratio = self.right / self.left
+        return log2(ratio.numerator) - log2(ratio.denominator) if ratio > 0 else -float("inf")
+
+
+@dataclass(frozen=True)
+class _State:
+    """A ciphertext's facts: scale and bound as fractions, noise as a variance."""
+
+    limbs: int
+    polys: int
+    scale: Fraction
+    bound: Fraction
+    variance: Fraction
+    flood: Fraction = Fraction(0)
+
+
+def certificate(plan: ExchangePlan) -> tuple[Fact, ...]:
+    """All facts of a plan; it is sound if each of them holds."""
+    return tuple(_Check(plan).facts())
+
+
+def root_above(x: Fraction) -> Fraction:
+    """A square root, rounded up by less than 2^-64 of itself or so."""
+    if x <= 0:
+        return Fraction(0)
+    shift = 128
+    return Fraction(isqrt((x.numerator << 2 * shift) // x.denominator) + 1, 1 << shift)
+
+
+def power_above(exponent: float) -> Fraction:
+    """2^exponent, rounded up by less than 2^-40 of itself."""
+    whole = int(exponent // 1)
+    part = Fraction(2.0 ** (exponent - whole)) * (1 + Fraction(1, 1 << 40))
+    return part * (Fraction(2) ** whole)
+
+
+class _Check:
+    def __init__(self, plan: ExchangePlan) -> None:
+        self.plan = plan
+        self.primes = plan.params.primes
+        self.n = plan.params.ring_degree
+        self.fitting = Fact("fits the modulus", Fraction(0), Fraction(1))
+
+    def facts(self) -> list[Fact]:
+        plan, schedule, spec = self.plan, self.plan.schedule, self.plan.spec
+        value = self._logits()
+        value = self._combined(value)
+        if schedule.relinearize and value.polys > 2:
+            value = self._relinearized(value)
+        slots = spec.release == "logits"
+        value = self._rescaled(value, schedule.flooding_limbs, slots=slots)
+        hidden = root_above(value.variance + self._zeros(value))
+        (answer, *_) = plan.released
+        dropped = prod(self.primes[answer.limbs : schedule.flooding_limbs])
+        flood = Fraction(answer.flood) * dropped
+        asked = Fact(
+            "flooding hides the noise",
+            (1 << spec.flooding_bits) * TAIL * hidden,
+            flood * (1 + Fraction(1, 1 << 40)),
+        )
+        variance = value.variance + self._zeros(value) + flood * flood / 3
+        value = _State(value.limbs, value.polys, value.scale, value.bound, variance, flood)
+        value = self._fits(self._rescaled(value, schedule.answer_limbs, slots=slots))
+        return [self.fitting, asked, self._error(value), self._masks(value), self._security()]
+
+    def _logits(self) -> _State:
+        plan = self.plan
+        spec, scale = plan.spec, power_above(plan.schedule.feature_scale)
+        rounding = Fraction(1, 12)
+        value = _State(
+            plan.params.limbs, 2, scale, Fraction(spec.bounds.feature), ERROR_VARIANCE + rounding
+        )
+        fresh = True
+        maps = zip(plan.specs, spec.layers, plan.schedule.stages, strict=True)
+        for affine, bounds, stage in maps:
+            value = self._settled(value, stage.linear)
+            norm = Fraction(affine.l2 if fresh else affine.l1) * 2**affine.log2_scale
+            zeros = self._zeros(value)  # a row of zeros is masked with them
+            grown = root_above(max(value.variance * norm * norm, zeros)) + Fraction(1, 2)
+            value = self._fits(
+                _State(
+                    value.limbs,
+                    value.polys,
+                    value.scale * 2**affine.log2_scale,
+                    Fraction(affine.bound),
+                    grown * grown,
+                )
+            )
+            fresh = False
+            if stage.square is not None:
+                value = self._settled(value, stage.square)
+                value = self._product(value, value)
+                value = self._summed(value, bounds.summed)
+        return value
+
+    def _combined(self, value: _State) -> _State:
+        """Blocks added under signs, or products with what the student encrypted."""
+        plan, spec = self.plan, self.plan.spec
+        if spec.release == "logits":
+            return value
+        if not spec.multiplies:
+            return self._summed(value, plan.blocks)
+        schedule = plan.schedule
+        if value.polys > 2:
+            value = self._relinearized(value)
+        value = self._rescaled(value, schedule.product_limbs)
+        factor = _State(
+            schedule.product_limbs,
+            2,
+            power_above(schedule.factor_scale),
+            Fraction(1),
+            ERROR_VARIANCE + Fraction(1, 12),
+        )
+        value = self._product(value, factor)
+        if spec.release == "loss":
+            m = spec.classes
+            value = _State(
+                value.limbs,
+                3,
+                value.scale,
+                Fraction(spec.bounds.logit),
+                value.variance * m * m,
+            )
+        return self._summed(value, plan.blocks)
+
+    def _product(self, x: _State, y: _State) -> _State:
+        a, b = root_above(x.variance), root_above(y.variance)
+        noise = (
+            x.bound * x.scale * b
+            + y.bound * y.scale * a
+            + TAIL * root_above(Fraction(self.n)) * a * b
+        )
+        return self._fits(_State(x.limbs, 3, x.scale * y.scale, x.bound * y.bound, noise * noise))
+
+    def _summed(self, x: _State, terms: int) -> _State:
+        return self._fits(
+            _State(x.limbs, x.polys, x.scale, x.bound * terms, x.variance * terms * terms)
+        )
+
+    def _settled(self, x: _State, step: RescaleStep) -> _State:
+        if step.relinearize:
+            x = self._relinearized(x)
+        return self._rescaled(x, step.limbs)
+
+    def _relinearized(self, x: _State) -> _State:
+        squares = sum(p * p for p in self.primes[: x.limbs])
+        special = self.plan.params.special_prime
+        digits = ERROR_VARIANCE * squares * (Fraction(self.n) / PI / special) ** 2
+        noise = root_above(x.variance) + root_above(digits + self._rounding(2, slots=True))
+        return self._fits(_State(x.limbs, 2, x.scale, x.bound, noise * noise))
+
+    def _rescaled(self, x: _State, limbs: int, *, slots: bool = True) -> _State:
+        scale, variance, flood = x.scale, x.variance, x.flood
+        for prime in reversed(self.primes[limbs : x.limbs]):
+            variance = variance / prime**2 + self._rounding(x.polys, slots=slots)
+            scale, flood = scale / prime, flood / prime
+        return self._fits(_State(limbs, x.polys, scale, x.bound, variance, flood))
+
+    def _rounding(self, polys: int, *, slots: bool) -> Fraction:
+        n = self.n
+        variance = 1 + Fraction(2 * n, 3) * (TAIL_OF_S if slots else 1)
+        if polys == 3:
+            variance += Fraction(8 * n * n, 9) * (TAIL_OF_S2 if slots else 1)
+        return variance / 12
+
+    def _zeros(self, x: _State) -> Fraction:
+        """Variance of the fresh encryptions of zero, made one prime higher."""
+        above = (*self.primes, self.plan.params.special_prime)[x.limbs]
+        spread = Fraction(4 * self.n, 3)
+        drawn = ERROR_VARIANCE * (1 + spread) / above**2
+        once = drawn + self._rounding(2, slots=True)
+        if x.polys == 2:
+            return once
+        return once + drawn * spread + self._rounding(3, slots=True)
+
+    def _fits(self, x: _State) -> _State:
+        largest = x.bound * x.scale + TAIL * root_above(x.variance)
+        share = 2 * largest / prod(self.primes[: x.limbs])
+        if share > self.fitting.left:
+            self.fitting = Fact(self.fitting.name, share, Fraction(1))
+        return x
+
+    def _error(self, x: _State) -> Fact:
+        plan, spec = self.plan, self.plan.spec
+        noise = TAIL * root_above(x.variance) / x.scale
+        if spec.release == "logits":
+            noise *= root_above(Fraction(self.n))
+        noise += x.bound / (1 << 40)  # cleartext arithmetic
+        if spec.multiplies:
+            noise *= plan.params.slots
+        tolerance = 1 + Fraction(1, 1 << 30)
+        return Fact("the promised error covers it", noise, Fraction(plan.error_bound) * tolerance)
+
+    def _masks(self, x: _State) -> Fact:
+        """Coordinates shown, log2(3) > 158/100 bits each, and those that masks need."""
+        released = self.plan.coefficients
+        if released is None:
+            return Fact("masks: nothing is claimed of logits", Fraction(0), Fraction(1))
+        modulus = prod(self.primes[: x.limbs])
+        width = max(Fraction(1), 2 * x.flood)
+        bits = _log2_above(modulus / width)
+        shown = released * max(Fraction(0), bits) * Fraction(100, 158)
+        # Masks carry rounding errors: as hard as a modulus larger by 3.24 sqrt(12), below 2^3.5.
+        log_q = _log2_above(Fraction(modulus)) + Fraction(7, 2)
+        masking = self.n * log_q / MAX_LOG_QP[self.n]
+        return Fact("masks outlast a dishonest key", shown + masking, Fraction(self.n))
+
+    def _security(self) -> Fact:
+        product = prod((*self.primes, self.plan.params.special_prime))
+        return Fact("modulus below the table", Fraction(product), Fraction(1 << MAX_LOG_QP[self.n]))
+
+
+def _log2_above(x: Fraction) -> Fraction:
+    """log2, rounded up to a 64th of a bit: from the bit length of x^64."""
+    if x <= 1:
+        return Fraction(0)
+    power = x**64
+    return Fraction((power.numerator // power.denominator).bit_length(), 64)

@@ -1,0 +1,77 @@
+"""Plans hold by arithmetic that shares nothing with the planner, and bent plans do not."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.circuit.certificate import certificate, power_above, root_above
+from securefair.circuit.planner import plan_exchange
+from securefair.circuit.spec import ExchangeSpec
+
+RECORDED = json.loads((Path(__file__).parents[2] / "vectors" / "plans.json").read_text())
+SPEC = ExchangeSpec(features=6, classes=2, samples=200, hidden=4, q=8)
+HIDING, ERROR = "flooding hides the noise", "the promised error covers it"
+
+
+def failing(plan):
+    return [fact.name for fact in certificate(plan) if not fact.holds]
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=lambda case: str(case["ring_degree"]))
+def test_every_recorded_plan_is_certified(case):
+    plan = plan_exchange(msgspec.convert(case["spec"], ExchangeSpec))
+    assert failing(plan) == []
+    assert len(certificate(plan)) == 5
+
+
+@pytest.mark.parametrize("squares", [1, 2, 3])
+@pytest.mark.parametrize("release", ["logits", "projection"])
+def test_networks_are_certified(make_network, squares, release):
+    network, _ = make_network(squares=squares, release=release)
+    assert failing(plan_exchange(network.spec)) == []
+
+
+def test_the_certificate_agrees_with_the_planner_on_the_error():
+    """Two derivations of one number: their margin is a rounding error."""
+    facts = {fact.name: fact for fact in certificate(plan_exchange(SPEC))}
+    assert 0 <= facts[ERROR].margin_bits < 2.0**-20
+
+
+def bent(plan, **released):
+    answers = tuple(replace(meta, **released) for meta in plan.released)
+    return replace(plan, released=answers)
+
+
+def test_plans_that_were_bent_are_not_certified():
+    plan = plan_exchange(SPEC)
+    (answer,) = plan.released
+    assert failing(bent(plan, flood=answer.flood / 2**8)) == [HIDING]
+    assert ERROR in failing(bent(plan, flood=answer.flood * 4))
+    assert failing(replace(plan, error_bound=plan.error_bound * 0.999)) == [ERROR]
+    scale = plan.schedule.feature_scale + 2
+    wide = replace(plan, schedule=msgspec.structs.replace(plan.schedule, feature_scale=scale))
+    assert "fits the modulus" in failing(wide)
+    many = replace(plan, spec=msgspec.structs.replace(plan.spec, q=4000))
+    assert "masks outlast a dishonest key" in failing(many)
+    heavy = replace(plan, specs=tuple(replace(s, l1=s.l1 * 2**40) for s in plan.specs))
+    assert HIDING in failing(heavy)
+
+
+@given(st.fractions(min_value=0, max_value=10**12))
+def test_roots_are_rounded_upwards(x):
+    root = root_above(x)
+    assert root**2 >= x
+    assert root**2 <= x * (1 + Fraction(1, 1 << 40)) + Fraction(1, 1 << 100)
+
+
+@given(st.floats(-200, 200))
+def test_powers_are_rounded_upwards(exponent):
+    power = power_above(exponent)
+    assert float(power) == pytest.approx(2.0**exponent, rel=1e-11)
+    assert float(power) >= 2.0**exponent
