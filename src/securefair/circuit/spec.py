@@ -187,7 +187,9 @@ def check_spec(spec: ExchangeSpec) -> None:
             expected="one width, or 0",
             hint="Give bounds of every layer as `network`, and a NetworkHead as the model",
         )
-    for field, least in (("features", 1), ("classes", 1), ("samples", 2), ("hidden", 0), ("q", 1)):
+    fewest = 1 if spec.release == "logits" else 2  # a sum over one sample is that sample's own
+    sizes = {"features": 1, "classes": 1, "samples": fewest, "hidden": 0, "q": 1}
+    for field, least in sizes.items():
         _within(field, getattr(spec, field), least, MAX_SIZE)
     _within("flooding_bits", spec.flooding_bits, 0, 60)
     _within("weight_bits", spec.weight_bits, 2, MAX_WEIGHT_BITS)

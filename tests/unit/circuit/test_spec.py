@@ -22,6 +22,8 @@ def changed(**changes):
         ({"features": -3}, "features"),
         ({"classes": 0}, "classes"),
         ({"samples": 1}, "samples"),
+        ({"samples": 1, "release": "loss"}, "samples"),
+        ({"samples": 0, "release": "logits"}, "samples"),
         ({"samples": MAX_SIZE + 1}, "samples"),
         ({"hidden": -1}, "hidden"),
         ({"q": 0}, "q"),
@@ -118,3 +120,7 @@ def test_a_spec_survives_the_wire_unchanged():
 def test_several_hidden_layers_are_refused_with_the_reason():
     with pytest.raises(PlanError, match=r"hidden: a head has one hidden layer.*\(32, 16\)"):
         check_spec(changed(hidden=(32, 16)))
+
+
+def test_the_logits_of_one_sample_may_be_asked_for():
+    check_spec(changed(release="logits", samples=1))
