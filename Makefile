@@ -15,7 +15,7 @@ OPENFHE_STAMP  := $(OPENFHE_VENV)/.ready
 # Each takes one core and up to 2 GB.
 TEST_PROCESSES ?= 2
 
-.PHONY: setup test test-core lint demo soak docs bench openfhe constraints wheel release clean
+.PHONY: setup test test-core lint demo soak docs bench bench-quick fhe-benchmark gpu-report openfhe constraints wheel release clean
 
 setup: $(STAMP)
 
@@ -63,8 +63,23 @@ docs: setup
 # One table an operation, so that its rows compare backends. Every run is kept in .benchmarks:
 # `pytest-benchmark compare` puts two side by side.
 bench: setup
-	$(BIN)/python -m pytest bench --benchmark-only --benchmark-autosave \
-	--benchmark-sort=min --benchmark-columns=min,median,stddev,rounds
+	$(BIN)/python -m pytest bench --benchmark-only --benchmark-autosave $(COMPARED) \
+	--benchmark-max-time=0.5 --benchmark-sort=min --benchmark-columns=min,median,stddev,rounds
+
+# The kept run before, if there is one.
+COMPARED = $(if $(wildcard .benchmarks/*/*.json),--benchmark-compare)
+
+# The targets of the engine, beside the kept run before: under three minutes.
+bench-quick: setup
+	$(BIN)/python bench/targets.py --quick
+
+# The public benchmark's ml-inference workload, for 1 to 10,000 images of SECUREFAIR_DATA.
+fhe-benchmark: setup
+	$(BIN)/python bench/fhe_benchmark/run.py
+
+# Bits and times of a GPU, where one is, as one Markdown file.
+gpu-report: setup
+	$(BIN)/python bench/gpu_report.py
 
 # Only for the openfhe backend, an independent check (docs/backends.md). Nothing else needs it.
 openfhe:

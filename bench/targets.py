@@ -3,8 +3,13 @@
     python bench/targets.py                            # print
     python bench/targets.py --write docs/performance.md  # replace the tables between its markers
 
-Whole exchanges of 512 -> 64 -> 10 on 4096 samples by `profile_head`, for three releases on all
-cores and on one, and the KL cross term. Takes two minutes; on a busy machine times are too long.
+Whole exchanges of 512 -> 64 -> 10 on 4096 samples between fresh processes, by `profile_head`, for
+three releases on all cores and on one, and the KL cross term. Takes three minutes; on a busy
+machine times are too long.
+
+    python bench/targets.py --quick        # all cores only, two teachers each: under three minutes
+
+Both keep their figures in .benchmarks and print them over those of the run before.
 """
 
 from __future__ import annotations
@@ -28,12 +33,12 @@ from securefair.ckks.threads import cores, set_threads
 from securefair.errors import PlanError
 from securefair.profiling.head import profile_head
 from securefair.profiling.head_record import HeadProfile
+from securefair.report import read_json, write_json
 
 HEAD = ExchangeSpec(features=512, hidden=64, classes=10, samples=4096)
 RELEASES: tuple[Release, ...] = ("logits", "projection", "loss")
 KB, MB = 1e3, 1e6
-TOUCHED = 3 << 30
-"""Bytes: more than an exchange needs."""
+KEPT = Path(".benchmarks") / "targets.json"
 
 Profiles = dict[tuple[Release, int], HeadProfile]
 
@@ -56,16 +61,20 @@ def at(release: Release) -> Callable[[Profiles], HeadProfile]:
 def targets(cross_term_us: float) -> list[Target]:
     logits, projection, loss = (at(release) for release in RELEASES)
     return [
-        Target("server, `logits`", 0.05, 0.02, "ms a sample",
+        Target("receive and answer, `logits`", 0.022, 0.012, "ms a sample",
                lambda p: logits(p).server_ms_per_sample),
-        Target("server, `projection` (public, q = 64)", 0.05, 0.02, "ms a sample",
+        Target("a further answer to the same upload", 0.012, 0.008, "ms a sample",
+               lambda p: logits(p).answer_ms_per_sample),
+        Target("receive and answer, `projection` (public, q = 64)", 0.03, 0.015, "ms a sample",
                lambda p: projection(p).server_ms_per_sample),
+        Target("receive and answer, `loss`", 0.05, 0.03, "ms a sample",
+               lambda p: loss(p).server_ms_per_sample),
         Target("reconstruction (4096 samples, q = 64)", 1, 0.2, "s",
                lambda p: projection(p).prepare_s + projection(p).reconstruct_ms / 1e3),
         Target("KL cross term alone", 1.5, 0.3, "us a sample", lambda _: cross_term_us),
-        Target("encrypt 512 features", 0.3, 0.1, "ms a sample",
+        Target("encrypt 512 features", 0.18, 0.12, "ms a sample",
                lambda p: logits(p).encrypt_ms_per_sample),
-        Target("upload, `logits`", 21, 10, "KB a sample",
+        Target("upload, `logits`", 12.3, 10, "KB a sample",
                lambda p: logits(p).upload_bytes_per_sample / KB),
         Target("answer, `loss`", 66, 33, "KB", lambda p: loss(p).bytes_down / KB),
         Target("answer, `projection` (q = 64)", 700, 128, "KB",
@@ -73,7 +82,7 @@ def targets(cross_term_us: float) -> list[Target]:
         Target("answer, `logits`", 320, 160, "B a sample",
                lambda p: logits(p).bytes_down / HEAD.samples),
         Target("evaluation keys, `logits`", 2, 1, "MB", lambda p: logits(p).key_bytes / MB),
-        Target("peak memory, both sides in one process", 1.5, 0.8, "GB",
+        Target("peak memory, teacher", 0.35, 0.2, "GB",
                lambda p: logits(p).peak_rss_mb / 1e3),
     ]  # fmt: skip
 
@@ -107,7 +116,14 @@ def stage_table(profiles: Profiles) -> str:
         for stage in profile.stages
         if stage.side == "teacher"
     ))  # fmt: skip
-    last = ("rescale", "sanitise", "extract", "other")  # releases differ in what comes before
+    last = (
+        "relinearise",
+        "products",
+        "rescale",
+        "sanitise",
+        "extract",
+        "other",
+    )  # releases differ in what comes before
     names = [n for n in names if n not in last] + [n for n in last if n in names]
     titles = " | ".join(f"`{release}`, threads: {threads}" for release, threads in columns)
     rows = [f"| stage | {titles} | limit |", "|---|" + "---|" * (len(columns) + 1)]
@@ -143,27 +159,37 @@ def cross_term(repeats: int = 25) -> float:
     return median(times) / HEAD.samples * 1e6
 
 
-def touch_memory() -> None:
-    """Have the system hand over memory that it had given away.
-
-    On a virtual machine whose idle pages go back to the host, the first touch of one costs up to
-    six milliseconds a megabyte; what follows would tell of the host instead of the engine.
-    """
-    np.ones(TOUCHED, dtype=np.uint8)
+def compared(profiles: Profiles, kept: Path) -> str:
+    """Figures over those of the run before, which these then replace."""
+    fields = ("server_ms_per_sample", "answer_ms_per_sample", "ahead_ms_per_sample",
+              "encrypt_ms_per_sample", "peak_rss_mb")  # fmt: skip
+    found = {
+        f"{release}, threads: {threads}": {name: getattr(profile, name) for name in fields}
+        for (release, threads), profile in profiles.items()
+    }
+    before = read_json(kept, dict[str, dict[str, float]]) if kept.exists() else {}
+    rows = [f"| over the run before | {' | '.join(fields)} |", "|---|" + "---|" * len(fields)]
+    for title, figures in found.items():
+        if title in before:
+            ratios = (figures[name] / before[title][name] for name in fields)
+            rows.append(f"| {title} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |")
+    kept.parent.mkdir(exist_ok=True)
+    write_json(kept, {**before, **found})
+    return "\n".join(rows) if before else "no earlier run is kept"
 
 
 def main(
     write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
-    repeats: Annotated[int, typer.Option(help="Exchanges that count.")] = 5,
+    repeats: Annotated[int, typer.Option(help="Teachers that count.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="All cores only, two teachers.")] = False,
 ) -> None:
-    """Measure, print, and write."""
-    threads: Sequence[int] = sorted({1, cores()}, reverse=True)
+    """Measure, compare, print, and write."""
+    threads: Sequence[int] = [cores()] if quick else sorted({1, cores()}, reverse=True)
     profiles: Profiles = {}
     for release in RELEASES:
         for count in threads if release != "loss" else threads[:1]:
-            touch_memory()
             profiles[release, count] = profile_head(
-                replace(HEAD, release=release), threads=count, repeats=repeats
+                replace(HEAD, release=release), threads=count, repeats=2 if quick else repeats
             )
     set_threads(cores())
     tables = {
@@ -177,10 +203,11 @@ def main(
         print(
             f"{key}: {far.multiply_adds_per_second / 1e9:.0f} G multiply-adds/s, "
             f"{far.bytes_per_second / 1e9:.0f} GB/s; server {profile.server_ms_per_sample:.4f}, "
-            f"answer {profile.answer_ms_per_sample:.4f}, encrypt "
-            f"{profile.encrypt_ms_per_sample:.3f} ms a sample; "
+            f"answer {profile.answer_ms_per_sample:.4f}, ahead {profile.ahead_ms_per_sample:.4f}, "
+            f"encrypt {profile.encrypt_ms_per_sample:.3f} ms a sample; "
             f"error {profile.error_over_range:.2g} of the range"
         )
+    print(compared(profiles, KEPT))
     if write is not None:
         replace_tables(write, tables)
 

@@ -1,0 +1,18 @@
+"""Client: make keys, keep the secret one, hand out the public ones."""
+
+from task import PASSPHRASE, files, spec
+
+import securefair as sf
+
+
+def main() -> None:
+    own = files()
+    student = sf.Student(spec(own.images))
+    student.save(own.secret / "student.keystore", PASSPHRASE)
+    keys = student.public_keys
+    (own.public / "encryption.bin").write_bytes(keys.encryption)
+    (own.public / "relinearization.bin").write_bytes(keys.relinearization)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""Server: keep the model and what was agreed, for the process that answers."""
+
+from task import PASSPHRASE, files, model, spec
+
+import securefair as sf
+
+
+def main() -> None:
+    own = files()
+    agreed = spec(own.images)
+    teacher = sf.Teacher(model(), agreed, min_flooding_bits=min(30, agreed.flooding_bits))
+    teacher.save(own.server / "teacher.keystore", PASSPHRASE)
+
+
+if __name__ == "__main__":
+    main()

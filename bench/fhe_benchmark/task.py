@@ -1,0 +1,98 @@
+"""What the stages share: sizes, files, the model and what both sides agree on.
+
+The layout of folders and text files is that of the ml-inference workload of the FHE benchmarking
+suite: io/SIZE/... between client and server, datasets/SIZE/... for the images, one image a line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import securefair as sf
+
+IMAGES = {"single": 1, "small": 100, "medium": 1_000, "large": 10_000}
+"""The four sizes of the workload, in its order: arguments 0 to 3."""
+
+SIDE, CROP, HIDDEN, CLASSES = 28, 22, 128, 10
+FEATURES = CROP * CROP
+"""484 -> 128 -> x^2 -> 10; three pixels at every border are always empty or nearly so."""
+
+BOUNDS = sf.HeadBounds(
+    feature_norm=13.0, row_norm=1.0, output_weight=2.0, output_l1=32.0, output_l2=4.0, logit=32.0
+)
+"""What is public about the features and the model. `train.py` keeps to it."""
+
+PASSPHRASE = "benchmark"
+"""Of the keystores that hold a side's state between its processes."""
+
+MODEL = Path(__file__).with_name("model.npz")
+
+Array = NDArray[np.float64]
+
+
+class Files:
+    """Where a run of one size keeps everything: below SECUREFAIR_BENCHMARK, or here."""
+
+    def __init__(self, size: str) -> None:
+        root = Path(os.environ.get("SECUREFAIR_BENCHMARK", "."))
+        self.size, self.images = size, IMAGES[size]
+        data, io = root / "datasets" / size, root / "io" / size
+        self.pixels, self.labels = data / "test_pixels.txt", data / "test_labels.txt"
+        self.secret, self.server = io / "secret_key", io / "server"
+        self.public = io / "public_keys"
+        self.upload, self.download = io / "ciphertexts_upload", io / "ciphertexts_download"
+        self.features, self.logits = io / "features.npy", io / "logits.npy"
+        self.predictions = io / "encrypted_model_predictions.txt"
+
+    @property
+    def folders(self) -> list[Path]:
+        """All that must exist before a run."""
+        own = [self.secret, self.server, self.public, self.upload, self.download]
+        return [self.pixels.parent, *own]
+
+
+def files() -> Files:
+    """Those of the size that the command line names: 0 to 3, or its name."""
+    asked = sys.argv[1]
+    return Files(list(IMAGES)[int(asked)] if asked.isdigit() else asked)
+
+
+def spec(images: int) -> sf.ExchangeSpec:
+    """What both sides agree on; SECUREFAIR_FLOODING_BITS is 30 unless it says otherwise."""
+    return sf.ExchangeSpec(
+        features=FEATURES,
+        hidden=HIDDEN,
+        classes=CLASSES,
+        samples=images,
+        release="logits",
+        flooding_bits=int(os.environ.get("SECUREFAIR_FLOODING_BITS", "30")),
+        precision=2.0**-10,
+        bounds=BOUNDS,
+    )
+
+
+def features(pixels: Array) -> Array:
+    """Pixels (B, 784) in [0, 1] -> features (B, 484) within the bounds."""
+    edge = (SIDE - CROP) // 2
+    middle = pixels.reshape(-1, SIDE, SIDE)[:, edge : edge + CROP, edge : edge + CROP]
+    rows = middle.reshape(len(pixels), FEATURES)
+    longest = np.linalg.norm(rows, axis=1, keepdims=True)
+    within: Array = rows * np.minimum(1.0, (BOUNDS.feature_norm or 1.0) / np.maximum(longest, 1e-9))
+    return within
+
+
+def model() -> sf.QuadraticHead:
+    """The server's model with the stored weights."""
+    import torch
+
+    head = sf.build_head("quadratic", FEATURES, HIDDEN, CLASSES, seed=0)
+    with np.load(MODEL) as stored:
+        head.load_state_dict(
+            {name: torch.from_numpy(stored[name].astype(np.float64)) for name in stored}
+        )
+    return head
