@@ -311,7 +311,7 @@ class DistillationSection(Section):
         description="Whose class frequencies a student learns: its own, or its teachers', as the "
         "papers have it",
     )
-    lambda_0: float = Field(default=50.0, ge=0, description="Weight of the distillation loss")
+    lambda_0: float = Field(default=10.0, ge=0, description="Weight of the distillation loss")
 
 
 class FairnessSection(Section):

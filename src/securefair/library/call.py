@@ -53,7 +53,7 @@ def collaborate(
     basis: Basis = "public",
     q: int | None = None,
     temperature: float = 5.0,
-    lambda_0: float = 50.0,
+    lambda_0: float = 10.0,
     rule: ReputationRule | None = None,
     forced_every: int = 5,
     backend: Literal["rns", "seal", "clear"] = "rns",

@@ -16,6 +16,7 @@ from securefair.data import ParticipantData
 from securefair.profiling.cost_model import load_model
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.planned import PlanReport, report_plan
+from securefair.run.execute import smaller_task
 from securefair.user.participants import load_participants
 from securefair.user.tables import resolve, table_spec
 
@@ -84,6 +85,7 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     for seed, data in everyone.items():
         for kind in kinds.values():
             kind.check_plans(config, data, seed=seed)
+    smaller_task(config)  # refuses as a run would
     seed, first = next(iter(everyone.items()))
     agreed = {
         name: kind.agree(config, PublicFacts.of(first), seed=seed) for name, kind in kinds.items()

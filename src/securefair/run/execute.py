@@ -13,7 +13,7 @@ from securefair.collaboration.interface import Control, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData
-from securefair.errors import SecureFairError
+from securefair.errors import PlanError, SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stored import from_bytes
 from securefair.records import BASELINE, CEILING, RoundRecord
@@ -87,16 +87,37 @@ def run_experiment(
         SecureFairError: as `run_task`, or data cannot be read.
     """
     kinds_of(config)  # a wrong name is found before any data
-    smaller = smaller_config(config)
-    also = None if smaller is None else Task.of(smaller)
-    if also is not None:
-        also.check_plans()
+    also = smaller_task(config)
     outcome = run_task(Task.of(config), progress, out=out, resume=resume, callbacks=callbacks)
     if also is not None:
         inner = None if out is None else out / SMALLER
         begun = resume and inner is not None and is_unfinished(inner)
         outcome.smaller = run_task(also, progress, out=inner, resume=begun)
     return outcome
+
+
+def smaller_task(config: RunConfig) -> Task | None:
+    """What is run once more, for small participants; None where nothing is.
+
+    Raises:
+        ConfigError, PlanError: it is impossible with so few samples.
+        SecureFairError: data cannot be read, used or divided so.
+    """
+    smaller = smaller_config(config)
+    if smaller is None:
+        return None
+    task = Task.of(smaller)
+    try:
+        task.check_plans()
+    except PlanError as error:
+        raise PlanError(
+            error.problem,
+            where=f"run.smaller = {config.run.smaller}: {error.where}",
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        ) from error
+    return task
 
 
 def smaller_config(config: RunConfig) -> RunConfig | None:

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow  # whole runs
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
+    "run.smaller": None,
     "model.kind": "linear",
     "distillation.q": 16,
     "training.rounds": 4,

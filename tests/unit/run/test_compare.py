@@ -13,6 +13,7 @@ from securefair.run.execute import run_experiment, write_outcome
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
+    "run.smaller": None,
     "encryption.backend": "clear",
     "model.kind": "linear",
     "distillation.q": 16,

@@ -10,6 +10,7 @@ from securefair.run.folder import read_result
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
+    "run.smaller": None,
     "encryption.backend": "clear",
     "model.kind": "linear",
     "training.rounds": 2,

@@ -14,6 +14,7 @@ from securefair.run.execute import run_experiment, write_outcome
 
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
+    "run.smaller": None,
     "encryption.backend": "clear",
     "model.kind": "linear",
     "training.rounds": 2,

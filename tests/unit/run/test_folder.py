@@ -15,6 +15,7 @@ from securefair.run.folder import MEASURED, read_run, write_page, write_run
 def config():
     settings = {
         "run.algorithms": ["standalone", "vpdl", "cycle"],
+        "run.smaller": None,
         "encryption.backend": "clear",
         "model.kind": "linear",
         "distillation.q": 16,

@@ -17,6 +17,7 @@ from securefair.run.results import conclude
 def outcome_of(**changes):
     settings = {
         "run.algorithms": ["standalone", "vpdl", "cycle"],
+        "run.smaller": None,
         "encryption.backend": "clear",
         "training.rounds": 2,
         "training.local_epochs": 5,

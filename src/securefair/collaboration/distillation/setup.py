@@ -51,7 +51,7 @@ class Collaboration:
     always_share: bool = False
     forced_every: int = 5
     temperature: float = 5.0
-    lambda_0: float = 50.0
+    lambda_0: float = 10.0
     prevalence: Prevalence = "own"
     local_steps: int = 5
     round_seconds: float = 600.0

@@ -1,11 +1,13 @@
 """One hospital of a transfer: owns patients, its own fit and its keys, and carries out its jobs.
 
 Answers come from the fit on own patients, which nothing that was opened ever changes. So whatever
-a peer makes of what it opens, and sends, no value that this hospital opened flows back.
+a peer makes of what it opens, and sends, no value that this hospital opened flows back in answers.
+When its own patients change it may ask again (`refresh`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,14 +41,19 @@ from securefair.collaboration.transfer.exchange import (
     masked,
     read_request,
 )
+from securefair.collaboration.transfer.refresh import carried_over, fitted, reputations
 from securefair.data.dataset import ParticipantData
-from securefair.errors import DataError, EncryptionError, LocalProtocolError, SecureFairError
-from securefair.model.seeds import derived_seed
+from securefair.errors import (
+    ConfigError,
+    DataError,
+    EncryptionError,
+    LocalProtocolError,
+    SecureFairError,
+)
 from securefair.model.transfer import (
     OwnFit,
     Polynomial,
     Transferred,
-    own_fit,
     transfer,
     transfer_each,
 )
@@ -152,11 +159,8 @@ class TransferParticipant:
             saved_state=saved_state,
             memory=memory,
         )
-        self.own: OwnFit = own_fit(
-            data.train,
-            agreement.degree,
-            rng=np.random.default_rng(derived_seed(seed, "folds", self.name)),
-        )
+        self.own: OwnFit = fitted(data, agreement.degree, seed)
+        self.version, self.asks, self._seed = 0, True, seed
         self.teacher = teacher
         self.answering: Polynomial = (
             self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
@@ -177,6 +181,26 @@ class TransferParticipant:
     def begin(self, round: int) -> None:
         """Nothing to keep: answers come from the own fit, in every round the same."""
 
+    def renew(self, data: ParticipantData) -> None:
+        """Other own patients: fit anew, which is a new version that answers, and ask again.
+
+        Raises:
+            DataError, ConfigError: the patients do not fit what was agreed, or a private model
+                answers, which would have to be paid for again.
+        """
+        _check_data(self.agreement, data)
+        if self.teacher is not None:
+            raise ConfigError(
+                "a private fit on other patients is another release, with a budget of its own",
+                where=self.name,
+                expected="a new collaboration",
+            )
+        self._student = TransferStudent(self.agreement, data.train, backend=self._backend)
+        self._request, self.data, self.asks = None, data, True
+        self.own = fitted(data, self.agreement.degree, self._seed)
+        self.answering, self.version = self.own.model, self.version + 1
+        self.transferred = carried_over(self.own, self.transferred, self.agreement.degree)
+
     def run(self, job: Job) -> Result:
         """Carry out one job of this participant's machine.
 
@@ -191,8 +215,9 @@ class TransferParticipant:
                 self._publics[job.peer] = job.keys.public_key
                 return Imported()
             case Adapt():
-                # Everybody answers everybody that it asks: what is let out is the ledger's to say.
-                return Adapted(dict.fromkeys(self.agreement.teachers_of(self.name), 1.0))
+                peers = self.agreement.teachers_of(self.name)
+                first = dict.fromkeys(peers, 1.0)  # nobody knows anything of anybody yet
+                return Adapted(reputations(self.transferred, peers) if job.round else first)
             case AskSum():
                 return self._ask(job)
             case Contribute():
@@ -225,6 +250,8 @@ class TransferParticipant:
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _ask(self, job: AskSum) -> SumAsked:
+        if not self.asks:
+            return SumAsked({})
         started = time.perf_counter()
         if self._request is None:
             self._request = self._student.request()
@@ -252,8 +279,8 @@ class TransferParticipant:
         self.ledger = self.ledger.charge(
             job.peer,
             numbers=self.agreement.spec_for(asked.patients).q * self.agreement.outputs,
-            version=0,
-            basis="own fit",
+            version=self.version,
+            basis=hashlib.sha256(job.request).hexdigest(),
             samples=self.agreement.spec_for(asked.patients).samples,
         )
         plan, data = answer(self.agreement, self.answering, asked, backend=self._backend)
@@ -281,7 +308,7 @@ class TransferParticipant:
             fewest=agreement.fewest_senders,
         )
         answers = opened_messages(gathering, job.sealed, job.keys)
-        self.notes.senders = job.senders
+        self.notes.senders, self.asks = job.senders, False
         if self.agreement.opens == "mean":
             mean = self._student.open_mean(list(answers.values()))
             self.notes.released = {MEAN: mean}

@@ -17,8 +17,9 @@ from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both, scored
-from securefair.collaboration.transfer.participant import TransferParticipant
+from securefair.collaboration.transfer.participant import TransferNotes, TransferParticipant
 from securefair.data.dataset import ParticipantData
+from securefair.errors import ConfigError
 from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
@@ -77,27 +78,52 @@ class TransferRun:
     _restored: TransferState | None = None
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """Run the one exchange, if it has not been yet; later rounds change nothing.
+        """Run the one exchange; later rounds only where patients changed since (`renew`).
 
         Raises:
             SecureFairError: a hospital could not prepare its own keys.
         """
-        if self.finished or count < ROUNDS:
-            return
-        log = self.engine.round(0)
+        while self.finished < count and (asking := self._asking()):
+            yield self._round(asking)
+
+    def renew(self, data: ParticipantData) -> None:
+        """One hospital has other patients: it asks anew in the next round.
+
+        Raises:
+            ConfigError: this run was restored when it was over, or a private model answers.
+            DataError: the patients do not fit what was agreed.
+        """
+        if self._restored is not None:
+            raise ConfigError(
+                "a transfer that was restored is over",
+                where=data.name,
+                expected="a new collaboration",
+            )
+        self.engine.participants[data.name].renew(data)
+
+    def _asking(self) -> list[TransferParticipant]:
+        if self._restored is not None:
+            return []
+        return [own for own in self._participants if own.asks]
+
+    def _round(self, asking: Sequence[TransferParticipant]) -> RoundRecord:
+        for own in asking:
+            own.notes = TransferNotes()
+        log = self.engine.round(self.finished)
         self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
         self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
-        self.lost = sum(len(s.lost) for s in log.summaries.values())
-        for own in self._participants:
+        self.lost += sum(len(s.lost) for s in log.summaries.values())
+        for own in asking:
+            own.asks = False  # whoever got no answer goes on without
             if not own.notes.senders:
                 self.problems.append(f"{own.name} opened no answer and goes on without peers")
             elif own.transferred.trust.left_out:
                 names = ", ".join(own.transferred.trust.left_out)
                 self.problems.append(f"{own.name} leaves out {names}: no function of the features")
             self.audit.check(own, self.engine.participants)
-        self.exchanges += self._exchanges(log)
-        self.finished = ROUNDS
-        yield self._record()
+        self.exchanges += self._exchanges(log, asking)
+        self.finished += 1
+        return self._record(self.finished - 1, asking)
 
     def heads(self) -> Mapping[str, Head]:
         """Nobody trains a head."""
@@ -211,14 +237,16 @@ class TransferRun:
     def _participants(self) -> list[TransferParticipant]:
         return list(self.engine.participants.values())
 
-    def _exchanges(self, log: RoundLog) -> Iterator[ExchangeRecord]:
-        for own in self._participants:
+    def _exchanges(
+        self, log: RoundLog, asking: Sequence[TransferParticipant]
+    ) -> Iterator[ExchangeRecord]:
+        for own in asking:
             for teacher in self.agreement.teachers_of(own.name):
                 size = log.sizes.get((own.name, teacher), ExchangeBytes())
                 seconds = self.engine.participants[teacher].notes.answered_seconds
                 yield ExchangeRecord(
                     algorithm=self.algorithm,
-                    round=0,
+                    round=self.finished,
                     student=own.name,
                     teacher=teacher,
                     answered=teacher in own.notes.senders,
@@ -229,16 +257,16 @@ class TransferRun:
                     / len(self.agreement.teachers_of(own.name)),
                 )
 
-    def _record(self) -> RoundRecord:
+    def _record(self, round: int, asking: Sequence[TransferParticipant]) -> RoundRecord:
         everyone = self._participants
         names = [own.name for own in everyone]
         models = self.models()
 
         weights = [own.transferred.trust.weights for own in everyone]
-        asked = [self.agreement.teachers_of(name) for name in names]
+        asked = [self.agreement.teachers_of(own.name) if own in asking else () for own in everyone]
         return RoundRecord(
             algorithm=self.algorithm,
-            round=0,
+            round=round,
             forced=False,
             accuracy=[scored(models[own.name], own.data.test)[0] for own in everyone],
             cross_entropy=[scored(models[own.name], own.data.train)[1] for own in everyone],
@@ -249,7 +277,9 @@ class TransferRun:
             alignment=[[None] * len(names) for _ in names],
             distillation_loss=[[None] * len(names) for _ in names],
             asked=[[name in row for name in names] for row in asked],
-            answered=[[name in own.notes.senders for name in names] for own in everyone],
+            answered=[
+                [own in asking and name in own.notes.senders for name in names] for own in everyone
+            ],
             privacy_spent=spent_by(self.privacy(), names),
         )
 

@@ -11,6 +11,8 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.private import PrivacyTerms, polynomial_of, private_teachers
 from securefair.collaboration.transfer.run import start_transfer
 from securefair.data.dataset import Samples
+from securefair.errors import ConfigError, DataError
+from securefair.model.transfer import transfer
 from securefair.simulation.network import Faults, Link
 
 
@@ -107,6 +109,93 @@ def test_a_limit_keeps_a_teacher_from_answering(make_hospitals, agree):
     for one in hospitals:
         own = run.engine.participants[one.name].own
         np.testing.assert_array_equal(run.models()[one.name].linear, own.averaged.linear)
+
+
+class TestRefresh:
+    """A hospital whose own patients changed asks again, and reputation decides who answers."""
+
+    def changed(self, make_hospitals):
+        return replace(make_hospitals()[0], train=make_hospitals(train=20)[1].train)
+
+    def begun(self, make_hospitals, agree, opened, hospitals=None):
+        hospitals = hospitals or make_hospitals()
+        agreed = agree(hospitals, opened=opened, patients=30)
+        run = start(hospitals, agreed, disclosure=DisclosureLimits(fraction=None))
+        list(run.rounds(1))
+        return run
+
+    def think(self, run, name, weights):
+        own = run.engine.participants[name]
+        own.transferred = replace(
+            own.transferred, trust=replace(own.transferred.trust, weights=weights)
+        )
+
+    def test_nobody_asks_again_whose_patients_stayed(self, make_hospitals, agree):
+        run = self.begun(make_hospitals, agree, "each")
+        before = run.ledger
+        assert list(run.rounds(5)) == []
+        assert run.ledger == before
+
+    @pytest.mark.parametrize("opened", ["each", "mean"])
+    def test_only_who_changed_asks_and_only_that_is_charged(self, make_hospitals, agree, opened):
+        run = self.begun(make_hospitals, agree, opened)
+        before = {(row.student, row.teacher): row.numbers_total for row in run.ledger}
+        run.renew(self.changed(make_hospitals))
+        if opened == "each":
+            for name in "bcd":
+                self.think(run, name, dict.fromkeys("abcd", 1.0))
+        (record,) = run.rounds(2)
+        assert (record.round, record.forced) == (1, False)
+        assert [sum(row) for row in record.asked] == [3, 0, 0, 0]
+        assert [sum(row) for row in record.answered] == [3, 0, 0, 0]
+        for row in run.ledger:
+            more = row.numbers_total - before[row.student, row.teacher]
+            assert more == (5 if row.student == "a" else 0)
+        assert {one.round for one in run.exchanges if one.student == "a"} == {0, 1}
+        assert list(run.rounds(5)) == []
+
+    def test_the_result_is_that_of_new_patients_from_the_start(self, make_hospitals, agree):
+        changed, (_, *others) = self.changed(make_hospitals), make_hospitals()
+        run = self.begun(make_hospitals, agree, "mean")
+        run.renew(changed)
+        list(run.rounds(2))
+        afresh = self.begun(make_hospitals, agree, "mean", [changed, *others])
+        np.testing.assert_allclose(run.models()["a"].linear, afresh.models()["a"].linear, atol=1e-9)
+
+    def test_a_teacher_answers_only_whom_its_own_patients_confirm(self, make_hospitals, agree):
+        run = self.begun(make_hospitals, agree, "each")
+        run.renew(self.changed(make_hospitals))
+        for name, weight in (("b", -0.4), ("c", 1.0), ("d", 1.2)):
+            self.think(run, name, {"a": weight})
+        (record,) = run.rounds(2)
+        assert record.answered[0] == [False, False, True, True]
+
+    def test_until_then_what_peers_said_is_carried_over(self, make_hospitals, agree):
+        run = self.begun(make_hospitals, agree, "mean")
+        own, changed = run.engine.participants["a"], self.changed(make_hospitals)
+        said = own.transferred.offset
+        run.renew(changed)
+        carried = transfer(own.own, said.logits(changed.train.features)).model
+        np.testing.assert_array_equal(own.transferred.model.linear, carried.linear)
+
+    def test_no_answering_fit_changes_but_of_who_has_other_patients(self, make_hospitals, agree):
+        run = self.begun(make_hospitals, agree, "each")
+        people = run.engine.participants
+        answering = {name: own.answering for name, own in people.items()}
+        run.renew(self.changed(make_hospitals))
+        list(run.rounds(2))
+        assert [own.version for own in people.values()] == [1, 0, 0, 0]
+        assert all(people[name].answering is answering[name] for name in "bcd")
+        assert people["a"].answering is people["a"].own.model
+
+    def test_it_refuses(self, make_hospitals, agree):
+        run = self.begun(make_hospitals, agree, "each")
+        with pytest.raises(DataError, match="other features"):
+            run.renew(make_hospitals(features=3)[0])
+        other = start(make_hospitals(), agree(make_hospitals(), opened="each", patients=30))
+        other.restore(run.saved_state(), run.exchanges)
+        with pytest.raises(ConfigError, match="is over"):
+            other.renew(self.changed(make_hospitals))
 
 
 def test_restored_is_uninterrupted(make_hospitals, agree):

@@ -1,0 +1,51 @@
+"""What happens when a hospital's own patients change: CYCle's reputations on top of a transfer.
+
+A hospital asks once, and again only when its own patients changed. Until then, and where nobody
+answers, what peers said is carried over to the new patients by the surrogate, which costs no
+answer. At first everybody answers everybody, for nobody knows anything of anybody. Later a teacher
+answers with the probability of its own reputation of who asks, as in CYCle (Eq. 9): the averaged
+weight that its own patients gave that one's answer. Whether it answers tells one bit of it
+(`protocol.flows`, Offer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from securefair.data.dataset import ParticipantData
+from securefair.model.seeds import derived_seed
+from securefair.model.transfer import Degree, OwnFit, Transferred, own_fit, transfer
+
+
+def fitted(data: ParticipantData, degree: Degree, seed: int) -> OwnFit:
+    """A hospital's own fits, with the folds that seed and name draw."""
+    rng = np.random.default_rng(derived_seed(seed, "folds", data.name))
+    return own_fit(data.train, degree, rng=rng)
+
+
+def reputations(transferred: Transferred, peers: Iterable[str]) -> dict[str, float]:
+    """Of every peer, in [0, 1]: its averaged weight; 1 where none is known, 0 if it was left out.
+
+    Weights exist where every answer was opened by itself.
+    """
+    trust = transferred.trust
+    return {
+        name: 0.0 if name in trust.left_out else min(1.0, max(0.0, trust.weights.get(name, 1.0)))
+        for name in peers
+    }
+
+
+def carried_over(own: OwnFit, earlier: Transferred, degree: Degree) -> Transferred:
+    """New own fits with what peers said of earlier patients, by the surrogate of their mean.
+
+    What is thought of each peer stays as it was.
+    """
+    offset = earlier.offset
+    said = None if offset is None else offset.logits(own.samples.features)
+    again, trust = transfer(own, said, degree), earlier.trust
+    return replace(
+        again, trust=replace(again.trust, weights=trust.weights, left_out=trust.left_out)
+    )
