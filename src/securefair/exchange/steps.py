@@ -335,7 +335,8 @@ def learn(
 def _plausible(values: Array, part: Released) -> Array:
     """Refuse coefficients that no honest teacher's model has: each is a mean over slots."""
     limit = part.meta.bound + coefficient_error(part.meta)
-    if part.coefficients is not None and np.abs(values).max() > limit:
+    largest = np.inf if part.coefficients is None else limit
+    if not np.abs(values).max() <= largest or not np.isfinite(values).all():
         # Nothing of the value: texts of errors may travel.
         raise EncryptionError("an opened value is out of range")
     return values

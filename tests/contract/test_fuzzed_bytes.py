@@ -1,0 +1,33 @@
+"""What a coverage-guided fuzzer kept and found, replayed: nothing but refusals by name."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contract import strangers
+from securefair.errors import EncryptionError
+
+VECTORS = json.loads(
+    (Path(__file__).parents[1] / "vectors" / "fuzzed.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("way", sorted(strangers.TARGETS))
+def test_bytes_of_strangers_are_read_or_refused(way):
+    kept = VECTORS[way]
+    assert kept
+    for data in kept:
+        strangers.TARGETS[way](bytes.fromhex(data))
+
+
+def test_an_answer_that_opens_to_no_number_is_refused():
+    """Found by the fuzzer: NaN is not beyond any bound. Only `clear` can open to it."""
+    student = strangers._student()
+    numbers = np.zeros((2, 2))
+    assert np.isfinite(student.open(numbers.astype("<f8").tobytes()).released).all()
+    for bad in (np.nan, np.inf):
+        numbers[1, 1] = bad
+        with pytest.raises(EncryptionError, match="out of range"):
+            student.open(numbers.astype("<f8").tobytes())
