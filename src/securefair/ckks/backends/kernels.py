@@ -48,6 +48,7 @@ __all__ = [
     "MAX_WEIGHT",
     "SEED_BYTES",
     "add",
+    "add_",
     "add_to_first_",
     "all_below",
     "available",
@@ -99,6 +100,12 @@ def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     check_pair(x, y, basis)
     result: torch.Tensor = implementation(x.device).add(x, y, basis)
     return result
+
+
+def add_(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
+    """x + y into x, for equal shapes (..., limbs, N)."""
+    check_pair(x, y, basis)
+    implementation(x.device).add_(x, y, basis)
 
 
 def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:

@@ -72,6 +72,11 @@ def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     return result
 
 
+def add_(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
+    """x + y into x."""
+    _native.add(_rows(x), _rows(x), _rows(y), basis.prime_list)
+
+
 def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.subtract`."""
     result = _new(*x.shape)

@@ -20,6 +20,7 @@ from securefair.ckks.backends.seeds_torch import expand_seeds
 
 __all__ = [
     "add",
+    "add_",
     "add_to_first_",
     "all_below",
     "coefficients",
@@ -118,6 +119,11 @@ def receive(
 def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.add`."""
     return _residues((x.long() + y) % basis.moduli(x.device))
+
+
+def add_(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
+    """x + y into x."""
+    x.copy_(add(x, y, basis))
 
 
 def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:

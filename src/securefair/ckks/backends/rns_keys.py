@@ -23,6 +23,9 @@ from securefair.ckks.encoding import Integers, to_integers, to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.tensor import CipherMeta
 
+ENCODED_AT_ONCE = 16
+"""Ciphertexts whose plaintexts stay in the cache until they are added."""
+
 
 class ResidueEncryptor:
     """Symmetric, seeded encryption of whole matrices."""
@@ -32,15 +35,14 @@ class ResidueEncryptor:
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
         """Real values (d, n <= width) -> upload."""
-        basis = _basis(meta)
-        if meta.packing == "slots":
-            slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
-            encoded = kernels.encode(slots, 2.0**meta.log2_scale, basis)
-        else:
-            encoded = polynomial_residues(to_integers(values, meta.log2_scale, meta.width), basis)
-        first, seeds = self._zeros.take(meta.limbs, meta.count)
-        total = kernels.add(torch.from_numpy(first.view(np.int32)), encoded, basis)
-        return wire.write_upload(total.numpy().view(np.uint32), seeds)
+        records, first, seeds = wire.blank_upload(meta)
+        self._zeros.fill(first, seeds)
+        for start in range(0, meta.count, ENCODED_AT_ONCE):
+            part = slice(start, start + ENCODED_AT_ONCE)
+            rows = first[part].view(np.int32)
+            for row, plain in zip(rows, _encoded(values[part], meta), strict=True):
+                kernels.add_(torch.from_numpy(row), plain, _basis(meta))
+        return records.tobytes()
 
 
 class ResidueDecryptor:
@@ -70,6 +72,15 @@ class ResidueDecryptor:
         message = torch.from_numpy(plain.astype(np.int32))
         kernels.ntt_inverse_(message, _basis(meta))
         return message.numpy().astype(np.uint64)
+
+
+def _encoded(values: NDArray[np.float64], meta: CipherMeta) -> torch.Tensor:
+    """Plaintexts (d, limbs, N) of values (d, n)."""
+    if meta.packing == "coefficients":
+        integers = to_integers(values, meta.log2_scale, meta.width)
+        return polynomial_residues(integers, _basis(meta))
+    slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
+    return kernels.encode(slots, 2.0**meta.log2_scale, _basis(meta))
 
 
 def polynomial_residues(polynomials: Integers, basis: Basis) -> torch.Tensor:

@@ -65,6 +65,12 @@ def write_upload(first: Words, seeds: list[bytes]) -> bytes:
     )
 
 
+def blank_upload(meta: CipherMeta) -> tuple[NDArray[np.uint8], Words, Seeds]:
+    """Records (d, bytes) of an upload to be filled, and in them the first polynomials and seeds."""
+    records = np.empty((meta.count, upload_bytes(meta) // meta.count), dtype=np.uint8)
+    return records, *_parts(records, meta)
+
+
 def unchanging(data: Bytes) -> Bytes:
     """The same bytes, a copy of them where their owner could still change them."""
     owner = data.obj if isinstance(data, memoryview) else data
@@ -77,7 +83,10 @@ def split_upload(data: Bytes, meta: CipherMeta) -> tuple[Words, Seeds]:
     Residues are not compared with their primes (`kernels.receive` does, as it copies them).
     """
     check_length("an upload", data, upload_bytes(meta))
-    records = np.frombuffer(data, dtype=np.uint8).reshape(meta.count, -1)
+    return _parts(np.frombuffer(data, dtype=np.uint8).reshape(meta.count, -1), meta)
+
+
+def _parts(records: NDArray[np.uint8], meta: CipherMeta) -> tuple[Words, Seeds]:
     shape = (meta.count, meta.limbs, meta.params.ring_degree)
     return records[:, :-SEED_BYTES].view("<u4").reshape(shape), records[:, -SEED_BYTES:]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import kernels
-from securefair.ckks.backends.seal_bytes import SEED_BYTES
+from securefair.ckks.backends.seal_bytes import SEED_BYTES, Seeds
 from securefair.ckks.backends.seal_context import SealContext, SealObject
 from securefair.ckks.backends.seal_keys import (
     export_secret_key,
@@ -56,11 +56,17 @@ class ZeroPool:
         self._children: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
 
-    def take(self, limbs: int, count: int) -> tuple[Words, list[bytes]]:
-        """First polynomials (count, limbs, N) and seeds of `count` fresh encryptions."""
+    def take(self, limbs: int, count: int) -> tuple[Words, Seeds]:
+        """First polynomials (count, limbs, N) and seeds (count, 64) of fresh encryptions."""
+        first = np.empty((count, limbs, self._context.params.ring_degree), dtype=np.uint32)
+        seeds = np.empty((count, SEED_BYTES), dtype=np.uint8)
+        self.fill(first, seeds)
+        return first, seeds
+
+    def fill(self, first: Words, seeds: Seeds) -> None:
+        """The same, written to where they are wanted; only their rows need be contiguous."""
+        count, limbs, _ = first.shape
         with self._lock:
-            first = np.empty((count, limbs, self._context.params.ring_degree), dtype=np.uint32)
-            seeds = [b""] * count
             chunks = _Chunks(count)
             helpers = [
                 threading.Thread(target=_share, args=(child, limbs, first, seeds, chunks))
@@ -72,8 +78,8 @@ class ZeroPool:
                 helper.join()
             for chunk in chunks:  # all of them without helpers, else what a dead one gave back
                 for index in chunk:
-                    first[index], seeds[index] = seeded_zero(self._context, self._encryptor, limbs)
-            return first, seeds
+                    first[index], seed = seeded_zero(self._context, self._encryptor, limbs)
+                    seeds[index] = np.frombuffer(seed, dtype=np.uint8)
 
     def _helpers(self) -> list[subprocess.Popen[bytes]]:
         """Living children, started now if there are none yet."""
@@ -135,7 +141,7 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 
 
 def _share(
-    child: subprocess.Popen[bytes], limbs: int, first: Words, seeds: list[bytes], chunks: _Chunks
+    child: subprocess.Popen[bytes], limbs: int, first: Words, seeds: Seeds, chunks: _Chunks
 ) -> None:
     """Let one child work until no chunk is left; reading releases the interpreter lock."""
     requests, replies = cast(BinaryIO, child.stdin), cast(BinaryIO, child.stdout)
@@ -145,9 +151,7 @@ def _share(
             requests.flush()
             for index in chunk:
                 _read(replies, memoryview(first[index]).cast("B"))
-                seed = bytearray(SEED_BYTES)
-                _read(replies, memoryview(seed))
-                seeds[index] = bytes(seed)
+                _read(replies, memoryview(seeds[index]))
         except (OSError, EOFError):
             chunks.give_back(chunk)
             child.kill()

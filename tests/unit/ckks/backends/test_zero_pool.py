@@ -26,7 +26,9 @@ def largest_message(secret, first, seeds):
     context = seal_context(PARAMS)
     largest = 0
     for row, seed in zip(first, seeds, strict=True):
-        expanded = context.residues(context.ciphertext(row[None].astype(np.uint64), seed=seed))
+        expanded = context.residues(
+            context.ciphertext(row[None].astype(np.uint64), seed=seed.tobytes())
+        )
         message = context.from_ntt(decrypt_residues(context, secret, expanded[None]))[0, 0]
         signed = message.astype(np.int64)
         signed = np.where(signed > PARAMS.primes[0] // 2, signed - PARAMS.primes[0], signed)
@@ -39,7 +41,7 @@ def test_every_row_is_a_fresh_encryption_of_zero(count, two_threads):
     secret, _ = generate(seal_context(PARAMS), relinearization=False)
     first, seeds = ZeroPool(seal_context(PARAMS), secret).take(2, count)
     assert first.shape == (count, 2, 4096)
-    assert len(set(seeds)) == count
+    assert len(np.unique(seeds, axis=0)) == count
     assert 0 < largest_message(secret, first, seeds) <= LARGEST_ERROR
 
 
@@ -57,7 +59,7 @@ def test_work_of_a_dying_child_is_done_here(two_threads, monkeypatch):
     secret, _ = generate(seal_context(PARAMS), relinearization=False)
     first, seeds = ZeroPool(seal_context(PARAMS), secret).take(1, MIN_SHARED)
     assert len(started) == 2
-    assert len(set(seeds)) == MIN_SHARED
+    assert len(np.unique(seeds, axis=0)) == MIN_SHARED
     assert 0 < largest_message(secret, first, seeds) <= LARGEST_ERROR
 
 
