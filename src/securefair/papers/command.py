@@ -1,4 +1,4 @@
-"""`securefair reproduce`: one experiment, a shard of it, the merging of shards, or the list."""
+"""`securefair reproduce`: one experiment or all, a shard, the merging of shards, or the list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(help="Of the experiment, see --list; or: merge.")
+        str | None, typer.Argument(help="Of the experiment, see --list; or: all, merge.")
     ] = None,
     folders: Annotated[
         list[Path] | None, typer.Argument(help="With merge: the folders of the shards.")
@@ -49,6 +49,9 @@ def reproduce(
         Path | None,
         typer.Option(help="A comparison.json of the same seeds: say whether its numbers repeat."),
     ] = None,
+    hours: Annotated[
+        bool, typer.Option("--hours", help="Only estimate how long it takes here.")
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what --out already holds.")
     ] = False,
@@ -60,6 +63,7 @@ def reproduce(
     Example: securefair reproduce cffl-table1 --size cpu --seeds 3 --data DIR --papers DIR
     """
     from securefair.errors import ConfigError
+    from securefair.papers.everything import everything
     from securefair.papers.listing import print_list
     from securefair.papers.reference import papers_folder
     from securefair.papers.reproduction import Asked, conclude, merged, part, whole
@@ -71,6 +75,18 @@ def reproduce(
         raise ConfigError(
             "one experiment at a time", found=" ".join([name, *map(str, folders)]), expected=name
         )
+    if hours or name == "all":
+        everything(
+            None if name == "all" else name,
+            size,
+            seeds,
+            out=out,
+            data=data,
+            device=device,
+            papers=papers_folder(papers),
+            hours=hours,
+        )
+        return
     if name == "merge":
         asked, finished = merged(folders or [], out, data)
     else:
