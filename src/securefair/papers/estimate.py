@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from securefair.algorithms.cohort import Cohort
-from securefair.errors import DataError
+from securefair.errors import BackendUnavailableError, DataError
 from securefair.papers.experiment import Contender, Experiment, Size
 
 BATCHES = 5
@@ -72,7 +72,7 @@ def estimate(
                     continue
                 counted.add(known)
                 seconds += _seconds(contender, trials, device)
-        except DataError as error:
+        except (DataError, BackendUnavailableError) as error:
             without[experiment.name] = str(error)
             continue
         hours[experiment.name] = seeds * seconds / 3600

@@ -33,11 +33,11 @@ def everything(
     """Estimate one experiment or all (None), and run all unless only `hours` are asked for.
 
     Every experiment has a folder in `out`, finished runs are shared, and what is there already is
-    gone on with. An experiment whose data are missing is left out, and named at the end.
+    gone on with. An experiment that lacks data or a library is left out, and named at the end.
 
     Raises:
         ConfigError: no such size, experiment or device.
-        DataError: at the end: data of some experiments are missing.
+        DataError: at the end: what some experiments need is missing.
     """
     known = next((one for one in SIZES if one == size), None)
     if known is None:
@@ -71,7 +71,7 @@ def everything(
             raise typer.Exit(130) from None
     if found.without:
         raise DataError(
-            "some experiments were left out: their data are missing",
+            "some experiments were left out: what they need is missing",
             where=str(folder),
             found=", ".join(found.without),
             hint=next(iter(found.without.values())),

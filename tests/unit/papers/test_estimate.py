@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from securefair.errors import DataError
+from securefair.errors import BackendUnavailableError, DataError
 from securefair.papers import estimate, everything
 from securefair.papers.catalogue import EXPERIMENTS
 from securefair.papers.estimate import Trial
@@ -64,6 +64,18 @@ def test_missing_data_leave_an_experiment_without_an_estimate(tmp_path: Path) ->
     )
     assert found.hours == {}
     assert "cifar10" in found.without["cycle-table1"]
+
+
+def test_a_missing_library_leaves_an_experiment_without_an_estimate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(*_: object) -> Trial:
+        raise BackendUnavailableError("torchvision cannot be imported")
+
+    monkeypatch.setattr(estimate, "trial", missing)
+    experiment = EXPERIMENTS["cycle-figure22"]
+    found = estimate.estimate([experiment], "smoke", seeds=1, data=None, device="cpu")
+    assert found.without == {experiment.name: "torchvision cannot be imported"}
 
 
 def test_five_batches_are_really_trained() -> None:
