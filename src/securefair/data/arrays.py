@@ -116,13 +116,16 @@ def arrays_of(data: object, *, where: str) -> tuple[NDArray[np.generic], NDArray
     """
     if isinstance(data, tuple) and len(data) == 2:
         return array_of(data[0], where), array_of(data[1], where)
-    if isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
+    table = hasattr(data, "columns") or isinstance(data, str | Path)
+    if table or isinstance(data, Mapping) or not isinstance(data, IndexedDataset):
+        hint = "A table needs the column to predict: label=..." if table else None
         raise DataError(
             "this is no data set",
             where=where,
             found=type(data).__name__,
-            expected="(features, labels), or samples by number as torch's map-style data sets",
-            hint="Give the data set of this loader" if hasattr(data, "dataset") else None,
+            expected="(features, labels), Samples, samples by number as torch's map-style data "
+            "sets, or a DataFrame with label=",
+            hint="Give the data set of this loader" if hasattr(data, "dataset") else hint,
         )
     features, labels = [], []
     for at in range(len(data)):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from torch import nn
 
 from securefair.circuit.answer import Inputs
 from securefair.circuit.network import Chunk
@@ -28,6 +29,7 @@ from securefair.exchange.saved_teacher import (
     write_teacher,
 )
 from securefair.model.heads import Foldable
+from securefair.model.modules import foldable
 from securefair.model.networks import NetworkHead
 from securefair.storage import Cost, Secret, unlock
 
@@ -73,7 +75,7 @@ class Teacher:
     alike. Nothing that is refused was computed, nor planned by search.
 
     Args:
-        model: the head or network to evaluate.
+        model: the head or network to evaluate, or a torch module of such a shape.
         agreed: the spec that both sides agreed on; its number of samples is the most that a
             student may bring. None answers whatever a student specifies, which gives a stranger
             the choice of release, numbers and bounds: only for students that may have the model.
@@ -92,12 +94,13 @@ class Teacher:
     `math.inf` stands for no limit.
 
     Raises:
+        ModelError: encryption cannot evaluate such a model.
         StorageError: the store cannot be used.
     """
 
     def __init__(
         self,
-        model: Foldable,
+        model: Foldable | nn.Module,
         agreed: ExchangeSpec | None = None,
         *,
         seed: bytes = b"",
@@ -109,7 +112,7 @@ class Teacher:
         max_bits: float | None = None,
         total_numbers: float | None = None,
     ) -> None:
-        self.model = model
+        self.model = foldable(model)
         self._agreed = agreed
         self._seed = seed
         self._backend = get_backend(backend)

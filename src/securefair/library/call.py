@@ -15,10 +15,11 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kinds_of
 from securefair.collaboration.private import PrivacyTerms
 from securefair.config import RunConfig, override
-from securefair.data import ParticipantData
+from securefair.data import ParticipantData, TableSpec
 from securefair.errors import ConfigError
 from securefair.fairness import ReputationRule
-from securefair.library.hospitals import participants
+from securefair.library.classes import numbered
+from securefair.library.hospitals import check_hospitals, participants
 from securefair.library.models import (
     Model,
     Models,
@@ -28,6 +29,7 @@ from securefair.library.models import (
 )
 from securefair.library.result import Result
 from securefair.library.settings import settings
+from securefair.library.tables import participants_of_tables
 from securefair.model.heads import Head
 from securefair.model.training import OptimizerConfig
 from securefair.records import RoundRecord
@@ -40,6 +42,7 @@ def collaborate(
     hospitals: Mapping[str, object],
     model: Model | Mapping[str, Model] = "quadratic",
     *,
+    label: str | TableSpec | None = None,
     algorithm: str | None = None,
     rounds: int = 20,
     local_epochs: int = 40,
@@ -77,9 +80,13 @@ def collaborate(
     Args:
         hospitals: name: (training data set, test data set), or name: one data set of which a part
             is held out. A data set is a map-style torch data set, (features, labels), or `Samples`.
+            Labels are whole numbers from 0, or any names, such as 1 and 2. With `label`: tables.
         model: "quadratic", "linear" or a module (see `Quadratic`), for everyone or by name. All
             must have the same shape; modules start from the parameters that they have, and are
             left as they are.
+        label: hospitals bring tables, each a DataFrame of pandas or polars, a path or a query, and
+            this is the column to predict. The other rules are inferred from all tables; give a
+            `TableSpec` where ranges and levels are known beforehand.
         algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by
             rounds and weighs teachers by reputation, "vpdl" always shares. None for "transfer",
             or "cycle" where a module is given: a transfer fits models of its own.
@@ -152,8 +159,16 @@ def collaborate(
     )
     kind = kinds_of(config)[algorithm]
     _check_callbacks(callbacks)
-    data = participants(hospitals, extractor, config)
-    models = Models.of(model, [own.name for own in data])
+    check_hospitals(hospitals, extractor)
+    models = Models.of(model, list(hospitals))
+    rules, classes = None, None
+    if label is not None:
+        if extractor is not None:
+            raise ConfigError("a table has no pixels to extract features from", where="extractor")
+        data, rules = participants_of_tables(hospitals, label, config)
+    else:
+        named, classes = numbered(hospitals, at_least=models.classes)
+        data = participants(named, extractor, config)
     data = alike(data, at_least=models.classes)
     heads = models.heads(data, hidden, seed)
     config = _completed(config, data, heads, q)
@@ -163,6 +178,8 @@ def collaborate(
         data={seed: data},
         models=heads if models.are_modules else None,
         keeps_heads=True,
+        rules=rules,
+        classes=classes,
     )
     with threads_set(threads):
         outcome = run_task(

@@ -28,11 +28,8 @@ def participants(
         config: checked.
 
     Raises:
-        ConfigError: fewer than two hospitals, a name is no text, or there is no extractor in the
-            extractor's place.
         DataError: data cannot be used; names the hospital, and the sample where there is one.
     """
-    _check(hospitals, extractor)
     everyone = []
     for name, given in hospitals.items():
         own = given if extractor is None else _extracted(given, extractor, name)
@@ -54,7 +51,13 @@ def participants(
     return everyone
 
 
-def _check(hospitals: Mapping[str, object], extractor: object) -> None:
+def check_hospitals(hospitals: Mapping[str, object], extractor: object) -> None:
+    """Refuse what is no set of hospitals by name.
+
+    Raises:
+        ConfigError: fewer than two hospitals, a name is no text, or there is no extractor in the
+            extractor's place.
+    """
     if not isinstance(hospitals, Mapping):
         raise ConfigError(
             "hospitals come by name",

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, fx, nn
 
 from securefair.errors import ModelError
-from securefair.model.heads import Head, LinearHead, QuadraticHead
+from securefair.model.heads import Foldable, Head, LinearHead, QuadraticHead
 from securefair.model.quadratic import Quadratic, coefficient
 
 HINT = (
@@ -47,6 +47,30 @@ def head_of(module: nn.Module) -> Head:
             return _quadratic_head(first, activation, output)
         case _:
             raise _refusal(layers)
+
+
+def foldable(model: object) -> Foldable:
+    """Anything that encryption can evaluate, as a model with `folded()`.
+
+    Args:
+        model: a head or network of securefair, a fit of a transfer, or a torch module that
+            `head_of` takes.
+
+    Raises:
+        ModelError: it is something else, or a module of no shape that encryption evaluates.
+    """
+    if callable(getattr(model, "folded", None)):
+        result: Foldable = model  # type: ignore[assignment]
+        return result
+    if isinstance(model, nn.Module):
+        return head_of(model)
+    raise ModelError(
+        "this is no model that encryption evaluates",
+        where="model",
+        found=model.__name__ if isinstance(model, type) else type(model).__name__,
+        expected="a torch module (an object, not its class), a head of build_head, or a fit",
+        hint=HINT,
+    )
 
 
 def module_of(head: Head, like: nn.Module) -> nn.Module:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from securefair.circuit.spec import Release
     from securefair.model.heads import Head
     from securefair.profiling.exchange_cost import ExchangeCost
@@ -37,7 +39,7 @@ class FheCost:
 
     def __call__(
         self,
-        head: Head,
+        head: Head | nn.Module,
         *,
         samples: int,
         release: Release = "logits",
@@ -48,7 +50,7 @@ class FheCost:
         """Run one exchange of that many invented samples, and measure it.
 
         Args:
-            head: a trained head, or a fresh one of the same size.
+            head: a trained head or torch module, or a fresh one of the same size.
             samples: the student's.
             release: what leaves the encryption: "loss", "class_sums", "projection", "logits".
             backend: "rns", "seal" or "clear".
@@ -57,12 +59,15 @@ class FheCost:
 
         Raises:
             PlanError: no parameters grant this.
-            ModelError: the head's weights exceed the bounds of the spec.
+            ModelError: encryption evaluates no such module, or the head's weights exceed the bounds
+                of the spec.
         """
         from msgspec.structs import asdict
 
+        from securefair.model.modules import head_of
         from securefair.profiling.exchange_cost import PreparedExchange, spec_for
 
+        head = head_of(head)
         prepared = PreparedExchange(spec_for(head, samples, release, **spec), head, backend=backend)
         self.last = cost = prepared.cost(repeats=repeats)
         # A test has one benchmark: the first exchange that it runs.
@@ -86,9 +91,14 @@ class FheCost:
             seconds: of the teacher, from upload to answer; depends on the machine.
             error: of a released number.
             peak_bytes: of memory, both sides together.
+
+        Raises:
+            ConfigError: nothing was measured yet.
         """
         if self.last is None:
-            raise ValueError("measure first: call fhe_cost(head, samples=...)")
+            from securefair.errors import ConfigError
+
+            raise ConfigError("measure first: call fhe_cost(head, samples=...)")
         budgets = {"bytes": bytes, "seconds": seconds, "error": error, "peak_bytes": peak_bytes}
         over = [
             f"{name}: {getattr(self.last, name):g} is not below {budget:g}"

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import msgspec
+
 from securefair.collaboration.controls import ceiling_of
 from securefair.collaboration.interface import Control, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
 from securefair.config import RunConfig, override
-from securefair.data import ParticipantData
+from securefair.data import ParticipantData, TableSpec
 from securefair.errors import PlanError, SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stored import from_bytes
@@ -23,7 +25,7 @@ from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.entry import Entry
 from securefair.run.folder import SMALLER, write_run
-from securefair.run.kept import kept_models
+from securefair.run.kept import class_names, kept_models, table_rules
 from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
 from securefair.run.rounds import begun, run_rounds
@@ -42,12 +44,16 @@ class Task:
         data: of everyone, by seed.
         models: that everyone starts from, by name; None: as the configuration says.
         keeps_heads: whether the outcome is to hold everyone's last model as it trains.
+        rules: of tables that the configuration does not know of.
+        classes: names of classes that it does not know of.
     """
 
     config: RunConfig
     data: Mapping[int, list[ParticipantData]]
     models: Mapping[str, Head] | None = None
     keeps_heads: bool = False
+    rules: TableSpec | None = None
+    classes: Sequence[str] | None = None
 
     def check_plans(self) -> None:
         """Find out before a long run, not in it, for whom it is impossible.
@@ -174,7 +180,16 @@ def run_task(
             checkpoint.remove()
         raise
     outcome = conclude(config, list(repetitions.values()))
-    outcome.models = kept_models(config, repetitions[config.run.seeds[0]], versions())
+    own = repetitions[config.run.seeds[0]].data[0].train
+    names = task.classes or class_names(task.rules or table_rules(config), own.classes)
+    outcome.result = msgspec.structs.replace(outcome.result, classes=list(names))
+    outcome.models = kept_models(
+        config,
+        repetitions[config.run.seeds[0]],
+        versions(),
+        rules=task.rules,
+        classes=task.classes,
+    )
     return outcome
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import structs
@@ -27,7 +27,12 @@ UNCALIBRATED = Calibration()
 
 
 def kept_models(
-    config: RunConfig, repetition: Repetition, versions: Mapping[str, str]
+    config: RunConfig,
+    repetition: Repetition,
+    versions: Mapping[str, str],
+    *,
+    rules: TableSpec | None = None,
+    classes: Sequence[str] | None = None,
 ) -> list[KeptModel]:
     """One for each participant, in order, of the algorithm that the run is about.
 
@@ -35,6 +40,7 @@ def kept_models(
         config: with the rules of tables spelt out.
         repetition: of the first seed, finished.
         versions: of what computed it.
+        rules, classes: of tables, and names of classes, where the configuration does not say.
     """
     main = config.run.main
     return [
@@ -52,6 +58,8 @@ def kept_models(
             calibration=_calibration(repetition, main, own),
             privacy=_privacy(repetition, main, own.name),
             versions=versions,
+            rules=rules,
+            classes=classes,
         )
         for own in repetition.data
         if own.name in repetition.models.get(main, {})
@@ -69,6 +77,8 @@ def kept_model(
     versions: Mapping[str, str],
     calibration: Calibration = UNCALIBRATED,
     privacy: str | None = None,
+    rules: TableSpec | None = None,
+    classes: Sequence[str] | None = None,
 ) -> KeptModel:
     """What one participant keeps.
 
@@ -82,15 +92,11 @@ def kept_model(
         versions: of what computed it.
         calibration: of the model's probabilities.
         privacy: what is promised to the patients behind its answers.
+        rules, classes: see `kept_models`.
     """
-    spec = _rules(config)
+    spec = rules or table_rules(config)
     facts = training_facts(own.train)
-    groups = spec.target.groups if spec is not None else None
-    names = (
-        [" or ".join(codes) for codes in groups]
-        if groups is not None
-        else [str(label) for label in range(own.train.classes)]
-    )
+    names = list(classes or class_names(spec, own.train.classes))
     record = ModelRecord(
         hospital=own.name,
         run=config.run.name,
@@ -154,7 +160,14 @@ def _privacy(repetition: Repetition, algorithm: str, hospital: str) -> str | Non
     return None if stated is None else stated.meaning
 
 
-def _rules(config: RunConfig) -> TableSpec | None:
+def class_names(spec: TableSpec | None, classes: int) -> list[str]:
+    """The codes of each class, or its number where samples came as numbers."""
+    if spec is None:
+        return [str(label) for label in range(classes)]
+    return [" or ".join(codes) for codes in spec.target.groups]
+
+
+def table_rules(config: RunConfig) -> TableSpec | None:
     """The rules that turn a table of this run into features; None where samples are numbers."""
     if config.data.source == "heart":
         return HEART_SPEC

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import securefair
+from securefair.errors import ConfigError
 from securefair.profiling.pytest_plugin import FheCost
 
 pytestmark = pytest.mark.slow  # programs of their own
@@ -112,5 +113,5 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
 
 
 def test_a_budget_needs_a_measurement() -> None:
-    with pytest.raises(ValueError, match="measure first"):
+    with pytest.raises(ConfigError, match="measure first"):
         FheCost().assert_below(bytes=1)

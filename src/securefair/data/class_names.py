@@ -1,0 +1,41 @@
+"""Labels as people have them, 1 and 2 or "yes" and "no" -> classes numbered from 0, with names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST = 50
+"""Different labels; more are no classes, and are refused where classes are needed."""
+
+
+def named_classes(
+    labels: Sequence[NDArray[Any]], *, at_least: int = 0
+) -> tuple[list[NDArray[np.int64]], tuple[str, ...]] | None:
+    """Everyone's labels as numbers of classes, and the names of these; None: as they are.
+
+    Whole numbers from 0 are left, and so is whatever is not one label a sample.
+
+    Args:
+        labels: of several data sets, which share their classes.
+        at_least: classes that a given model tells apart: whole numbers below it are its classes.
+    """
+    flat = [one.reshape(-1) for one in labels]
+    if not all(len(one) and one.size == len(one) for one in labels):
+        return None
+    if any(one.dtype.kind in "OUS" for one in flat):
+        texts = [np.array([str(label) for label in one.tolist()]) for one in flat]
+    else:
+        known = np.unique(np.concatenate(flat))
+        whole = np.isfinite(known).all() and (known == np.rint(known)).all()
+        if not whole or known[0] == 0 or (known[0] >= 0 and known[-1] < at_least):
+            return None
+        texts = [one.astype(np.int64) for one in flat]
+    found = np.unique(np.concatenate(texts))
+    if len(found) > MOST:
+        return None
+    names = tuple(str(name) for name in found.tolist())
+    return [np.searchsorted(found, one).astype(np.int64) for one in texts], names

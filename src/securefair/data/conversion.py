@@ -1,0 +1,40 @@
+"""What people have in hand -> `Samples`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from securefair.data.arrays import arrays_of, samples_of
+from securefair.data.arrow_tables import is_frame, read_frame
+from securefair.data.class_names import named_classes
+from securefair.data.dataset import Samples
+from securefair.data.encoding import encode
+from securefair.data.inference import infer_table, summarise
+from securefair.data.rows import read_rows
+from securefair.errors import DataError
+
+MISSING = ("", "?", "NA", "NaN", "nan")
+
+
+def converted(
+    data: object, *, label: str | None, feature_range: tuple[float, float] | None
+) -> Samples:
+    """See `Samples.of`."""
+    if isinstance(data, str | Path) or is_frame(data):
+        if label is None:
+            raise DataError(
+                "a table needs the column to predict",
+                where="label",
+                expected='its name, such as label="ill"',
+            )
+        table = (
+            read_rows(data) if isinstance(data, str | Path) else read_frame(data, source="table")
+        )
+        if not len(table):
+            raise DataError("the table has no rows", where=table.source)
+        rules = infer_table({"this table": summarise(table, MISSING)}, label=label, missing=MISSING)
+        return encode(table, rules.spec)
+    features, labels = arrays_of(data, where="samples")
+    named = named_classes([labels])
+    numbers = labels if named is None else named[0][0]
+    return samples_of((features, numbers), where="samples", feature_range=feature_range)

@@ -1,0 +1,144 @@
+"""DataFrames, tables and labels of any name, as people have them."""
+
+import numpy as np
+import pytest
+from torch import nn
+
+import securefair as sf
+from securefair.data import Binary, Numeric, TableSpec, Target
+from securefair.errors import ConfigError, DataError, ModelError, SecureFairError
+
+QUICK = {"backend": "clear", "algorithm": "transfer"}
+
+
+def rows(count, seed):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 80, count).tolist()
+    smoker = rng.choice(["yes", "no"], count).tolist()
+    risk = [(a - 50) / 15 + (s == "yes") for a, s in zip(age, smoker, strict=True)]
+    ill = ["ill" if r + rng.normal() > 0.5 else "well" for r in risk]
+    return {"age": age, "smoker": smoker, "outcome": ill}
+
+
+@pytest.fixture(params=["pandas", "polars"])
+def frame(request):
+    return pytest.importorskip(request.param).DataFrame
+
+
+def test_frames_go_in_and_their_rows_are_predicted(frame, tmp_path):
+    hospitals = {
+        "north": frame(rows(60, 1)),
+        "south": (frame(rows(50, 2)), frame(rows(30, 3))),
+        "east": tmp_path / "east.csv",
+    }
+    own = rows(60, 4)
+    lines = [",".join(map(str, row)) for row in zip(*own.values(), strict=True)]
+    hospitals["east"].write_text("\n".join([",".join(own), *lines]))
+    result = sf.collaborate(hospitals, label="outcome", **QUICK)
+    assert result.outcome.result.classes == ["ill", "well"]
+    new = frame({"smoker": ["yes", "no"], "age": [79, 21]})
+    for model in result.models.values():
+        assert model.predict(new).tolist() == ["ill", "well"]
+        assert model.record.table.target.name == "outcome"
+    test = rows(30, 3)
+    assert result.models["south"].score(frame(test), test["outcome"]) == result.accuracy["south"]
+    page = result.write(tmp_path / "run")
+    assert page.exists()
+    again = sf.load_model(tmp_path / "run/models/south")
+    assert np.array_equal(again.predict_proba(new), result.models["south"].predict_proba(new))
+
+
+def test_rules_that_are_known_beforehand_are_kept(frame):
+    rules = TableSpec(
+        columns=(Numeric(name="age", low=0, high=100), Binary(name="smoker", no="no", yes="yes")),
+        target=Target(name="outcome", groups=(("well",), ("ill",))),
+    )
+    hospitals = {name: frame(rows(40, seed)) for seed, name in enumerate(("north", "south"))}
+    result = sf.collaborate(hospitals, label=rules, **QUICK)
+    assert result.models["north"].record.table == rules
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"), [((1, 2), [1, 2]), (("no", "yes"), ["no", "yes"]), ((0, 1), [0, 1])]
+)
+def test_classes_have_any_names(make_arrays, names, classes):
+    hospitals = {}
+    for seed, name in enumerate(("north", "south")):
+        x, y = make_arrays(60, seed)
+        hospitals[name] = (x, np.array(names)[y])
+    result = sf.collaborate(hospitals, **QUICK)
+    model = result.models["north"]
+    assert model.classes_.tolist() == classes
+    x, y = make_arrays(80, 9)
+    assert model.score(x, np.array(names)[y]) > 0.8
+    assert (
+        result.outcome.result.class_counts["north"] == np.bincount(make_arrays(60, 0)[1]).tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("hospitals", "options", "message"),
+    [
+        ({"a": [1], "b": [2]}, {"label": "y"}, r"a: .*DataFrame of pandas or polars"),
+        ({"a": "absent.csv", "b": "absent.csv"}, {"label": "y"}, r"participant a, absent\.csv"),
+        ({"a": "absent.csv", "b": "absent.csv"}, {}, r"a table needs the column|label="),
+    ],
+)
+def test_refusals_name_what_is_accepted(hospitals, options, message):
+    with pytest.raises(SecureFairError, match=message):
+        sf.collaborate(hospitals, **options, **QUICK)
+
+
+def test_a_frame_without_a_label_is_told_so(frame):
+    hospitals = {name: frame(rows(20, 0)) for name in "ab"}
+    with pytest.raises(DataError, match="label="):
+        sf.collaborate(hospitals, **QUICK)
+    with pytest.raises(ConfigError, match="no pixels"):
+        sf.collaborate(hospitals, label="outcome", extractor=nn.Flatten(), **QUICK)
+
+
+class TestSamples:
+    def test_from_a_frame(self, frame):
+        samples = sf.Samples.of(frame(rows(40, 0)), label="outcome")
+        assert (len(samples), samples.classes, samples.features.shape[1]) == (40, 2, 2)
+        with pytest.raises(DataError, match="needs the column to predict"):
+            sf.Samples.of(frame(rows(40, 0)))
+
+    def test_from_arrays_with_any_names_of_classes(self):
+        samples = sf.Samples.of((np.zeros((3, 2)), np.array([2, 1, 2])))
+        assert samples.labels.tolist() == [1, 0, 1]
+        assert sf.Samples.of((np.zeros((2, 2)), ["b", "a"])).labels.tolist() == [1, 0]
+
+    @pytest.mark.parametrize(
+        ("features", "labels", "classes"),
+        [
+            ([[0.0]], np.array([0]), 2),
+            (np.zeros((1, 1)), [0], 2),
+            (np.zeros((1, 1)), np.array([0.5]), 2),
+            (np.zeros((1, 1)), np.array(["a"]), 2),
+            (np.zeros((1, 1)), np.array([0]), None),
+        ],
+    )
+    def test_what_is_no_array_of_numbers_is_refused(self, features, labels, classes):
+        with pytest.raises(DataError, match=r"Samples\.of"):
+            sf.Samples(features, labels, classes)
+
+
+class TestTeacher:
+    def test_a_torch_module_answers(self, make_arrays):
+        module = nn.Sequential(nn.Linear(4, 3), sf.Quadratic(), nn.Linear(3, 2))
+        x, y = make_arrays(50)
+        samples = sf.Samples(x.astype(np.float64), y, 2)
+        spec = sf.ExchangeSpec(features=4, classes=2, samples=50, hidden=3, release="logits")
+        student = sf.Student(spec)
+        opened = student.open(sf.Teacher(module, spec).answer(student.request(samples)))
+        import torch
+
+        with torch.no_grad():
+            expected = module(torch.from_numpy(x)).numpy()
+        assert np.abs(opened.logits - expected).max() < 0.05
+
+    @pytest.mark.parametrize("model", ["linear", nn.Linear, object(), None])
+    def test_anything_else_is_refused_with_what_is_accepted(self, model):
+        with pytest.raises(ModelError, match="a torch module"):
+            sf.Teacher(model)
