@@ -43,9 +43,11 @@ def new(
     import msgspec
 
     from securefair.cli.check_tables import line_of
+    from securefair.user.tables import tables_read_once
     from securefair.user.template import new_project
 
-    project = new_project(name, tables=data or (), label=label, joined=join_spellings)
+    with tables_read_once():
+        project = new_project(name, tables=data or (), label=label, joined=join_spellings)
     if json:
         typer.echo(msgspec.json.encode(project).decode())
         return
@@ -86,13 +88,15 @@ def check(
     from securefair.errors import SecureFairError
     from securefair.profiling.forecast import check_config
     from securefair.user.inspection import inspect_tables
+    from securefair.user.tables import tables_read_once
 
     loaded = load_config(config)
     check_trusted(loaded, trust=trust)
     findings: list[Finding] = []
     try:
-        findings += inspect_tables(loaded)
-        checked = check_config(loaded, cost_model=model)
+        with tables_read_once():
+            findings += inspect_tables(loaded)
+            checked = check_config(loaded, cost_model=model)
     except SecureFairError as error:
         if json:
             said = {"findings": [*findings, refusal(error)]}

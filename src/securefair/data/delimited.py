@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from securefair.data.cells import Column, Note, Table, column_of
+from securefair.data.cells import Column, Note, Table, column_of, matching, release_memory
 from securefair.errors import DataError
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -81,6 +81,8 @@ def parse_delimited(data: bytes, *, source: str, notes: Sequence[Note] = ()) -> 
         )
     columns = {name: column_of(array) for name, array in zip(header, arrays, strict=True)}
     columns = _with_points(columns, lines, found)
+    del arrays
+    release_memory()
     return Table(source=source, columns=columns, line_of=lines, notes=tuple(found))
 
 
@@ -204,13 +206,22 @@ def _arrays(data: bytes, separator: str, source: str, header: Sequence[str]) -> 
             read_options=pyarrow.csv.ReadOptions(column_names=names, use_threads=False),
             parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                # Each different text once, block by block: columns repeat themselves.
+                column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+                strings_can_be_null=False,
             ),
         )
     except pa.ArrowInvalid as error:
         _checked_lines(data, separator, source, len(header))  # says which line, and why
         raise DataError("not comma-separated text", where=source, found=str(error)) from error
-    return [table.column(name).combine_chunks() for name in names]
+    table = table.unify_dictionaries()
+    return [_joined(table.column(name)) for name in names]
+
+
+def _joined(column: Any) -> Any:
+    """The chunks of a column, which share their dictionary, as one array."""
+    joined = column.combine_chunks()
+    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
 
 
 def _end_of_first_record(data: bytes) -> int:
@@ -240,9 +251,7 @@ def _with_points(
         if kind == "none":
             result[name] = column
             continue
-        marked = pc.match_substring_regex(column.cells.dictionary, r"\d,\d").to_numpy(
-            zero_copy_only=False
-        )
+        marked = matching(column.cells.dictionary, r"\d,\d")
         row = column.first(marked)
         example = column.texts[int(column.codes[row])]
         if kind == "decimal" or (kind == "either" and sure):

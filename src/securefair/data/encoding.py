@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.cells import Row, Table, table_of
+from securefair.data.cells import Row, Table, release_memory, table_of
 from securefair.data.dataset import Features, Samples
 from securefair.data.table import Binary, Categorical, Numeric, TableSpec, code, feature_names
 from securefair.errors import DataError
@@ -126,6 +126,7 @@ def _encoded(
         features[:, part] = values[table.columns[rule.name].codes]
         filled += stood_in
         at = part.stop
+    release_memory()
     return features, filled
 
 

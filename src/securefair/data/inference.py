@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.cells import Column, Row, Table, table_of
+from securefair.data.cells import Column, Row, Table, release_memory, table_of
 from securefair.data.identifying import (
     are_dates,
     are_persons,
@@ -139,7 +139,9 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
 
 def shapes_of(table: Table, missing: Sequence[str]) -> dict[str, Shape]:
     """What every column of a table looks like, by name."""
-    return {name: shape_of(column, missing) for name, column in table.columns.items()}
+    shapes = {name: shape_of(column, missing) for name, column in table.columns.items()}
+    release_memory()
+    return shapes
 
 
 def _sentinels(

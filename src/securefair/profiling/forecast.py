@@ -81,7 +81,7 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     kinds = kinds_of(config)
     resolved = resolve(config)
     config = resolved.config
-    everyone = {seed: load_participants(config, seed) for seed in config.run.seeds}
+    everyone = {seed: load_participants(config, seed, outlines=True) for seed in config.run.seeds}
     for seed, data in everyone.items():
         for kind in kinds.values():
             kind.check_plans(config, data, seed=seed)

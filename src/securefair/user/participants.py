@@ -10,8 +10,16 @@ from securefair.data.split import keep_training
 from securefair.user.tables import load_own
 
 
-def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
+def load_participants(
+    config: RunConfig, seed: int, *, outlines: bool = False
+) -> list[ParticipantData]:
     """The participants that a configuration asks for.
+
+    Args:
+        config: checked.
+        seed: of what is held out and of how data are divided.
+        outlines: features are read and checked, and zeros that take no memory stand in for them:
+            for whoever only plans.
 
     Raises:
         SecureFairError: the data cannot be read, used or divided so.
@@ -26,7 +34,7 @@ def load_participants(config: RunConfig, seed: int) -> list[ParticipantData]:
 
 def _all_samples(config: RunConfig, seed: int) -> list[ParticipantData]:
     if config.data.own:
-        return load_own(config, seed)
+        return load_own(config, seed, outlines=outlines)
     partition = config.data.partition
     partitioner = None
     if partition is not None:

@@ -9,8 +9,9 @@ missing rules takes from each is told in `data.inference` and stands in the reso
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeGuard
@@ -97,12 +98,13 @@ def resolve(config: RunConfig) -> Resolved:
     return Resolved(override(config, {"table": settings}), True, inferred.unused)
 
 
-def load_own(config: RunConfig, seed: int) -> list[ParticipantData]:
+def load_own(config: RunConfig, seed: int, *, outlines: bool = False) -> list[ParticipantData]:
     """The participants of a configuration whose `data.source` is files, python or flamby.
 
     Args:
         config: checked; columns of tables may still be missing (`resolve`).
         seed: of what is held out, and passed to a function that takes one.
+        outlines: of files, keep labels and the shape of features only (`load_participants`).
 
     Raises:
         ConfigError: the function or class is not there.
@@ -110,7 +112,7 @@ def load_own(config: RunConfig, seed: int) -> list[ParticipantData]:
     """
     match config.data.source:
         case "files":
-            return _from_files(resolve(config).config, seed)
+            return _from_files(resolve(config).config, seed, outlines=outlines)
         case "python":
             return _from_function(config, seed)
         case "flamby":
@@ -208,13 +210,30 @@ def one_from_files(
     return _loaded(config, _FileLoader(config, classes), one, seed)
 
 
-def _from_files(config: RunConfig, seed: int) -> list[ParticipantData]:
+def _from_files(config: RunConfig, seed: int, *, outlines: bool) -> list[ParticipantData]:
     load = _FileLoader(config)
-    return alike([_loaded(config, load, one, seed) for one in config.participants])
+    if not outlines:
+        return alike([_loaded(config, load, one, seed) for one in config.participants])
+
+    def outlined(path: Path | str) -> Samples:
+        return _outline(load(path))
+
+    everyone = [_loaded(config, outlined, one, seed) for one in config.participants]
+    return alike(
+        [replace(own, train=_outline(own.train), test=_outline(own.test)) for own in everyone]
+    )
+
+
+def _outline(samples: Samples) -> Samples:
+    """The same with zeros for features, which take no memory."""
+    return replace(samples, features=np.broadcast_to(np.zeros(()), samples.features.shape))
 
 
 def _loaded(
-    config: RunConfig, load: _FileLoader, one: ParticipantSection, seed: int
+    config: RunConfig,
+    load: Callable[[Path | str], Samples],
+    one: ParticipantSection,
+    seed: int,
 ) -> ParticipantData:
     with about(one.name):
         samples = load(one.source)
@@ -287,8 +306,24 @@ def table_rows(one: ParticipantSection) -> Table:
     return rows if one.test_file is None else table_of([*rows, *_rows(one.test_file)])
 
 
+_READ: ContextVar[dict[Path | str, Table] | None] = ContextVar("read", default=None)
+
+
+@contextmanager
+def tables_read_once() -> Iterator[None]:
+    """Read each table once for as long as this lasts: what looks at it several times shares it."""
+    token = _READ.set({})
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def _rows(source: Path | str) -> Table:
-    rows = read_rows(source)
+    read = _READ.get()
+    rows = read_rows(source) if read is None or source not in read else read[source]
+    if read is not None:
+        read[source] = rows
     if not rows:
         raise DataError("the table has no rows", where=rows.source)
     return rows

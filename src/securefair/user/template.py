@@ -27,7 +27,7 @@ from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
 from securefair.user.inspection import inspect_tables
-from securefair.user.tables import load_own, resolve, table_settings
+from securefair.user.tables import one_from_files, resolve, table_settings
 
 _INTRODUCTION = """\
 # {title}
@@ -218,7 +218,12 @@ def _stem(path: Path) -> str:
 
 def _affordable_q(config: RunConfig) -> int:
     """Numbers per class and answer: at most 64, and half the smallest participant's samples."""
-    fewest = min(len(own.train) for own in load_own(config, config.run.seeds[0]))
+    classes = len(config.table.classes) if config.table is not None else 0
+    seed = config.run.seeds[0]
+    fewest = min(  # one at a time: tables may be large
+        len(one_from_files(config, one, classes=classes, seed=seed).train)
+        for one in config.participants
+    )
     return max(1, min(64, fewest // 2))
 
 
