@@ -139,12 +139,21 @@ def _run(config: RunConfig, folder: Path, quiet: bool, json: bool, *, resume: bo
     from securefair.report import show_progress, summary
     from securefair.run.execute import run_experiment, write_outcome
     from securefair.run.lock import only_run
-    from securefair.user.tables import resolve
+    from securefair.user.inspection import inspect_tables
+    from securefair.user.tables import resolve, tables_read_once
 
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
     console = Console(stderr=json, quiet=quiet)
-    config = resolve(config).config  # once: tables may change while it runs
+    with tables_read_once():
+        config = resolve(config).config  # once: tables may change while it runs
+        points = len(inspect_tables(config))
+    if points:
+        said = "1 point" if points == 1 else f"{points} points"
+        console.print(
+            f"{said} to look at in the tables: securefair check lists them.",
+            style="yellow",
+        )
     try:
         with only_run(folder), show_progress(console) as progress:
             outcome = run_experiment(config, progress, out=folder, resume=resume)

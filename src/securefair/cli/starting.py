@@ -106,7 +106,9 @@ def check(
         plain = msgspec.to_builtins(checked) | {"findings": msgspec.to_builtins(findings)}
         typer.echo(msgspec.json.encode(plain).decode())
         return
-    Console().print(findings_report(findings), check_report(checked))
+    console = Console()
+    console.print(findings_report(findings), soft_wrap=True)  # one finding, one line
+    console.print(check_report(checked))
     typer.echo(f"\nNext: securefair run {shown(config)}")
 
 

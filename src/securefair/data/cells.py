@@ -224,6 +224,6 @@ def numbers_in(texts: Any) -> NDArray[np.float64]:
     """An Arrow array of texts as numbers, NaN where a text is none; infinite ones are none."""
     fits = pc.match_substring_regex(texts, NUMBER)
     plain = pc.replace_substring_regex(texts, r"^\+", "")
-    numbers = pc.cast(pc.if_else(fits, plain, None), pa.float64())
-    result = numpy_of(pc.fill_null(numbers, np.nan), pa.float64())
+    numbers = pc.cast(pc.if_else(fits, plain, pa.scalar(None, pa.string())), pa.float64())
+    result = numpy_of(pc.fill_null(numbers, pa.scalar(float("nan"), pa.float64())), pa.float64())
     return np.where(np.isfinite(result), result, np.nan)

@@ -9,6 +9,7 @@ import typer
 
 from securefair.cli import app
 from securefair.config import demo_config, load_config, parse_config
+from securefair.user import tables as own_tables
 
 NORTH = "".join(
     ["age,sex,ill\n", *(f"{30 + n % 37},{'fm'[n % 2]},{int(n % 5 > 2)}\n" for n in range(40))]
@@ -241,6 +242,29 @@ class TestFindings:
             "separator",
         )
         assert {"message", "remedy"} <= one.keys()  # and -999 is a missing value by now
+
+    def test_people_get_a_line_each_and_a_run_counts_them(self, invoke, tmp_path):
+        (tmp_path / "north.csv").write_text(site(["no", "yes"]))
+        (tmp_path / "south.csv").write_text(site(["no", "yes"], shift=1).replace(",", ";"))
+        invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        said = invoke("check", "p/config.toml").stdout.splitlines()
+        (line,) = [one for one in said if one.startswith("south, line 1: ")]
+        assert line.endswith("Nothing to do if the columns are right.")
+        run = ("run", "p/config.toml", "--backend", "clear", "--out")
+        assert "1 point to look at in the tables: securefair check" in invoke(*run, "a").stdout
+        assert "point" not in invoke(*run, "b", "--quiet").stdout
+
+    def test_tables_are_read_once(self, invoke, tmp_path, monkeypatch):
+        for name in ("north", "south"):
+            (tmp_path / f"{name}.csv").write_text(site(["no", "yes"], shift=len(name)))
+        read = []
+        real = own_tables.read_rows
+        monkeypatch.setattr(own_tables, "read_rows", lambda path: read.append(path) or real(path))
+        given = ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        assert invoke("new", "p", *given).exit_code == 0
+        assert len(read) == 2
+        assert invoke("check", "p/config.toml").exit_code == 0
+        assert len(read) == 4
 
     def test_a_refusal_is_in_the_list_and_ends_with_2(self, invoke, tmp_path):
         (tmp_path / "north.csv").write_text(site(["no", "yes"]))
