@@ -24,7 +24,7 @@ def load_participants(
     Raises:
         SecureFairError: the data cannot be read, used or divided so.
     """
-    everyone = _all_samples(config, seed)
+    everyone = _all_samples(config, seed, outlines=outlines)
     if (most := config.data.most_training) is not None:
         everyone = [keep_training(own, most, seed) for own in everyone]
     if config.training.class_weight == "balanced":
@@ -32,7 +32,7 @@ def load_participants(
     return everyone
 
 
-def _all_samples(config: RunConfig, seed: int) -> list[ParticipantData]:
+def _all_samples(config: RunConfig, seed: int, *, outlines: bool) -> list[ParticipantData]:
     if config.data.own:
         return load_own(config, seed, outlines=outlines)
     partition = config.data.partition
