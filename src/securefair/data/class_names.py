@@ -17,7 +17,7 @@ def named_classes(
 ) -> tuple[list[NDArray[np.int64]], tuple[str, ...]] | None:
     """Everyone's labels as numbers of classes, and the names of these; None: as they are.
 
-    Whole numbers from 0 are left, and so is whatever is not one label a sample.
+    Whole numbers with a 0 among them are left, and so is whatever is not one label a sample.
 
     Args:
         labels: of several data sets, which share their classes.
@@ -26,12 +26,15 @@ def named_classes(
     flat = [one.reshape(-1) for one in labels]
     if not all(len(one) and one.size == len(one) for one in labels):
         return None
-    if any(one.dtype.kind in "OUS" for one in flat):
+    named = [one.dtype.kind in "OUS" for one in flat]
+    if any(named) and not all(named):
+        return None  # one says 0 and 1, another "no" and "yes": nobody knows which is which
+    if all(named):
         texts = [np.array([str(label) for label in one.tolist()]) for one in flat]
     else:
         known = np.unique(np.concatenate(flat))
         whole = np.isfinite(known).all() and (known == np.rint(known)).all()
-        if not whole or known[0] == 0 or (known[0] >= 0 and known[-1] < at_least):
+        if not whole or 0 in known or (known[0] > 0 and known[-1] < at_least):
             return None
         texts = [one.astype(np.int64) for one in flat]
     found = np.unique(np.concatenate(texts))
