@@ -273,7 +273,7 @@ class TestRefusals:
             (lambda x, y: (x[:1], y[:1]), ("South", "too few samples")),
             (lambda x, y: (x[:2], y[:2] * 0), ("South", "too few samples to train on")),
             (lambda x, _: {"x": x}, ("South", "no data set", "dict")),
-            (lambda *_: "south.csv", ("South", "no pair", "str")),
+            (lambda *_: "south.csv", ("South", "no data set", "label=")),
         ],
     )
     def test_data_that_cannot_be_used(self, make_arrays, change, words):
