@@ -15,7 +15,7 @@ OPENFHE_STAMP  := $(OPENFHE_VENV)/.ready
 # Each takes one core and up to 2 GB.
 TEST_PROCESSES ?= 2
 
-.PHONY: setup test test-core lint demo soak docs bench bench-quick fhe-benchmark gpu-report openfhe constraints wheel release clean
+.PHONY: setup test test-core sanitize lint demo soak docs bench bench-quick fhe-benchmark gpu-report openfhe constraints wheel release clean
 
 setup: $(STAMP)
 
@@ -40,6 +40,20 @@ test: setup openfhe-if-possible
 test-core: setup
 	$(PYTEST) tests/unit tests/contract tests/security --ignore=tests/unit/papers \
 	-m "not slow" -k "not openfhe"
+
+# Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.
+SANITIZED = build/sanitized
+KERNEL_TESTS = tests/unit/ckks/backends/test_kernels.py \
+	tests/unit/ckks/backends/test_patch_kernels.py tests/unit/ckks/backends/test_arrivals.py
+
+sanitize: setup
+	cmake -S native -B $(SANITIZED)/native -DSECUREFAIR_SANITIZE=ON \
+	-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	cmake --build $(SANITIZED)/native --parallel $(TEST_PROCESSES)
+	rm -rf $(SANITIZED)/securefair && cp -r src/securefair $(SANITIZED)/securefair
+	cp $(SANITIZED)/native/_native*.so $(SANITIZED)/securefair/ckks/backends/
+	PYTHONPATH=$(SANITIZED) LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so) \
+	ASAN_OPTIONS=detect_leaks=0 $(BIN)/python scripts/sanitized_tests.py $(KERNEL_TESTS)
 
 lint: setup
 	$(BIN)/ruff format --check .
