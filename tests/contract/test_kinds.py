@@ -190,6 +190,25 @@ def test_a_limit_of_disclosure_holds(name):
             assert row.numbers_total <= 1
 
 
+def test_privacy_is_kept_or_refused_and_never_passed_over(name):
+    """Answers come from a private model, or the run does not begin."""
+    config = configured(name, **{"privacy.epsilon": 2.0, "encryption.backend": "clear"})
+    kind, data = kind_of(name), everyone()
+    try:
+        kind.check(config)
+    except ConfigError as refusal:
+        assert "privacy" in str(refusal)
+        return
+    agreement = kind.agree(config, PublicFacts.of(data), seed=5)
+    run = kind.start(config, agreement, data, seed=5)
+    list(run.rounds(kind.rounds(config)))
+    promised = run.facts().privacy
+    assert sorted(promised) == ["East", "North", "South"]
+    assert all(0 < one.spent_epsilon <= one.epsilon == 2.0 for one in promised.values())
+    with pytest.raises(ConfigError, match="private models"):
+        kind.host(config, agreement, data[0], seed=5)
+
+
 def test_everyone_keeps_a_model(name):
     run, _, _ = finished(name, "clear")
     models = run.models()

@@ -45,8 +45,14 @@ def kind_of(algorithm: str) -> AnyKind:
     return found
 
 
-def default_algorithm() -> str:
-    """What a configuration that names none is about."""
+FOR_MODULES = "cycle"
+"""What is run for modules that a user brings, which `transfer` cannot start from."""
+
+
+def default_algorithm(*, modules: bool = False) -> str:
+    """What a configuration that names none is about; with `modules`, models are a user's own."""
+    if modules:
+        return FOR_MODULES
     names: tuple[str, ...] = RunSection.model_fields["algorithms"].default
     return names[-1]
 

@@ -8,6 +8,7 @@ import msgspec
 
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 from securefair.config import RunConfig
+from securefair.errors import ConfigError
 from securefair.privacy import PatientGuarantee
 from securefair.records import PrivacyResult
 from securefair.storage import Guarantee
@@ -46,6 +47,21 @@ def privacy_of(config: RunConfig) -> PrivacyTerms | None:
         total_epsilon=given.total_epsilon,
         total_delta=given.total_delta,
     )
+
+
+def refuse_privacy(config: RunConfig) -> None:
+    """For a participant in a process of its own, whose teacher has no private model yet.
+
+    Raises:
+        ConfigError: the configuration asks for one.
+    """
+    if config.privacy is not None:
+        raise ConfigError(
+            "a site does not answer from private models yet: only a run on one machine does",
+            where="privacy",
+            found="a section",
+            expected="none",
+        )
 
 
 def privacy_results(

@@ -20,6 +20,8 @@ from securefair.config.user_data import FilePath, ParticipantSection, TableSecti
 AlgorithmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 """What `collaboration.kinds` knows; controls beside "standalone" come by themselves."""
 
+DEFAULT_ALGORITHMS = ("standalone", "transfer")
+
 SHARES_UNSEEN = ("ckks", "crypten")  # averaging in which a sender sees no more than its own weight
 
 NATURAL_SOURCES = ("heart",)  # data sets whose rows already belong to hospitals
@@ -46,7 +48,7 @@ class RunSection(Section):
         )
     )
     algorithms: Annotated[tuple[AlgorithmName, ...], Field(strict=False)] = Field(
-        default=("standalone", "transfer"),
+        default=DEFAULT_ALGORITHMS,
         min_length=1,
         description="What to compare; gains are measured against standalone, which must be there",
     )

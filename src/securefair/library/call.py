@@ -12,7 +12,7 @@ from securefair.circuit.spec import Basis
 from securefair.ckks.threads import threads_set
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.kinds import kinds_of
+from securefair.collaboration.kinds import default_algorithm, kinds_of
 from securefair.collaboration.private import PrivacyTerms
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
@@ -133,7 +133,7 @@ def collaborate(
         PlanError: no parameters satisfy these settings; names the hospital.
     """
     if algorithm is None:
-        algorithm = "cycle" if gives_modules(model) else "transfer"
+        algorithm = default_algorithm(modules=gives_modules(model))
     config = settings(
         algorithm=algorithm,
         rounds=rounds,

@@ -21,6 +21,7 @@ from securefair.config import (
     parse_config,
     to_toml,
 )
+from securefair.config.sections import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS
 from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows
@@ -231,7 +232,7 @@ def _config(
     name: str, people: Sequence[Mapping[str, object]], table: dict[str, object], *, q: int
 ) -> RunConfig:
     settings = {
-        "run": {"name": name, "algorithms": ["standalone", "transfer"]},
+        "run": {"name": name, "algorithms": list(DEFAULT_ALGORITHMS)},
         "data": {"source": "files"},
         "table": table,
         "distillation": {"q": q},

@@ -21,7 +21,7 @@ from securefair.collaboration.interface import (
     PublicFacts,
     Stored,
 )
-from securefair.collaboration.privacy import privacy_of
+from securefair.collaboration.privacy import privacy_of, refuse_privacy
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.training import optimizer_of
 from securefair.collaboration.wording import Wording
@@ -40,9 +40,11 @@ class DistillationKind(Kind[Collaboration]):
 
     Attributes:
         always_share: everyone answers always, and nobody forms a reputation.
+        participant: what every participant is, in a simulation and on a machine of its own.
     """
 
     always_share: bool
+    participant: type[DistillingHost] = DistillingHost
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -132,6 +134,7 @@ class DistillationKind(Kind[Collaboration]):
             teachers=teachers,
             opinions=opinions,
             required=None if terms is None else terms.require,
+            made_by=self.participant,
         )
 
     def host(
@@ -144,7 +147,8 @@ class DistillationKind(Kind[Collaboration]):
         stored: Stored | None = None,
     ) -> DistillingHost:
         """See `Kind`."""
-        host = DistillingHost(
+        refuse_privacy(config)
+        host = self.participant(
             own,
             agreement,
             model_of(config),
@@ -168,7 +172,7 @@ class DistillationKind(Kind[Collaboration]):
         without: str,
     ) -> Function:
         """See `Kind`."""
-        host = DistillingHost(
+        host = self.participant(
             own, agreement, model_of(config), seed=seed, backend=config.encryption.backend
         )
         return host.refitted(pieces, without)

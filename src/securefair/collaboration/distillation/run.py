@@ -293,7 +293,7 @@ def start_run(
     teachers: Mapping[str, PrivateTeacher] | None = None,
     opinions: Mapping[str, PrivateOpinions] | None = None,
     required: tuple[float, float] | None = None,
-    made_by: type[Participant] = DistillingHost,
+    made_by: type[DistillingHost] = DistillingHost,
 ) -> EncryptedRun:
     """Participants with keys and locally trained models, ready for round 0.
 

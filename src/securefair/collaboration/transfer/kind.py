@@ -9,7 +9,7 @@ from securefair.collaboration.controls import degree_of, head_controls
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.interface import Control, Kind, PublicFacts, Stored
-from securefair.collaboration.privacy import privacy_of
+from securefair.collaboration.privacy import privacy_of, refuse_privacy
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.forecast import forecast_of
@@ -113,6 +113,7 @@ class TransferKind(Kind[TransferAgreement]):
         stored: Stored | None = None,
     ) -> TransferHost:
         """See `Kind`."""
+        refuse_privacy(config)
         return TransferHost(
             own,
             agreement,
