@@ -29,7 +29,7 @@ from securefair.profiling.measure import peak_memory, reset_peak_memory
 
 FLOAT = 8
 ROUNDS = 5
-WISH = ExchangeSpec(features=32, hidden=16, classes=4, samples=4096, release="logits")
+SPEC = ExchangeSpec(features=32, hidden=16, classes=4, samples=4096, release="logits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Side:
 
 @pytest.fixture(scope="session")
 def material() -> Material:
-    return synthetic(plan_exchange(WISH))
+    return synthetic(plan_exchange(SPEC))
 
 
 def _side(name: str, material: Material) -> Side:
@@ -121,7 +121,7 @@ def describe(benchmark: BenchmarkFixture) -> Callable[..., None]:
     """Write down what a result is: its level, size, slots and error."""
 
     def note(meta: CipherMeta, size: int, *, error: float | None = None) -> None:
-        used = min(WISH.samples, meta.params.slots)
+        used = min(SPEC.samples, meta.params.slots)
         benchmark.extra_info |= {
             "ciphertexts": meta.count,
             "level": meta.level,

@@ -190,14 +190,21 @@ def test_a_limit_of_disclosure_holds(name):
             assert row.numbers_total <= 1
 
 
+def refusal_of(kind, config):
+    try:
+        kind.check(config)
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
 def test_privacy_is_kept_or_refused_and_never_passed_over(name):
     """Answers come from a private model, or the run does not begin."""
     config = configured(name, **{"privacy.epsilon": 2.0, "encryption.backend": "clear"})
     kind, data = kind_of(name), everyone()
-    try:
-        kind.check(config)
-    except ConfigError as refusal:
-        assert "privacy" in str(refusal)
+    refused = refusal_of(kind, config)
+    if refused is not None:
+        assert "privacy" in refused
         return
     agreement = kind.agree(config, PublicFacts.of(data), seed=5)
     run = kind.start(config, agreement, data, seed=5)

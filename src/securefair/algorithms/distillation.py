@@ -32,7 +32,7 @@ NOTHING: Mapping[str, Never] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False)
 class LearningState(Generic[TrainStates]):
-    """Everyone's learner after so many rounds of a run with this seed."""
+    """Everyone's training state after so many rounds of a run with this seed."""
 
     seed: int
     round: int

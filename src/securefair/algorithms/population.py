@@ -260,7 +260,7 @@ class Population:
         alignment: PeerNumbers = NOTHING,
         distillation_loss: PeerNumbers = NOTHING,
     ) -> RoundRecord:
-        """What the round leaves behind, learners as after it; matrices in the order of `names`."""
+        """What the round leaves behind, states as after it; matrices in the order of `names`."""
 
         def matrix(numbers: PeerNumbers) -> Matrix:
             return [[numbers.get(n, {}).get(k) for k in self.names] for n in self.names]

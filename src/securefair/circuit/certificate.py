@@ -133,7 +133,7 @@ class _Check:
         fresh = True
         maps = zip(plan.specs, spec.layers, plan.schedule.stages, strict=True)
         for affine, bounds, stage in maps:
-            value = self._settled(value, stage.linear)
+            value = self._prepared(value, stage.linear)
             norm = Fraction(affine.l2 if fresh else affine.l1) * 2**affine.log2_scale
             zeros = self._zeros(value)  # a row of zeros is masked with them
             grown = root_above(max(value.variance * norm * norm, zeros)) + Fraction(1, 2)
@@ -148,7 +148,7 @@ class _Check:
             )
             fresh = False
             if stage.square is not None:
-                value = self._settled(value, stage.square)
+                value = self._prepared(value, stage.square)
                 value = self._product(value, value)
                 value = self._summed(value, bounds.summed)
         return value
@@ -197,7 +197,7 @@ class _Check:
             _State(x.limbs, x.polys, x.scale, x.bound * terms, x.variance * terms * terms)
         )
 
-    def _settled(self, x: _State, step: RescaleStep) -> _State:
+    def _prepared(self, x: _State, step: RescaleStep) -> _State:
         if step.relinearize:
             x = self._relinearized(x)
         return self._rescaled(x, step.limbs)

@@ -103,7 +103,7 @@ def network_logits(
         spec, stage, layer = specs[place], stages[place], maps[place]
         if isinstance(layer, BandedMap):
             raise EncryptionError("a network needs all of its maps", found=len(banded))
-        value = settled(evaluator, value, stage.linear)
+        value = rescaled(evaluator, value, stage.linear)
         pair = _quadratic_pair(value, stages[place : place + 2], maps[place : place + 2])
         if pair is not None and layer_bounds[place].summed == 1:
             value = evaluator.quadratic(value, list(zip(specs[place:], pair, strict=False)))
@@ -112,7 +112,9 @@ def network_logits(
         else:
             value = evaluator.linear(value, spec, layer)
         if stage.square is not None:
-            value = squared(evaluator, settled(evaluator, value, stage.square), layer_bounds[place])
+            value = squared(
+                evaluator, rescaled(evaluator, value, stage.square), layer_bounds[place]
+            )
         place += 1
     return value
 
@@ -129,7 +131,7 @@ def _quadratic_pair(
     return dense if idle else None
 
 
-def settled(
+def rescaled(
     evaluator: Evaluator[P], value: CipherTensor[P], before: RescaleStep
 ) -> CipherTensor[P]:
     """Key switch and rescaling as the schedule has them."""
@@ -153,7 +155,7 @@ class Stream(Generic[P]):
     """Demand-driven evaluation: a band is computed when another one reads it, and dropped when
     all that read it are done.
 
-    Level 0 are the chunks of features, level i the bands of map i, settled for what reads them.
+    Level 0 are the chunks of features, level i the bands of map i, rescaled for what reads them.
 
     Attributes:
         peak_bytes: most residues that were kept at a time so far. What one band works with on its
@@ -207,7 +209,7 @@ class Stream(Generic[P]):
         )
         if level == len(self._stages):
             return value
-        return settled(self._evaluator, value, self._stages[level].linear)
+        return rescaled(self._evaluator, value, self._stages[level].linear)
 
     def _mapped(self, level: int, band: Band) -> CipherTensor[P]:
         evaluator, layer, groups = self._evaluator, band.layer, band.groups
@@ -223,7 +225,7 @@ class Stream(Generic[P]):
             value = evaluator.square_sums_from(blocks, rows, spec, layer, groups)
         else:
             linear = evaluator.linear_from(blocks, rows, spec, layer)
-            value = evaluator.square_sums(settled(evaluator, linear, square), groups)
+            value = evaluator.square_sums(rescaled(evaluator, linear, square), groups)
         self._release(level - 1, units.tolist())
         return value
 

@@ -209,8 +209,10 @@ class ExchangePlan:
     @property
     def needs_relinearization(self) -> bool:
         """The student must send a relinearisation key."""
-        settlings = [s for each in self.schedule.stages for s in (each.linear, each.square) if s]
-        inside = any(settling.relinearize for settling in settlings)
+        rescale_steps = [
+            s for each in self.schedule.stages for s in (each.linear, each.square) if s
+        ]
+        inside = any(step.relinearize for step in rescale_steps)
         return self.schedule.relinearize or self.spec.multiplies or inside
 
     @property

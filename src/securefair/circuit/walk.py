@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from securefair.circuit.network import settled, squared
+from securefair.circuit.network import rescaled, squared
 from securefair.circuit.plan import parameters
 from securefair.circuit.schedule import LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
@@ -96,16 +96,16 @@ def _walked(
     room, seconds, stages = _room(fresh), 0.0, []
     for map_spec, bounds in zip(specs, spec.layers, strict=True):
         before = _rescale_step(value.meta, target, switch=_early(value.meta, bounds, target))
-        seconds += _settling_seconds(value.meta, before)
-        value = settled(evaluator, value, before)
+        seconds += _rescaling_seconds(value.meta, before)
+        value = rescaled(evaluator, value, before)
         seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
         value = evaluator.linear(value, map_spec, None)
         room = min(room, _room(value.meta))
         square = None
         if bounds.summed:
             square = _rescale_step(value.meta, target, switch=value.meta.polys > 2)
-            seconds += _settling_seconds(value.meta, square)
-            value = settled(evaluator, value, square)
+            seconds += _rescaling_seconds(value.meta, square)
+            value = rescaled(evaluator, value, square)
             seconds += square_seconds(value.meta)
             value = squared(evaluator, value, bounds)
             room = min(room, _room(value.meta))
@@ -143,7 +143,7 @@ def _rescale_step(x: CipherMeta, target: float, *, switch: bool) -> RescaleStep:
     return RescaleStep(relinearize=switch, limbs=x.limbs if three else lowered(x, target))
 
 
-def _settling_seconds(x: CipherMeta, before: RescaleStep) -> float:
+def _rescaling_seconds(x: CipherMeta, before: RescaleStep) -> float:
     seconds = relinearization_seconds(x) if before.relinearize else 0.0
     return seconds + rescaling_seconds(x, before.limbs)
 

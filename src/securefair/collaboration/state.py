@@ -1,8 +1,9 @@
 """The state of an algorithm as bytes and back, without any code in the bytes.
 
-States are frozen dataclasses of numbers, arrays, tensors, learners and mappings. Whatever `init` of
-an algorithm makes is the template that a snapshot is read into: structure, functions, devices and
-models' shapes come from there, numbers from the bytes. So reading a snapshot never runs anything.
+States are frozen dataclasses of numbers, arrays, tensors, training states and mappings. Whatever
+`init` of an algorithm makes is the template that a snapshot is read into: structure, functions,
+devices and models' shapes come from there, numbers from the bytes. So reading a snapshot never
+runs anything.
 
 Guarantee: a state that was written and read goes on exactly as the one that was written; every
 float keeps its bits.
@@ -59,7 +60,7 @@ def _encoded(value: object, where: str) -> object:
         case None | bool() | int() | float() | str() | bytes():
             return value
         case TrainState():
-            return ["train_state", *_encoded_learner(value)]
+            return ["train_state", *_encoded_train_state(value)]
         case torch.Tensor():
             return _array("tensor", value.detach().cpu().numpy(), where)
         case np.ndarray():
@@ -86,7 +87,7 @@ def _decoded(data: Any, template: Any) -> Any:
     tag, *rest = data
     match tag:
         case "train_state":
-            return _decoded_learner(rest, template)
+            return _decoded_train_state(rest, template)
         case "tensor":
             tensor = torch.from_numpy(_numbers(rest))
             return tensor.to(template.device) if isinstance(template, torch.Tensor) else tensor
@@ -112,7 +113,7 @@ def _decoded(data: Any, template: Any) -> Any:
     raise ValueError(f"unknown part {tag!r}")
 
 
-def _encoded_learner(train_state: TrainState) -> tuple[object, object]:
+def _encoded_train_state(train_state: TrainState) -> tuple[object, object]:
     """Parameters in the model's order, and the momentum of each; None before the first step."""
     parameters = list(train_state.model.parameters())
     momentum = [train_state.optimizer.state.get(p, {}).get("momentum_buffer") for p in parameters]
@@ -122,9 +123,9 @@ def _encoded_learner(train_state: TrainState) -> tuple[object, object]:
     )
 
 
-def _decoded_learner(data: list[Any], template: object) -> TrainState:
+def _decoded_train_state(data: list[Any], template: object) -> TrainState:
     if not isinstance(template, TrainState):
-        raise ValueError("a learner has no counterpart")
+        raise ValueError("a training state has no counterpart")
     train_state = template.copy()
     values, momentum = ([_decoded(part, None) for part in parts] for parts in data)
     parameters = list(train_state.model.parameters())

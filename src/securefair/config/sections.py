@@ -228,7 +228,7 @@ class ModelSection(Section):
             raise contradiction(
                 "hidden",
                 "a head has one hidden layer; networks of a configuration are those for images; "
-                "Student and Teacher take a NetworkHead of any layers",
+                "Student and Teacher take a NetworkHead of any layers (securefair.model.networks)",
                 found=hidden,
                 expected='one width, or kind = "network" for images',
             )

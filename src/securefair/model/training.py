@@ -74,7 +74,7 @@ class TrainState:
 
     @classmethod
     def start(cls, model: Head, config: OptimizerConfig) -> TrainState:
-        """A learner without momentum yet."""
+        """A state without momentum yet."""
         optimizer = torch.optim.SGD(
             model.parameters(),
             lr=config.learning_rate,
@@ -84,7 +84,7 @@ class TrainState:
         return cls(model, optimizer, config.clip_norm)
 
     def copy(self) -> TrainState:
-        """An independent learner in the same state."""
+        """An independent copy in the same state."""
         model, optimizer = copy.deepcopy((self.model, self.optimizer))
         return TrainState(model, optimizer, self.clip_norm)
 

@@ -15,7 +15,7 @@ from securefair.fairness.alignment import cosine
 from securefair.profiling.measure import Stopwatch, medians
 
 ROTATION = 0.5
-"""How much of the first invented gradient is in the second."""
+"""How much of the first synthetic gradient is in the second."""
 
 
 class AlignmentProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class AlignmentProfile(msgspec.Struct, frozen=True, kw_only=True):
 def profile_alignment(
     spec: AlignmentSpec, *, backend: str = "rns", repeats: int = 9
 ) -> AlignmentProfile:
-    """Align two invented gradients, several times.
+    """Align two synthetic gradients, several times.
 
     Raises:
         PlanError: the spec cannot be granted.

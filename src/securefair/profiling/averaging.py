@@ -30,7 +30,7 @@ from securefair.profiling.measure import Stopwatch, medians, peak_memory, reset_
 
 RECEIVER = "receiver"
 SPREAD = 0.1
-"""Deviation of invented parameters: of the order of a network's."""
+"""Deviation of synthetic parameters: of the order of a network's."""
 
 
 class AveragingProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +74,8 @@ class AveragingProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsal:
-    """A receiver with its senders, who invent parameters and sum them.
+class DrySum:
+    """A receiver with its senders, with synthetic parameters, and sum them.
 
     Attributes:
         sums, plan: the implementation and what it plans.
@@ -89,7 +89,7 @@ class Rehearsal:
     weights: dict[str, float]
 
     @classmethod
-    def of(cls, name: str, spec: SumSpec) -> Rehearsal:
+    def of(cls, name: str, spec: SumSpec) -> DrySum:
         """Keys and weights for a spec.
 
         Raises:
@@ -103,7 +103,7 @@ class Rehearsal:
         return cls(sums, plan, keys, dict(zip(senders, row, strict=False)))
 
     def vector(self, sender: int) -> NDArray[np.float32]:
-        """Invented parameters, the same every time, float32 (parameters,)."""
+        """Synthetic parameters, the same every time, float32 (parameters,)."""
         rng, bound = np.random.default_rng(sender), self.plan.spec.bound
         drawn = rng.standard_normal(self.plan.spec.parameters, dtype=np.float32)
         drawn *= SPREAD * min(1.0, bound)
@@ -142,13 +142,13 @@ class Rehearsal:
 
 
 def profile_averaging(name: str, spec: SumSpec, *, repeats: int = 5) -> AveragingProfile:
-    """Sum invented parameters, several times.
+    """Sum synthetic parameters, several times.
 
     Raises:
         PlanError: the spec cannot be granted.
         BackendUnavailableError: there is no such implementation here.
     """
-    dry_exchange = Rehearsal.of(name, spec)
+    dry_exchange = DrySum.of(name, spec)
     gc.collect()
     reset_peak_memory()
     runs, errors = [], []

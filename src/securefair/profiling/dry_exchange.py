@@ -1,6 +1,6 @@
 """One exchange between a student and a teacher in one process, timed by stage.
 
-The calls are those of `exchange.Student` and `exchange.Teacher`, on invented samples and a model
+The calls are those of `exchange.Student` and `exchange.Teacher`, on synthetic samples and a model
 with random weights: times, bytes and errors depend on sizes and bounds, not on what was learnt.
 """
 
@@ -59,7 +59,7 @@ class Material:
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsed:
+class DryRun:
     """What went over the wire, in bytes, and what the student read from it."""
 
     upload: int  # features, and the basis where the student chooses it: once per data epoch
@@ -110,7 +110,7 @@ def dry_exchange(
     totals: Stopwatch,
     *,
     ahead: bool = False,
-) -> Rehearsed:
+) -> DryRun:
     """One exchange; seconds are added to the watches' stages and totals.
 
     `ahead`: the teacher makes encryptions of zero before the upload is there, in no total.
@@ -123,7 +123,7 @@ def dry_exchange(
     answer = teacher.answer(sent)
     released = open_dry(material, keys, answer, reconstructor, stages)
     factors_stay = material.plan.spec.student_basis
-    return Rehearsed(
+    return DryRun(
         upload=len(sent.features) + (len(sent.factors) if factors_stay else 0),
         query=0 if factors_stay else len(sent.factors),
         answer=len(answer),

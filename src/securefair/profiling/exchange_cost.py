@@ -43,7 +43,7 @@ class ExchangeCost(msgspec.Struct, frozen=True, kw_only=True):
         error: largest difference of a released number from the clear backend's.
         error_bound: what the plan promises for it.
         rounding_error: how far rounding the head's weights to integers moves a logit of the
-            invented samples at most; neither error nor its bound contain it.
+            synthetic samples at most; neither error nor its bound contain it.
         peak_bytes: largest memory of this process and its children meanwhile, both sides
             together; 0 where the system does not tell.
     """
@@ -84,7 +84,7 @@ class ExchangeCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedExchange:
-    """A student that has encrypted invented samples, and a teacher ready to receive them.
+    """A student that has encrypted synthetic samples, and a teacher ready to receive them.
 
     Args:
         spec: the exchange.

@@ -93,7 +93,7 @@ def profile_head(
     repeats: int = 5,
     warm: bool = False,
 ) -> HeadProfile:
-    """Measure exchanges of invented samples and weights.
+    """Measure exchanges of synthetic samples and weights.
 
     Args:
         spec: sizes, release, flooding and precision.

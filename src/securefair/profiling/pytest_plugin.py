@@ -47,7 +47,7 @@ class FheCost:
         repeats: int = 3,
         **spec: Any,
     ) -> ExchangeCost:
-        """Run one exchange of that many invented samples, and measure it.
+        """Run one exchange of that many synthetic samples, and measure it.
 
         Args:
             head: a trained head or torch module, or a fresh one of the same size.

@@ -1,8 +1,9 @@
 """The states of a participant, and the table of every transition between them.
 
-Two rules (taken from h11): everything that affects a transition is in this file, and this file
-knows nothing of what a transition does. Code elsewhere finds out what happened (an Event) and
-asks the table for the next state; an event that a state has no row for cannot happen there.
+Two rules (after h11): which state follows which event is in this file, and this file knows
+nothing of what a transition does. Code elsewhere finds out what happened (an Event), from the
+message and from what it remembers of a peer, and asks the table for the next state. An event that
+a state has no row for cannot happen there.
 
 Five small machines run side by side. One per participant:
 

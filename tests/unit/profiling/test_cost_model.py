@@ -1,4 +1,4 @@
-"""Prices from invented measurements whose true prices are known."""
+"""Prices from synthetic measurements whose true prices are known."""
 
 from __future__ import annotations
 

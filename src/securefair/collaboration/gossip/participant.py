@@ -353,7 +353,7 @@ class GossipParticipant:
 
 
 def vector_of(train_states: TrainStates) -> Array:
-    """The model of one learner, float64 (V,)."""
+    """The model of one training state, float64 (V,)."""
     return np.asarray(train_states.vectors[0].double().cpu().numpy(), dtype=np.float64)
 
 
