@@ -16,6 +16,7 @@ from securefair.cli.predicting import evaluate, predict, show
 from securefair.cli.project import app as project_app
 from securefair.cli.reading import compare, report
 from securefair.cli.rehearsal import rehearse
+from securefair.cli.relay import app as relay_app
 from securefair.cli.running import demo, resume, run
 from securefair.cli.site import app as site_app
 from securefair.cli.site import audit_app
@@ -73,7 +74,7 @@ for _panel, _commands in (
 
 # Families with sub-commands of their own.
 app.add_typer(profile_app, rich_help_panel=MEASURING)
-for _family in (identity_app, project_app, site_app, audit_app):
+for _family in (identity_app, project_app, site_app, audit_app, relay_app):
     app.add_typer(_family, rich_help_panel=DEPLOYING)
 
 

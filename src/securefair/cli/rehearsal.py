@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,7 +10,7 @@ from securefair.cli.options import JsonOption
 
 
 def rehearse(
-    courier: Annotated[str, typer.Option(help="How parcels travel: local.")] = "local",
+    courier: Annotated[str, typer.Option(help="How parcels travel: local or flare.")] = "local",
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")
     ] = None,
@@ -40,11 +40,15 @@ def rehearse(
     from securefair.deployment.rehearsal import rehearse as rehearsed
     from securefair.errors import ConfigError
 
-    if courier != "local":
-        raise ConfigError("no such courier", where="--courier", found=courier, expected="local")
+    if courier not in ("local", "flare"):
+        raise ConfigError(
+            "no such courier", where="--courier", found=courier, expected="local or flare"
+        )
+    chosen: Literal["local", "flare"] = "flare" if courier == "flare" else "local"
     with tempfile.TemporaryDirectory(prefix="sf-") as folder:
         result = rehearsed(
             Path(folder),
+            courier=chosen,
             algorithm=algorithm,
             sites=sites,
             rounds=rounds,

@@ -6,6 +6,7 @@ FOLDER/            mode 0700
   keys             keystore: identity, keys as a student, private seed
   store/           everything that the site remembers
   door             socket of its couriers, while it runs
+  over             there once the rounds are over
   results/         own model and report, once the rounds are over
 """
 
@@ -30,7 +31,7 @@ IDENTITY, STUDENT_KEYS, SEED = "identity", "student keys", "private seed"
 """Entries of the keystore."""
 
 SITE, PROJECT, KEYS, STORE, DOOR = "site.toml", "project.toml", "keys", "store", "door"
-RESULTS = "results"
+RESULTS, OVER = "results", "over"
 
 CourierName = Literal["local", "folder", "flare"]
 

@@ -7,9 +7,10 @@ every decision, and every site's model, is compared with the same participants i
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +24,15 @@ from securefair.data import ParticipantData, Samples
 from securefair.deployment.agreeing import check_agreement, kind_in
 from securefair.deployment.identity import Identity
 from securefair.deployment.making import new_project
-from securefair.deployment.place import DOOR, CourierSettings, SiteSettings, make_place
+from securefair.deployment.place import (
+    DOOR,
+    CourierName,
+    CourierSettings,
+    SiteSettings,
+    make_place,
+)
 from securefair.deployment.project import Project
+from securefair.deployment.proof import proof_of_concept
 from securefair.deployment.records import SiteRecord, record_of
 from securefair.deployment.terms import project_sections
 from securefair.deployment.troupe import Troupe
@@ -92,6 +100,7 @@ class Expected:
 def rehearse(
     folder: Path,
     *,
+    courier: CourierName = "local",
     algorithm: str | None = None,
     sites: int = 4,
     rounds: int = 6,
@@ -100,10 +109,11 @@ def rehearse(
     backend: str = "rns",
     limit: float = 3600.0,
 ) -> RehearsalResult:
-    """Rehearse a collaboration of sites on this machine, with the local courier.
+    """Rehearse a collaboration of sites on this machine.
 
     Args:
         folder: empty; short enough for sockets. It holds the sites afterwards.
+        courier: local, or flare: a proof of concept of FLARE with a server and a client a site.
         algorithm: the kind of collaboration; None for the default of a configuration.
         sites: 2 to 8 hospitals; from the fifth on, hospitals are halved.
         rounds: in all. Where the default takes fewer, the rest is of a kind with reputations; a
@@ -135,8 +145,12 @@ def rehearse(
         share = kills * (done + length) // rounds - kills * done // rounds
         place = folder / str(number)
         place.mkdir()
-        _make_places(place, data, project, identities)
-        results.append(_play(place, data, project, length, number, share, faults, until))
+        _make_places(place, data, project, identities, courier)
+        places = {own.name: place / own.name for own in data}
+        expected = in_one_process(project, data, length, number)
+        troupe = Troupe(place, project.names, number, faults, length)
+        with relay_of(courier, place, places):
+            results.append(_play(troupe, data, expected, share, until))
         left -= length
     return RehearsalResult(
         decisions_equal=all(one.decisions_equal for one in results),
@@ -148,23 +162,25 @@ def rehearse(
     )
 
 
+def relay_of(
+    courier: CourierName, folder: Path, sites: Mapping[str, Path]
+) -> contextlib.AbstractContextManager[object]:
+    """What a courier needs besides the sites, for a block."""
+    return proof_of_concept(folder, sites) if courier == "flare" else contextlib.nullcontext()
+
+
 def _play(
-    folder: Path,
+    troupe: Troupe,
     data: Sequence[ParticipantData],
-    project: Project,
-    rounds: int,
-    seed: int,
+    expected: Expected,
     kills: int,
-    faults: float,
     until: float,
 ) -> RehearsalResult:
     """One collaboration."""
-    expected = in_one_process(project, data, rounds, seed)
-    troupe = Troupe(folder, project.names, seed, faults, rounds)
     started = time.monotonic()
     troupe.play(kills, expected.envelopes, until)
     seconds = time.monotonic() - started
-    written = {name: troupe.records(name) for name in project.names}
+    written = {name: troupe.records(name) for name in troupe.names}
     return RehearsalResult(
         decisions_equal=all(
             [own.decisions for own in written[one.name]]
@@ -172,9 +188,9 @@ def _play(
             and _same(troupe.model(one.name), expected.hosts[one.name].model(), one.test)
             for one in data
         ),
-        rounds=rounds,
+        rounds=troupe.rounds,
         kills=troupe.kills,
-        lost_rounds=sum(rounds - len(records) for records in written.values()) + troupe.lost,
+        lost_rounds=sum(troupe.rounds - len(records) for records in written.values()) + troupe.lost,
         refused=troupe.refused(),
         seconds=seconds,
     )
@@ -271,6 +287,7 @@ def _make_places(
     data: Sequence[ParticipantData],
     project: Project,
     identities: dict[str, Identity],
+    courier: CourierName,
 ) -> None:
     passphrase = secrets.token_urlsafe(32)
     path = folder / "passphrase"
@@ -287,7 +304,12 @@ def _make_places(
             data=str(folder / f"{own.name}.train.npz"),
             test_data=str(folder / f"{own.name}.test.npz"),
             courier=CourierSettings(
-                kind="local", doors={peer: door for peer, door in doors.items() if peer != own.name}
+                kind=courier,
+                doors={
+                    peer: door
+                    for peer, door in doors.items()
+                    if peer != own.name and courier == "local"
+                },
             ),
         )
         make_place(

@@ -23,6 +23,7 @@ from securefair.deployment.export import write_results
 from securefair.deployment.place import (
     DOOR,
     KEYS,
+    OVER,
     RESULTS,
     SEED,
     STORE,
@@ -147,6 +148,8 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
         elif courier.kind == "folder" and courier.folder is not None:
             start_folder(opened.post, Path(courier.folder), stop)
         yield
+        if opened.site.finished:
+            (folder / OVER).touch(mode=0o600)  # for a relay's courier, when the door is gone
     finally:
         stop.set()
         opened.post.announce()

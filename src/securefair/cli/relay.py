@@ -1,0 +1,65 @@
+"""`securefair flare`: NVIDIA FLARE as the relay between sites."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from securefair.cli.options import JsonOption
+from securefair.cli.telling import tell
+
+app = typer.Typer(name="flare", help="NVIDIA FLARE as a relay.", no_args_is_help=True)
+
+
+@app.command()
+def export(
+    project: Annotated[Path, typer.Argument(help="The project file.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the job.")],
+    json: JsonOption = False,
+) -> None:
+    """Write the job that carries a project's parcels: three JSON files, no code.
+
+    Example: securefair flare export heart.toml --out jobs
+    """
+    from securefair.deployment.project import load_project
+    from securefair.deployment.relay import export_job
+
+    job = export_job(out, load_project(project).names)
+    tell(json, f"Job: {job}", {"job": str(job)})
+
+
+@app.command()
+def harden(
+    kit: Annotated[Path, typer.Argument(help="Startup kit of a FLARE client or server.")],
+    site: Annotated[
+        Path | None, typer.Option("--site", help="The site's folder; none for the server.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Let a startup kit run this courier and nothing else, and tell it where the site's door is.
+
+    Example: securefair flare harden kits/north --site ~/north
+    """
+    from securefair.deployment.relay import harden as hardened
+
+    files = [str(path) for path in hardened(kit, site)]
+    tell(json, "\n".join(files), files)
+
+
+@app.command()
+def keep(
+    kit: Annotated[Path, typer.Argument(help="Startup kit of a FLARE administrator.")],
+    job: Annotated[Path, typer.Argument(help="Folder that `flare export` wrote.")],
+    json: JsonOption = False,
+) -> None:
+    """Submit the job, watch it, and submit it again whenever it ended before the sites did.
+
+    Example: securefair flare keep kits/admin@hospitals.org jobs/securefair-courier
+    """
+    from securefair.deployment.relay import keep as kept
+    from securefair.deployment.relay import sites_of
+
+    count = kept(kit, job, sites_of(job), lambda line: typer.echo(line, err=json))
+    tell(json, f"Over; the job was submitted {count} times.", {"submitted": count})
