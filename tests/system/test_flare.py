@@ -110,13 +110,11 @@ def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
                 assert time.monotonic() < until, proof.said
 
         await_round(1)
-        kill(ground, second, "runner_process")  # the job's process at one client
+        kill(ground, f"prod_00/{second}", "worker_process")  # the job's process at one client
         await_round(3)
-        kill(ground, second)  # the client itself
-        proof.command("start", "-p", second, "--no-wait")
+        kill(ground, f"prod_00/{second}", "client_train")  # the client, which its script restarts
         await_round(5)
-        kill(ground, "/server")  # and the server
-        proof.command("start", "-p", "server", "--no-wait")
+        kill(ground, "prod_00/server", "server_train")  # and the server
         play.join()
     assert [len(troupe.records(name)) for name in project.names] == [rounds, rounds], proof.said
     for name in project.names:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -131,11 +132,13 @@ def test_proposals_of_both_tables_are_compared(ward):
     assert "The proposals are the same" in securefair("project", "check", *proposals[:1] * 2)
 
 
-def test_two_hospitals_from_start_to_models(ward):
+@pytest.fixture(scope="module")
+def finished(ward):
+    """The same two after all rounds; the machine of one has crashed meanwhile."""
     north, south = start(ward, "north"), start(ward, "south")
     try:
         time.sleep(3)
-        os.kill(south.pid, signal.SIGKILL)  # the machine of south crashes
+        os.kill(south.pid, signal.SIGKILL)
         south.communicate()
         south = start(ward, "south")
         outputs = [site.communicate(timeout=240)[0] for site in (north, south)]
@@ -143,6 +146,11 @@ def test_two_hospitals_from_start_to_models(ward):
         for site in (north, south):
             site.kill()
     assert [site.returncode for site in (north, south)] == [0, 0], outputs
+    return ward
+
+
+def test_two_hospitals_from_start_to_models(finished):
+    ward = finished
     for name, peer in (("north", "south"), ("south", "north")):
         status = json.loads(securefair("site", "status", ward / name, "--json"))
         assert status["rounds_over"] == status["rounds"] == 1
@@ -229,6 +237,60 @@ def test_an_unsigned_project_and_another_version_make_no_site(ward, tmp_path):
     digest = text.split('agreement = "')[1][:64]
     other.write_text(text.replace(digest, "0" * 64), encoding="utf-8")
     refuses("plans the exchange differently", "project", "sign", other, *keys)
+
+
+def test_a_model_is_rebuilt_without_a_peer(finished):
+    secret = ("--passphrase-file", finished / "passphrase")
+    out = finished / "without-south"
+    securefair("refit", finished / "north", "--without", "south", "--out", out, *secret)
+    model = out / "models" / "north"
+    predicted = securefair("predict", model, finished / "south.csv")
+    with_south = securefair(
+        "predict", finished / "north" / "results" / "models" / "north", finished / "south.csv"
+    )
+    assert len(predicted.splitlines()) == 1 + 60
+    assert predicted != with_south
+    refuses(
+        "nobody of that name",
+        *("refit", finished / "north", "--without", "west", "--out", out, *secret),
+    )
+
+
+def test_a_site_of_another_version_is_refused_before_it_is_touched(finished):
+    site, secret = finished / "north", finished / "passphrase"
+    assert "up to date" in securefair("site", "upgrade", site)
+    with Store.open(site / "store") as store, store.transaction() as tx:
+        known = tx.memory.get("site format")
+        tx.memory.put("site format", b"99")
+    before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    for command in (("upgrade",), ("start", "--passphrase-file", secret)):
+        refuses("newer version", "site", command[0], site, *command[1:])
+    after = {path: path.read_bytes() for path in before}
+    assert after == before
+    with Store.open(site / "store") as store, store.transaction() as tx:
+        tx.memory.put("site format", known)
+
+
+def test_samples_that_were_changed_are_refused(finished):
+    data = finished / "north.csv"
+    kept = data.read_text(encoding="utf-8")
+    lines = kept.splitlines()
+    data.write_text("\n".join([*lines[:-1], "50,1,120,0"]), encoding="utf-8")
+    secret = ("--passphrase-file", finished / "passphrase")
+    refuses("not those that this site began with", "site", "start", finished / "north", *secret)
+    data.write_text(kept, encoding="utf-8")
+
+
+def test_a_site_leaves_and_is_erased(finished):
+    site, secret = finished / "north", ("--passphrase-file", finished / "passphrase")
+    said = securefair("site", "leave", site, "--seconds", 0, "--yes", *secret)
+    assert "south: not reached" in said
+    refuses("has left the project", "site", "start", site, *secret)
+    note = json.loads(securefair("site", "erase", site, "--yes", "--json"))["note"]
+    assert json.loads(Path(note).read_text(encoding="utf-8"))["site"] == "north"
+    left = {path.name for path in site.iterdir()}
+    assert left == {"site.toml", "project.toml", "securefair-site.service", "erased.json"}
+    refuses("keystore", "site", "start", site, *secret)
 
 
 @pytest.mark.slow

@@ -16,17 +16,6 @@ KNOWN = {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "USER", "VOLUME", "STOPSIGNAL"
     "ENTRYPOINT",
     "CMD",
 }
-    "FROM",
-    "RUN",
-    "COPY",
-    "WORKDIR",
-    "ENV",
-    "USER",
-    "VOLUME",
-    "STOPSIGNAL",
-    "ENTRYPOINT",
-    "CMD",
-}
 
 
 def instructions():

@@ -19,7 +19,7 @@ from securefair.cli.rehearsal import rehearse
 from securefair.cli.relay import app as relay_app
 from securefair.cli.running import demo, resume, run
 from securefair.cli.site import app as site_app
-from securefair.cli.site import audit_app
+from securefair.cli.site import audit_app, refit
 from securefair.cli.starting import check, config, new
 from securefair.profiling.commands import app as profile_app
 from securefair.profiling.plan_command import plan
@@ -66,7 +66,7 @@ for _panel, _commands in (
     (RUNNING, (demo, run, resume)),
     (READING, (report, compare)),
     (USING, (predict, evaluate, show, export)),
-    (DEPLOYING, (rehearse,)),
+    (DEPLOYING, (rehearse, refit)),
     (MEASURING, (plan, *extensions())),
 ):
     for _command in _commands:

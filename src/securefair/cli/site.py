@@ -195,6 +195,83 @@ def block(
     tell(json, text, {"peer": peer, "blocked": not undo})
 
 
+@app.command()
+def leave(
+    folder: SiteArgument,
+    passphrase_file: PassphraseOption = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.0, help="To wait for the peers to hear it.")
+    ] = 60.0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Leave the project for good: peers are told, and do not wait. Stop the site first.
+
+    Example: securefair site leave ~/north
+    """
+    from securefair.deployment.life import leave as left
+
+    secret = passphrase(passphrase_file)
+    if not yes:
+        typer.confirm("This site will never start again. Go on?", abort=True)
+    heard = left(folder, secret, seconds)
+    lines = [f"{peer}: {'heard it' if yes else 'not reached'}" for peer, yes in heard.items()]
+    tell(json, "\n".join(lines), heard)
+
+
+@app.command()
+def erase(
+    folder: SiteArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Destroy keys, stored numbers and models of a site; a note of its end stays.
+
+    Example: securefair site erase ~/north
+    """
+    import time
+
+    from securefair.deployment.life import erase as erased
+
+    if not yes:
+        typer.confirm("Keys, numbers and models are lost for good. Go on?", abort=True)
+    note = erased(folder, time.time())
+    tell(json, f"Erased; note: {note}", {"note": str(note)})
+
+
+@app.command()
+def upgrade(folder: SiteArgument, json: JsonOption = False) -> None:
+    """Bring a site that an older version has written up to date; a copy of its store stays.
+
+    Example: securefair site upgrade ~/north
+    """
+    from securefair.deployment.life import upgrade as upgraded
+
+    done = upgraded(folder)
+    text = "The site is up to date."
+    if done.copy is not None:
+        text = f"Format {done.found} became {done.now}; the store as it was: {done.copy}"
+    copy = None if done.copy is None else str(done.copy)
+    tell(json, text, {"found": done.found, "now": done.now, "copy": copy})
+
+
+def refit(
+    folder: SiteArgument,
+    without: Annotated[str, typer.Option("--without", help="Name of the peer.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
+    passphrase_file: PassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Rebuild a site's model without what one peer said, from stored numbers and no exchange.
+
+    Example: securefair refit ~/north --without south --out north-without-south
+    """
+    from securefair.deployment.life import refit as refitted
+
+    model = refitted(folder, passphrase(passphrase_file), without, out)
+    tell(json, f"Next: securefair predict {model} new.csv", {"model": str(model)})
+
+
 @audit_app.command()
 def verify(
     folder: SiteArgument,

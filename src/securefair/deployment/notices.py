@@ -23,9 +23,10 @@ class Kind(enum.IntEnum):
 
 
 class Notice(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The sender has ended all rounds before `ready`, and may begin that one."""
+    """The sender has ended all rounds before `ready`, and may begin that one; or it leaves."""
 
     ready: int
+    leaves: bool = False
 
 
 def message_frame(data: bytes) -> bytes:

@@ -21,16 +21,18 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         away: peers that nobody waits for.
         heard: peers that were heard of since this site's round began.
         announced: the round that this site said it may begin.
+        left: peers that said that they leave; they do not come back.
     """
 
     ready: Mapping[str, int] = {}
     away: tuple[str, ...] = ()
     heard: tuple[str, ...] = ()
     announced: int = 0
+    left: tuple[str, ...] = ()
 
     def hears(self, peer: str) -> Pace:
         """After anything arrived from a peer."""
-        if peer in self.heard and peer not in self.away:
+        if peer in self.left or (peer in self.heard and peer not in self.away):
             return self
         return msgspec.structs.replace(
             self,
@@ -43,6 +45,12 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         if ready <= self.ready.get(peer, 0):
             return self
         return msgspec.structs.replace(self, ready={**self.ready, peer: ready})
+
+    def leaves(self, peer: str) -> Pace:
+        """After a peer said that it leaves: nobody waits for it any more."""
+        away = (*self.away, *(() if peer in self.away else (peer,)))
+        left = (*self.left, *(() if peer in self.left else (peer,)))
+        return msgspec.structs.replace(self, away=away, left=left)
 
     def next_round(self, ended: int, peers: tuple[str, ...]) -> int:
         """The round to begin after the one that ended last (-1 before the first).

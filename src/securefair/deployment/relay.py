@@ -191,7 +191,11 @@ def _session(kit: Path) -> Any:
 
 
 def _abort(session: Any, job: str) -> None:
-    if not session.get_job_meta(job).get("status", "").startswith("FINISHED"):
+    """End a job that may be over: a server that came back calls it running, and cannot end it."""
+    api_spec = _api_spec()
+    with contextlib.suppress(
+        api_spec.InternalError, api_spec.JobNotFound, api_spec.JobNotRunning, api_spec.CommandError
+    ):
         session.abort_job(job)
 
 
@@ -205,11 +209,17 @@ def _flare_api() -> Any:
     return flare_api
 
 
-def _connection_errors() -> tuple[type[Exception], ...]:
+def _api_spec() -> Any:
     from nvflare.fuel.flare_api import api_spec
 
+    return api_spec
+
+
+def _connection_errors() -> tuple[type[Exception], ...]:
+    api_spec = _api_spec()
     return (
         api_spec.AuthenticationError,
+        api_spec.CommandError,
         api_spec.InternalError,
         api_spec.JobNotFound,
         api_spec.JobNotRunning,

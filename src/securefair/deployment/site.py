@@ -46,7 +46,7 @@ from securefair.storage import Amount, Item, Store, Transaction
 from securefair.storage import Limits as StoreLimits
 
 MACHINE, STATE, RECORD, BLOB = "machine", "site state", "record ", "machine blob "
-HOST, MODEL = "host ", "site model"
+HOST, MODEL, LEFT = "host ", "site model", "site left"
 LOOK_AGAIN = 5.0
 """Seconds after which a site that waits looks at its clock."""
 
@@ -203,17 +203,21 @@ class Site:
         away = peer in self._state.pace.away
         self._state = replace(self._state, pace=self._state.pace.hears(peer))
         event: Received | None = None
-        blame = ""
+        blame, gone = "", False
         try:
             content = read_frame(item.payload, sender=peer, rounds=self._schedule.rounds)
             if isinstance(content, Notice):
                 pace = self._state.pace.says(peer, content.ready)
+                pace = pace.leaves(peer) if content.leaves else pace
                 self._state = replace(self._state, pace=pace)
+                gone = content.leaves
             else:
                 event = Received(peer, decode(content, sender=peer, limits=self._limits))
         except SecureFairError as error:
             blame = str(error)
-        inputs: list[Input] = [Presence(peer, here=True)] if away else []
+        back = away and peer not in self._state.pace.away
+        inputs: list[Input] = [Presence(peer, here=True)] if back else []
+        inputs += [Presence(peer, here=False)] if gone else []
         inputs += [] if event is None else [event]
         newcomer = item.sequence == 0 and self._state.pace.announced > 0
         self._feed(*inputs, item=item, blame=(peer, blame), greet=peer if newcomer else None)

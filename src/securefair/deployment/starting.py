@@ -20,6 +20,7 @@ from securefair.deployment.couriers.folder import start_folder
 from securefair.deployment.couriers.local import start_local
 from securefair.deployment.door import Door
 from securefair.deployment.export import write_results
+from securefair.deployment.format import check_format
 from securefair.deployment.place import (
     DOOR,
     KEYS,
@@ -38,11 +39,11 @@ from securefair.deployment.post import Correspondence, Post
 from securefair.deployment.project import Project
 from securefair.deployment.recovery import recovered_in
 from securefair.deployment.samples import check_same_samples, own_samples
-from securefair.deployment.site import BLOB, MACHINE, Schedule, Site, stored_pieces
-from securefair.errors import StorageError
+from securefair.deployment.site import BLOB, LEFT, MACHINE, Schedule, Site, stored_pieces
+from securefair.errors import ConfigError, StorageError
 from securefair.fairness.sharing import coin, private_coin
 from securefair.protocol.stored import decode_memory
-from securefair.storage import Keystore, Secret, Store, running_process
+from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +94,9 @@ def open_site(
     project.check_time(time.time())
     agreement = check_agreement(project)
     with Store.open(folder / STORE) as store:
+        with store.transaction() as tx:
+            check_format(tx, str(folder))
+            _check_stays(tx, folder)
         keys = Keystore.open(folder / KEYS, passphrase)
         identity = identity_of(keys, project, settings.name)
         private = keys.get(SEED)
@@ -211,6 +215,17 @@ def stop_site(folder: Path) -> bool:
         return False
     os.kill(owner, signal.SIGTERM)
     return True
+
+
+def _check_stays(tx: Transaction, folder: Path) -> None:
+    left = tx.memory.get(LEFT)
+    if left is not None:
+        raise ConfigError(
+            "this site has left the project",
+            where=str(folder),
+            found=left.decode(),
+            hint="`securefair site erase` destroys what is left of it",
+        )
 
 
 def _host(

@@ -406,6 +406,7 @@ def _take_note_of(turn: Turn, event: Presence) -> None:
     turn.set_peer(event.peer, replace(turn.peer(event.peer), away=not event.here))
     if not event.here:
         student.give_up(turn, event.peer)
+        receiving.link(turn)
 
 
 def _settle(turn: Turn) -> None:

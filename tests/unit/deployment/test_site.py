@@ -2,9 +2,12 @@ import os
 import random
 import shutil
 
+import msgspec
 import pytest
 
+from securefair.averaging import Share
 from securefair.collaboration.kinds import REGISTERED
+from securefair.deployment.notices import Notice, notice_frame
 from securefair.deployment.recovery import recover_store
 from securefair.deployment.site import SCOPE
 from securefair.errors import StorageError
@@ -261,3 +264,50 @@ def test_a_backup_that_is_put_back_stops_its_site_and_a_recovery_answers_nobody(
 def numbers_of(town, name):
     with town.stores[name].view() as tx:
         return tx.ledger.spent(SCOPE).numbers
+
+
+def test_who_says_that_it_leaves_is_not_waited_for(make_town):
+    town = make_town(3, rounds=5)
+    until(town, "west", 2)
+    with town.stores["west"].transaction() as tx:
+        for peer in ("north", "south"):
+            town.posts["west"].send(tx, peer, notice_frame(Notice(2, leaves=True)), 1)
+    for _ in range(40):
+        town.walk("west")
+        for name in ("north", "south"):
+            town.sites[name].turn()
+            town.walk(name)
+    town.stop("west")
+    before = town.now
+    town.live()
+    assert [record.round for record in town.records("north")] == list(range(5))
+    assert "west" in town.records("north")[-1].away
+    assert town.now - before < 600.0  # only the last wait for whoever might still ask
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_second_part_is_made_under_one_mask(make_town, seed):
+    """Every sealed part that ever leaves a sender for one attempt is the same bytes."""
+    town = make_town(4, algorithm="cycle-gossip", rounds=4)
+    rng, parts = random.Random(seed), {}
+    for name in town.names:
+        town.kills[name] = lambda: rng.choice(["before", "after"]) if rng.random() < 0.1 else ""
+        town.kill(name)
+
+    def watched(peer, parcel):
+        for name in town.names:
+            if name in town.stores:
+                note(name)
+        return town.deliver(peer, parcel)
+
+    def note(name):
+        with town.stores[name].view() as tx:
+            for key in tx.memory.names("host share "):
+                content = msgspec.msgpack.decode(tx.memory.get(key), type=Share)
+                at = (name, content.gathering.receiver, content.gathering.digest)
+                parts.setdefault(at, set()).add(content.sealed)
+
+    town.live(watched)
+    assert town.restarts > 20
+    assert len(parts) > 8
+    assert all(len(sealed) == 1 for sealed in parts.values())
