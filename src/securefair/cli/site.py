@@ -120,6 +120,28 @@ def status(folder: SiteArgument, json: JsonOption = False) -> None:
 
 
 @app.command()
+def page(
+    folder: SiteArgument,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 0,
+) -> None:
+    """Show the status as a page on this machine only, until Ctrl-C. It changes nothing.
+
+    Example: securefair site page ~/north --port 8700
+    """
+    import threading
+
+    from securefair.deployment.page import served
+    from securefair.errors import ConfigError
+
+    try:
+        with served(folder, port) as server:
+            typer.echo(f"Status: {server.address} (Ctrl-C ends it)")
+            threading.Event().wait()
+    except OSError as error:
+        raise ConfigError("the page cannot be served", where="--port", found=str(error)) from error
+
+
+@app.command()
 def stop(folder: SiteArgument, json: JsonOption = False) -> None:
     """Stop a running site; it goes on where it was when it is started again.
 

@@ -90,7 +90,8 @@ class Post:
 
     def send(self, tx: Transaction, peer: str, frame: bytes, round: int) -> None:
         """Seal a frame for a peer; it leaves once the transaction is committed."""
-        about, epoch = self._about, read_peer(tx, peer).epoch
+        about, known = self._about, read_peer(tx, peer)
+        epoch = known.epoch
         stream, head = stream_of(peer, epoch), tx.audit.head()
         sequence = tx.outbox.next_sequence(stream)
         envelope = seal(
@@ -107,6 +108,7 @@ class Post:
             audit_head=head.digest,
         )
         tx.outbox.add(stream, sequence, envelope)
+        write_peer(tx, peer, known.plus(bytes_out=known.bytes_out + len(envelope)))
 
     def announce(self) -> None:
         """Something was committed: wake whoever waits for it."""
@@ -258,7 +260,13 @@ class Post:
         tx.outbox.drop(stream)
         for item in list(tx.inbox.pending(stream)):
             tx.inbox.done(item)
-        write_peer(tx, peer, PeerState(epoch=epoch, blocked=known.blocked))
+        fresh = PeerState(
+            epoch=epoch,
+            blocked=known.blocked,
+            bytes_out=known.bytes_out,
+            bytes_in=known.bytes_in,
+        )
+        write_peer(tx, peer, fresh)
         self._audit(tx, "epoch", peer=peer, epoch=epoch)
 
     def _take(
@@ -310,6 +318,7 @@ class Post:
                 before_count=known.seen_count,
                 before_head=known.seen_head,
                 heard=int(self._clock()),
+                bytes_in=known.bytes_in + OVERHEAD + len(frame),
             )
             if header.audit_count < known.seen_count:
                 problem = f"its audit log has {header.audit_count} rows, and had {known.seen_count}"

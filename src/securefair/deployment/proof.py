@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -121,9 +122,12 @@ def _await_end(folder: Path, seconds: float = 20.0) -> None:
     until = time.monotonic() + seconds
     while (left := _processes(folder)) and time.monotonic() < until:
         time.sleep(0.5)
-    for process in left:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, 9)
+    while left:  # scripts among them start again what ends
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.5)
+        left = _processes(folder)
 
 
 def _processes(folder: Path) -> list[int]:
@@ -132,6 +136,6 @@ def _processes(folder: Path) -> list[int]:
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes()
-            if os.fsencode(folder) in command and b"nvflare" in command:
+            if os.fsencode(folder) in command:
                 found.append(int(entry.name))
     return found

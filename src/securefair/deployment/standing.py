@@ -23,6 +23,7 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
         turned_back: its store was turned back: this epoch is over for it.
         blocked: the operator wants nothing of it.
         fault: what it remembers otherwise than this site.
+        bytes_out, bytes_in: of envelopes that were made for it, and taken from it.
     """
 
     epoch: int = FIRST_EPOCH
@@ -35,6 +36,8 @@ class PeerState(msgspec.Struct, frozen=True, kw_only=True):
     turned_back: bool = False
     blocked: bool = False
     fault: str = ""
+    bytes_out: int = 0
+    bytes_in: int = 0
 
     def plus(self, **changes: object) -> PeerState:
         """With other values."""

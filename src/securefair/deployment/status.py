@@ -27,6 +27,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
         heard: when something of it arrived last; "never" otherwise.
         unconfirmed: envelopes that it has not confirmed yet.
         numbers: disclosed to it so far.
+        bytes_out, bytes_in: of envelopes for it and from it.
         fault: what it remembers otherwise than this site, or why nothing of it is taken.
     """
 
@@ -36,6 +37,8 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     heard: str
     unconfirmed: int
     numbers: int
+    bytes_out: int
+    bytes_in: int
     fault: str
 
 
@@ -102,6 +105,8 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
                 heard=utc(known.heard) if known.heard else "never",
                 unconfirmed=following - known.confirmed,
                 numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
+                bytes_out=known.bytes_out,
+                bytes_in=known.bytes_in,
                 fault=fault,
             )
         )
