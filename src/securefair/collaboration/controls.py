@@ -132,6 +132,7 @@ def population_of(
         optimizer=optimizer_of(config),
         local_epochs=training.local_epochs,
         local_steps=training.local_steps,
+        prevalence=config.distillation.prevalence,
     )
     if models is None:
         return population

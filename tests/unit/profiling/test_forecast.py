@@ -10,6 +10,7 @@ from securefair.report import show_progress
 from securefair.run.execute import run_experiment
 
 SMALL = {
+    "run.smaller": None,
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "encryption.backend": "clear",
     "model.kind": "linear",

@@ -277,9 +277,8 @@ def test_opinions_are_what_the_reference_forms():
     """Answers and opinions of the protocol are those of the algorithm in the clear."""
     from dataclasses import replace
 
-    from securefair.collaboration.distillation.controls import population_of
-
     from securefair.algorithms import Cycle, LogitsRelease, run
+    from securefair.collaboration.controls import population_of
     from securefair.collaboration.distillation.kind import CYCLE
     from securefair.collaboration.distillation.opinions import private_opinions
     from securefair.collaboration.interface import PublicFacts
