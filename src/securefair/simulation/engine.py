@@ -29,7 +29,7 @@ from securefair.protocol.effects import (
     Send,
     SetDeadline,
 )
-from securefair.protocol.jobs import Job, Result
+from securefair.protocol.jobs import Job, PrepareKeysAndFeatures, Result
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     Answer,
@@ -99,6 +99,19 @@ class RoundLog:
     sizes: dict[tuple[str, str], ExchangeBytes] = field(default_factory=dict)
     blames: list[tuple[str, Blame]] = field(default_factory=list)
     failures: list[tuple[str, Failed]] = field(default_factory=list)
+
+    def check_own_work(self, round: int) -> None:
+        """Stop where a participant failed by its own fault; peers' faults are only recorded.
+
+        Raises:
+            SecureFairError: its own keys could not be prepared, or its own step failed.
+        """
+        for name, failed in self.failures:
+            if isinstance(failed.job, PrepareKeysAndFeatures):
+                raise SecureFairError(failed.error, where=f"{name}, round {round}")
+        for name, summary in self.summaries.items():
+            if summary.step_error:
+                raise SecureFairError(summary.step_error, where=f"{name}, round {round}")
 
 
 class Engine(Generic[H_co]):

@@ -18,7 +18,6 @@ from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import SecureFairError
 from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
@@ -26,7 +25,6 @@ from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
 from securefair.privacy import PrivateOpinions
 from securefair.protocol.codec import kind_of
-from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.protocol.saved_state import SavedState
 from securefair.records import (
     ExchangeRecord,
@@ -82,7 +80,7 @@ class EncryptedRun:
         """
         for number in range(self.finished, count):
             log = self.engine.round(number)
-            _check_own_work(number, log)
+            log.check_own_work(number)
             self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
             self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
             if self.audit:
@@ -264,16 +262,6 @@ def _rounded(plan: ExchangePlan, model: Head, test: Samples) -> QuantizationRepo
     compiled = steps.compile_model(plan, model)
     before, after = model.logits(test.features), compiled.logits(test.features)
     return rounding_report(before, after, test.labels, compiled.largest)
-
-
-def _check_own_work(number: int, log: RoundLog) -> None:
-    """Stop where a participant failed by its own fault; peers' faults are only recorded."""
-    for name, failed in log.failures:
-        if isinstance(failed.job, PrepareKeysAndFeatures):
-            raise SecureFairError(failed.error, where=f"{name}, round {number}")
-    for name, summary in log.summaries.items():
-        if summary.step_error:
-            raise SecureFairError(summary.step_error, where=f"{name}, round {number}")
 
 
 def start_run(

@@ -15,14 +15,12 @@ from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost, evaluated
 from securefair.collaboration.gossip.participant import GossipParticipant, vector_of
 from securefair.data.dataset import ParticipantData
-from securefair.errors import SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stacked_training import TrainStates
 from securefair.model.stored import Function, NamedNetwork
 from securefair.model.training import OptimizerConfig
 from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import RoundSummary
-from securefair.protocol.jobs import PrepareKeysAndFeatures
 from securefair.protocol.ledger import Release
 from securefair.protocol.saved_state import SavedState
 from securefair.records import (
@@ -93,7 +91,7 @@ class GossipRun:
         """
         for number in range(self.finished, count):
             log = self.engine.round(number)
-            _check_own_work(number, log)
+            log.check_own_work(number)
             self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
             self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
             self.kept_own += sum(not s.combined for s in log.summaries.values())
@@ -335,13 +333,3 @@ def start_gossip(
     return GossipRun(
         algorithm=algorithm, agreement=agreement, engine=engine, network=network, backend=backend
     )
-
-
-def _check_own_work(number: int, log: RoundLog) -> None:
-    """Stop where a participant failed by its own fault; peers' faults are only recorded."""
-    for name, failed in log.failures:
-        if isinstance(failed.job, PrepareKeysAndFeatures):
-            raise SecureFairError(failed.error, where=f"{name}, round {number}")
-    for name, summary in log.summaries.items():
-        if summary.step_error:
-            raise SecureFairError(summary.step_error, where=f"{name}, round {number}")

@@ -81,7 +81,7 @@ class TransferRun:
         """Run the one exchange; later rounds only where patients changed since (`renew`).
 
         Raises:
-            SecureFairError: a hospital could not prepare its own keys.
+            SecureFairError: a hospital could not prepare its own keys, or make its own fits.
         """
         while self.finished < count and (asking := self._asking()):
             yield self._round(asking)
@@ -110,6 +110,7 @@ class TransferRun:
         for own in asking:
             own.notes = TransferNotes()
         log = self.engine.round(self.finished)
+        log.check_own_work(self.finished)
         self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
         self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
         self.lost += sum(len(s.lost) for s in log.summaries.values())

@@ -266,7 +266,9 @@ class TestPrivateTeachers:
         x = hospitals[0].test.features
         for name, model in clear.models().items():
             np.testing.assert_allclose(
-                encrypted.models()[name].logits(x), model.logits(x), atol=0.05
+                encrypted.models()[name].logits(x),
+                model.logits(x),
+                atol=0.1,  # answers are flooded up to 2^-10 of their range
             )
 
     def test_who_promises_too_little_is_not_asked(self, make_hospitals, agree):
