@@ -16,6 +16,7 @@ from securefair.errors import EncryptionError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
+from securefair.model.plausibility import IMPLAUSIBLE
 
 SAMPLES, Q = 128, 64
 
@@ -61,3 +62,15 @@ def test_what_is_opened_is_rounded_to_the_planned_precision(student, samples):
     steps = student.open(answer).released / student.plan.grid
     assert np.abs(steps - np.rint(steps)).max() < 1e-6
     assert student.plan.grid < student.plan.error_bound
+
+
+def test_key_coefficients_are_no_function_of_the_features_and_honest_answers_are(student, samples):
+    (meta,) = student.plan.released
+    request = student.request(samples)
+    answer = Teacher(build_head("linear", 4, 0, 2, seed=0), student.plan.spec).answer(request)
+    assert student.open(answer).plausibility > 0
+    assert student.open(crafted(student, round(2.0**meta.log2_scale))).plausibility < IMPLAUSIBLE
+    # Nor where they are as small as an honest answer's numbers.
+    assert (
+        student.open(crafted(student, round(2.0**meta.log2_scale / 50))).plausibility < IMPLAUSIBLE
+    )

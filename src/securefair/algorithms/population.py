@@ -25,6 +25,7 @@ from securefair.fairness import cosine
 from securefair.model.building import ModelKind, build_model
 from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
+from securefair.model.plausibility import Clip
 from securefair.model.prevalence import Prevalence, own_prevalence
 from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.reconstruction import Reconstructor
@@ -80,6 +81,7 @@ class Population:
     forced_every: int = 5  # R
     release: Release = field(default_factory=ProjectionRelease)
     rounding: Rounding | None = None  # of the teachers' weights; None: as they were trained
+    clip: Clip = field(default_factory=Clip)  # of what a student opens
     teachers: Mapping[str, Head] | None = None  # that answer; None: those in training
     opinions: Mapping[str, Opinion] | None = None  # alignments by peer and answer; None: Eq. 6
 
@@ -175,8 +177,10 @@ class Population:
         """The teachers' logits on each student's samples, as released and made use of."""
 
         def received(student: ParticipantData, teacher: str) -> Logits:
-            logits = self._channels[student.name](
-                self.teacher_logits(self._answering(state, teacher), student.train.features)
+            logits = self.clip.applied(
+                self._channels[student.name](
+                    self.teacher_logits(self._answering(state, teacher), student.train.features)
+                )
             )
             if self.prevalence == "own":
                 return own_prevalence(logits, student.train.labels, student.train.weights)

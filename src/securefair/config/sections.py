@@ -314,6 +314,37 @@ class DistillationSection(Section):
         "papers have it",
     )
     lambda_0: float = Field(default=10.0, ge=0, description="Weight of the distillation loss")
+    roles: Literal["both", "apart"] = Field(
+        default="both",
+        description="apart: `teachers` only teach and all others only learn, so that nothing that "
+        "was opened flows back (vpdl only)",
+    )
+    teachers: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(), description="Names of those who only teach, with roles apart"
+    )
+    sample_clip: float = Field(
+        default=16.0,
+        gt=0,
+        description="Largest logit, from the mean of its sample's logits, that a student learns "
+        "from; answers beyond are cut",
+    )
+    answer_clip: float = Field(
+        default=8.0,
+        gt=0,
+        description="Largest root mean square of an answer's logits that a student learns from",
+    )
+
+    @model_validator(mode="after")
+    def _check_roles(self) -> Self:
+        refuse_repeats("teachers", self.teachers)
+        if (self.roles == "apart") != bool(self.teachers):
+            raise contradiction(
+                "teachers",
+                "roles apart need names of teachers, and only they do",
+                found=list(self.teachers),
+                expected='names, with roles = "apart"',
+            )
+        return self
 
 
 class FairnessSection(Section):

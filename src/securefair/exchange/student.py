@@ -32,6 +32,8 @@ from securefair.exchange.saved import (
     read_student,
     write_student,
 )
+from securefair.model.kernel import EXACT_SAMPLES
+from securefair.model.plausibility import SmoothPrior
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
 from securefair.storage import Cost, Secret, unlock
@@ -49,11 +51,16 @@ class Opened:
         logits: the teacher's logits (B, M) as far as they can be known; None for `loss` and
             `class_sums`, which do not tell them.
         unexplained: expected share of the logits' variance that stays unknown; 0 for `logits`.
+        plausibility: how much likelier a smooth function of the features explains the numbers than
+            unrelated logits do, in nats; `model.plausibility.IMPLAUSIBLE` and less is no model's
+            answer. None where it was not tested: no logits, thousands of them, or a student that
+            was loaded.
     """
 
     released: Array
     logits: Array | None
     unexplained: float | None
+    plausibility: float | None = None
 
     def __repr__(self) -> str:
         """How much there is, not what it says: opened values must not get into logs."""
@@ -112,6 +119,7 @@ class Student:
         self._basis = steps.public_basis(self.plan, seed)
         self._openings: Openings = CountedOpenings(max_openings)
         self._reconstruction: LogitMap | None = None
+        self._prior: SmoothPrior | None = None
 
     def rotate(self) -> None:
         """New keys, which have opened nothing yet: request again; old answers no longer open."""
@@ -228,6 +236,9 @@ class Student:
             found = Reconstructor(samples, rows, plan.noise_std * scale)
             row_scale = None if plan.factors is None else _row_scale(rows)
             self._reconstruction = LogitMap.of(found, row_scale)
+            self._prior = SmoothPrior(samples, rows, plan.grid * scale)
+        elif plan.spec.release == "logits" and len(samples) <= EXACT_SAMPLES:
+            self._prior = SmoothPrior(samples, None, plan.grid)
         return rows
 
     def encrypt_predictions(self, predictions: Array) -> bytes:
@@ -290,10 +301,14 @@ class Student:
         if plan.spec.sends_predictions:
             return Opened(released / temperature, None, None)
         if plan.spec.release == "logits":
-            return Opened(released, released, 0.0)
+            return Opened(released, released, 0.0, self._plausibility(released))
         if self._reconstruction is None:
             raise EncryptionError("an answer was opened before the features were encrypted")
-        return Opened(*self._reconstruction.apply(released))
+        numbers, logits, unexplained = self._reconstruction.apply(released)
+        return Opened(numbers, logits, unexplained, self._plausibility(numbers))
+
+    def _plausibility(self, numbers: Array) -> float | None:
+        return None if self._prior is None else self._prior.log_ratio(numbers)
 
     def __repr__(self) -> str:
         """What it is, without keys or data."""

@@ -44,7 +44,8 @@ _AGREEING = (AdmissionState.GREETED, AdmissionState.IMPORTING, AdmissionState.AD
 def begin(turn: Turn) -> None:
     """Greet (in later rounds: remind) every peer whose upload is not there; make the own one."""
     for name, peer in turn.memory.peers.items():
-        if peer.introduction.state in _INCOMPLETE:
+        awaited = _INCOMPLETE if turn.settings.imports_from(name) else (AdmissionState.STRANGER,)
+        if peer.introduction.state in awaited:
             turn.send(name, _own_hello(turn))
     upload = turn.memory.upload
     if upload.state is PreparationState.ABSENT:
@@ -235,6 +236,8 @@ def _send_upload(turn: Turn, name: str) -> None:
     introduction = turn.peer(name).introduction
     prepared = turn.memory.upload.prepared
     if prepared is None or introduction.upload_sent or introduction.state not in _AGREEING:
+        return
+    if not turn.settings.uploads_to(name):
         return
     turn.set_introduction(name, replace(introduction, upload_sent=True))
     _send_prepared(turn, name, prepared)

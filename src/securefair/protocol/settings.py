@@ -62,6 +62,8 @@ class MachineSettings:
         gossip: of averaging models; None: this collaboration distils.
         promise: to the patients behind its own answers, told to every peer; None: none.
         required: the least that a peer must promise to take part; None: nothing.
+        asked: peers that this participant asks, where it distils; None: all.
+        answered: peers that it answers; None: all.
         keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
             when a query is repeated. Older queries are declined as stale.
 
@@ -77,6 +79,8 @@ class MachineSettings:
     setup_seconds: float = 0.0
     promise: Promise | None = None
     required: Promise | None = None
+    asked: tuple[str, ...] | None = None
+    answered: tuple[str, ...] | None = None
     keep_rounds: int = 1
     gossip: GossipSettings | None = None
 
@@ -118,9 +122,23 @@ class MachineSettings:
     def asks(self, peer: str, round_number: int) -> bool:
         """Whether this peer may be asked in this round at all: in gossip only to align."""
         if self.gossip is None:
-            return True
+            return self.asked is None or peer in self.asked
         due = self.gossip.aligns and self.forced(round_number)
         return due and peer in self.gossip.neighbours
+
+    def answers(self, peer: str, round_number: int) -> bool:
+        """Whether this peer may ask in this round at all."""
+        if self.gossip is None:
+            return self.answered is None or peer in self.answered
+        return self.asks(peer, round_number)
+
+    def uploads_to(self, peer: str) -> bool:
+        """Whether this peer needs the own keys and features."""
+        return self.asked is None or peer in self.asked
+
+    def imports_from(self, peer: str) -> bool:
+        """Whether this participant needs that peer's keys and features."""
+        return self.answered is None or peer in self.answered
 
     @property
     def needs_features(self) -> bool:

@@ -34,13 +34,16 @@ def begin(turn: Turn) -> None:
 def on_query(turn: Turn, name: str, query: Query) -> None:
     """Repeat, decline, keep or decide."""
     peer = turn.peer(name)
-    if not turn.settings.asks(name, query.round):
+    if not turn.settings.answers(name, query.round):
+        gossip = turn.settings.gossip is not None
         raise RemoteProtocolError(
-            "asks for an alignment where none is due",
+            "asks for an alignment where none is due" if gossip else "asks who does not teach it",
             culprit=name,
             where="query.round",
             found=query.round,
-            expected="a neighbour, in a round that weighs neighbours anew",
+            expected="a neighbour, in a round that weighs neighbours anew"
+            if gossip
+            else "questions to those who only teach",
         )
     _check_predictions(turn, name, query)
     known = peer.serving.get(query.round)

@@ -332,10 +332,11 @@ def not_protected(
         ),
         (
             "Malicious teachers",
-            "A teacher that does not follow the protocol can make answers that open to parts of "
-            "the student's secret key, and what the student answers later, as a teacher, can carry "
-            f"that back. Who has the key can read the student's {nouns.samples}. Values are "
-            f"{handled} when they are opened, which limits this and does not stop it.",
+            "A teacher that does not follow the protocol can aim an answer at one of the student's "
+            f"{nouns.samples}, or make it open to parts of the student's secret key. Where the "
+            "student trains on that and then answers others, its answers can carry it back. What "
+            "is no smooth function of the features is refused, and values are "
+            f"{handled} when they are opened. That limits this and does not stop it.",
         ),
         (
             "Collusion",

@@ -250,6 +250,7 @@ def test_a_transfer_answers_from_private_fits():
 OPINIONS = {
     "run.algorithms": ["standalone", "cycle"],
     "distillation.release": "logits",
+    "distillation.prevalence": "teacher",
     "privacy.asked_epsilon": 1.0,
 }
 

@@ -36,22 +36,25 @@ def _algorithm(
     data: Sequence[ParticipantData],
     disclosure: Sequence[CheckedDisclosure],
 ) -> CheckedAlgorithm:
-    rounds, peers = config.training.rounds, len(data) - 1
+    rounds = config.training.rounds
+    students = [own for own in data if agreed.asked_by(own.name)]
+    teachers = len(agreed.teachers) or len(data)
     forced = rounds if agreed.always_share else -(-rounds // agreed.forced_every)
-    plans = [plan_exchange(agreed.spec_for(len(own.train))) for own in data]
+    plans = [plan_exchange(agreed.spec_for(len(own.train))) for own in students]
+    peers = [len(agreed.asked_by(own.name)) for own in students]
     total = config.disclosure.teacher_total
 
     def traffic(asked: int, extreme: Callable[[Iterable[int]], int]) -> tuple[int, int]:
         """Answers and bytes; `extreme` is max for what is certain, min for what is possible."""
         given = [min(asked, row.numbers_in_run // row.numbers_per_answer) for row in disclosure]
-        answers = peers * sum(given)
+        answers = sum(asking * answered for asking, answered in zip(peers, given, strict=True))
         size = sum(
-            peers * _exchange_bytes(plan, answered, asked)
-            for plan, answered in zip(plans, given, strict=True)
+            asking * _exchange_bytes(plan, answered, asked)
+            for asking, plan, answered in zip(peers, plans, given, strict=True)
         )
         if answers and total is not None:
             permitted = [row.numbers_per_answer for row in disclosure if row.permitted]
-            withheld = max(0, answers - len(data) * (total // extreme(permitted)))
+            withheld = max(0, answers - teachers * (total // extreme(permitted)))
             answers -= withheld
             size -= withheld * extreme(plan.answer_bytes for plan in plans)
         return answers, size
@@ -82,9 +85,11 @@ def _disclosure(
         section.kind, data[0].train, hidden=section.hidden, network=section.network, seed=0
     )
     parameters = model.parameter_count
-    policy = agreed.machine_settings(parameters, limits_of(config)).disclosure
+    policy = agreed.machine_settings(
+        agreed.participants[0], parameters, limits_of(config)
+    ).disclosure
     rows = []
-    for own in data:
+    for own in (one for one in data if agreed.asked_by(one.name)):
         samples = len(own.train)
         numbers, limit = policy.numbers_per_answer(samples), policy.limit_per_version(samples)
         totals = (limits.student_total, limits.teacher_total)

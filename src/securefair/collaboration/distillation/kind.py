@@ -23,7 +23,7 @@ from securefair.collaboration.interface import (
 )
 from securefair.collaboration.privacy import privacy_of, refuse_privacy
 from securefair.collaboration.private import private_teachers
-from securefair.collaboration.training import optimizer_of
+from securefair.collaboration.training import clip_of, optimizer_of
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
@@ -194,6 +194,7 @@ def model_of(config: RunConfig) -> ModelConfig:
         range_penalty=section.range_penalty,
         optimizer=optimizer_of(config),
         local_epochs=config.training.local_epochs,
+        clip=clip_of(config),
     )
 
 

@@ -21,12 +21,13 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.private import PrivateTeacher, promise_of
 from securefair.data.dataset import ParticipantData
-from securefair.errors import LocalProtocolError
+from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import steps
 from securefair.exchange.student import Opened, Student
 from securefair.exchange.teacher import Teacher, Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
+from securefair.model.plausibility import IMPLAUSIBLE, Clip
 from securefair.model.prevalence import own_prevalence
 from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed, private_seed
@@ -75,6 +76,7 @@ class ModelConfig:
         optimizer: of every step.
         local_epochs: of training alone, before the first round.
         batch_size: of these epochs; None for full batches.
+        clip: the most that an opened answer may say.
     """
 
     kind: ModelKind = "quadratic"
@@ -84,6 +86,7 @@ class ModelConfig:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = 40
     batch_size: int | None = None
+    clip: Clip = field(default_factory=Clip)
 
 
 @dataclass(eq=False)
@@ -164,6 +167,7 @@ class Participant:
         self.teacher = teacher
         self.opinions = opinions
         self._settings = collaboration.machine_settings(
+            data.name,
             head.parameter_count,
             disclosure or DisclosureLimits(),
             promise=None if teacher is None else promise_of(teacher),
@@ -299,22 +303,27 @@ class Participant:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
         notes, temperature = self._notes(job.round), self.collaboration.temperature
         opened = self._student.open(job.payload, temperature=temperature)
-        if opened.logits is not None and self.collaboration.prevalence == "own":
-            own = self.data.train
-            shifted = own_prevalence(opened.logits, own.labels, own.weights)
-            opened = replace(opened, logits=shifted)
-        notes.opened[job.peer] = opened
         if opened.logits is None:
+            notes.opened[job.peer] = opened
             return None
+        if opened.plausibility is not None and opened.plausibility < IMPLAUSIBLE:
+            raise RemoteProtocolError(
+                "answered what is no smooth function of the features", culprit=job.peer
+            )
+        logits = self._model.clip.applied(opened.logits)
+        if self.collaboration.prevalence == "own":
+            own = self.data.train
+            logits = own_prevalence(logits, own.labels, own.weights)
+        notes.opened[job.peer] = replace(opened, logits=logits)
         notes.distillation_loss[job.peer] = steps.distillation_loss(
-            notes.snapshot, self.data.train, opened.logits, temperature
+            notes.snapshot, self.data.train, logits, temperature
         )
         if not job.score:
             return None
         if self.opinions is not None:
             aligned = self.opinions.alignment(job.peer, opened.logits)
         else:
-            aligned = steps.align(notes.snapshot, self.data.train, opened.logits, temperature)
+            aligned = steps.align(notes.snapshot, self.data.train, logits, temperature)
         notes.alignment[job.peer] = aligned
         return steps.update_reputation(self.collaboration.rule, job.reputation, aligned)
 
@@ -339,7 +348,7 @@ class Participant:
             self.data.train,
             logits,
             reputations,
-            participants=len(self.collaboration.participants),
+            participants=1 + max(1, len(self.collaboration.asked_by(self.name))),
             lambda_0=self.collaboration.lambda_0,
             steps=self.collaboration.local_steps,
             temperature=self.collaboration.temperature,

@@ -37,6 +37,8 @@ class Collaboration:
         local_steps: optimiser steps a round.
         round_seconds: deadline of a round.
         setup_seconds: time for keys and features, on top of the first round's.
+        teachers: participants that only teach; the others then only learn, and nothing that was
+            opened flows back. Empty: everybody does both.
         seed: public; draws the basis of projections. One data epoch keeps one seed.
 
     Raises:
@@ -56,6 +58,7 @@ class Collaboration:
     local_steps: int = 5
     round_seconds: float = 600.0
     setup_seconds: float = 3600.0
+    teachers: tuple[str, ...] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -72,7 +75,36 @@ class Collaboration:
                 found=self.spec.release,
                 expected='"projection" or "logits", or always_share',
             )
+        if self.teachers:
+            self._check_roles()
         plan_exchange(self.spec)  # raises if impossible
+
+    def _check_roles(self) -> None:
+        known = set(self.teachers) <= set(self.participants)
+        if not known or len(set(self.teachers)) == len(self.participants):
+            raise ConfigError(
+                "some participants must teach and others learn",
+                where="distillation.teachers",
+                found=", ".join(self.teachers),
+                expected=f"some of {', '.join(self.participants)}, not all",
+            )
+        if not self.always_share:
+            raise ConfigError(
+                "who only teaches has no opinion of those who only learn",
+                where="distillation.roles",
+                found='"apart" with reputations',
+                expected='algorithms = ["standalone", "vpdl"]',
+            )
+
+    def asked_by(self, name: str) -> tuple[str, ...]:
+        """Whom a participant asks."""
+        if name in self.teachers:
+            return ()
+        return tuple(one for one in self.teachers or self.participants if one != name)
+
+    def answered_by(self, name: str) -> tuple[str, ...]:
+        """Whom a participant answers."""
+        return tuple(one for one in self.participants if name in self.asked_by(one))
 
     @property
     def digest(self) -> bytes:
@@ -156,6 +188,7 @@ class Collaboration:
 
     def machine_settings(
         self,
+        name: str,
         teacher_parameters: int,
         disclosure: DisclosureLimits,
         *,
@@ -165,6 +198,7 @@ class Collaboration:
         """Settings of the machine of a participant whose model has that many parameters.
 
         Args:
+            name: of the participant.
             teacher_parameters: of the model that answers.
             disclosure: the most that it lets out.
             promise: to the patients behind its answers; None: none.
@@ -190,4 +224,6 @@ class Collaboration:
             setup_seconds=self.setup_seconds,
             promise=promise,
             required=required,
+            asked=self.asked_by(name) if self.teachers else None,
+            answered=self.answered_by(name) if self.teachers else None,
         )

@@ -57,9 +57,10 @@ class TestDigest:
         assert len(AGREED.digest) == 32
 
     def test_every_constant_counts(self):
-        assert set(CHANGES) == set(vars(AGREED))
+        assert {*CHANGES, "teachers"} == set(vars(AGREED))
         others = [replace(AGREED, **{name: value}).digest for name, value in CHANGES.items()]
-        assert len({AGREED.digest, *others}) == len(CHANGES) + 1
+        apart = replace(AGREED, always_share=True, teachers=("ann",)).digest  # only with VPDL
+        assert len({AGREED.digest, *others, apart}) == len(CHANGES) + 2
 
     def test_bounds_deep_inside_count_too(self):
         tighter = ExchangeSpec(
@@ -119,7 +120,9 @@ class TestLimits:
 class TestMachineSettings:
     def test_public_constants_and_own_limits_reach_the_machine(self):
         settings = AGREED.machine_settings(
-            10, DisclosureLimits(fraction=0.5, student_total=100, teacher_total=200)
+            AGREED.participants[0],
+            10,
+            DisclosureLimits(fraction=0.5, student_total=100, teacher_total=200),
         )
         assert settings.collaboration == AGREED.digest
         assert (settings.forced_every, settings.always_share) == (5, False)
@@ -132,6 +135,6 @@ class TestMachineSettings:
 
     def test_own_limits_are_private(self):
         """Each decides for itself, so they are no part of what must agree."""
-        one = AGREED.machine_settings(10, DisclosureLimits())
-        other = AGREED.machine_settings(99, DisclosureLimits(fraction=0.1))
+        one = AGREED.machine_settings(AGREED.participants[0], 10, DisclosureLimits())
+        other = AGREED.machine_settings(AGREED.participants[0], 99, DisclosureLimits(fraction=0.1))
         assert one.collaboration == other.collaboration

@@ -1,0 +1,126 @@
+"""Whether what was opened looks like logits at all: a test against the student's own prior.
+
+A model's logits are a smooth function of the features. An answer that a teacher aims at one patient
+is none: it is large there, and zero at everybody else. So explanations of the released numbers are
+compared: the prior by which logits are reconstructed (`kernel`), logits that differ from patient
+to patient without any reason, and numbers that no logits are behind, as coefficients of a key are.
+Each may have any of SIZES; the likeliest is taken. The
+result is the logarithm of the ratio of likelihoods, the mean over the classes. An answer is refused
+where the prior's likelihood is below a 10,000th of the better other one: of draws from the prior at
+most about two in 10,000 are, since likelihood ratios have mean 1 (Markov's inequality).
+
+What it cannot see: an aimed part that is small beside a plausible whole. `Clip` bounds what that
+may do. Few released numbers tell little: below some 24 nothing is ever refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.dataset import Samples
+from securefair.errors import ConfigError, ModelError
+from securefair.model.kernel import EXACT_SAMPLES, SampleKernel
+
+Array = NDArray[np.float64]
+
+IMPLAUSIBLE = -math.log(1e4)
+"""Log-ratios below are refused."""
+SIZES = tuple(2.0**k for k in range(-10, 11))
+"""Of logits, that an answer may have."""
+
+
+class SmoothPrior:
+    """The test, prepared for one student's samples and basis.
+
+    Args:
+        samples: the student's, flat features.
+        rows: (q, B) weights of the samples in each released number; None: the logits themselves.
+        noise_std: standard deviation of each released number's error, rounding included; rather
+            too large than too small.
+
+    Raises:
+        ModelError: more samples than `kernel.EXACT_SAMPLES` where logits themselves are released.
+    """
+
+    def __init__(self, samples: Samples, rows: Array | None, noise_std: float = 0.0) -> None:
+        kernel = SampleKernel(samples)
+        if rows is None:
+            if len(samples) > EXACT_SAMPLES:
+                raise ModelError(
+                    "so many logits are not tested", found=len(samples), expected=EXACT_SAMPLES
+                )
+            rows = np.eye(len(samples))
+        # Numbers that no logits can change, beyond the rank of the rows, must be noise.
+        u, s, v = np.linalg.svd(rows)
+        v = v[: len(s)]
+        if len(u) > len(s):
+            s = np.concatenate([s, np.zeros(len(u) - len(s))])
+            v = np.concatenate([v, np.zeros((len(u) - len(v), v.shape[1]))])
+        smooth = s[:, None] * (v @ kernel.product(v.T)) * s
+        values, vectors = np.linalg.eigh((smooth + smooth.T) / 2)
+        self._noise = noise_std**2 + 1e-12 * float((s**2).mean())
+        # Of each explanation: orthonormal combinations of the numbers, and their variances.
+        self._ways: tuple[tuple[Array, Array], ...] = (
+            (vectors.T @ u.T, np.maximum(values, 0.0)),
+            (u.T, s**2),
+            (u.T, np.full(len(u), float((s**2).mean()))),
+        )
+
+    def log_ratio(self, released: Array) -> float:
+        """How much likelier the smooth explanation is, in nats, as the mean over the classes.
+
+        Args:
+            released: (q, M).
+        """
+        smooth, *others = (self._likelihood(way, released) for way in self._ways)
+        return float((smooth - np.max(others, axis=0)).mean())
+
+    def _likelihood(self, way: tuple[Array, Array], released: Array) -> Array:
+        """(M,) log-densities at the likeliest size, up to the same constant for every way."""
+        combinations, variances = way
+        squares = (combinations @ released) ** 2
+        found = []
+        for size in SIZES:
+            total = size**2 * variances + self._noise
+            found.append(-(np.log(total)[:, None] + squares / total[:, None]).sum(axis=0) / 2)
+        result: Array = np.max(found, axis=0)
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clip:
+    """The most that an answer may say, whatever it opens to.
+
+    Attributes:
+        sample: largest distance of a logit from the mean of its sample's logits.
+        answer: largest root mean square of those distances over all samples.
+
+    Raises:
+        ConfigError: one of them is not above 0.
+    """
+
+    sample: float = 16.0
+    answer: float = 8.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("sample", self.sample), ("answer", self.answer)):
+            if not value > 0:
+                raise ConfigError("nothing would be left", where=name, found=value, expected="> 0")
+
+    def applied(self, logits: Array) -> Array:
+        """Logits (B, M) within the bounds; those that are within them are returned as they are.
+
+        The mean of a sample's logits changes no gradient, and stays.
+        """
+        means = logits.mean(axis=1, keepdims=True)
+        apart = logits - means
+        largest = np.abs(apart).max(axis=1, keepdims=True)
+        factors = self.sample / np.maximum(largest, self.sample)
+        size = float(np.sqrt(((factors * apart) ** 2).mean()))
+        factors = factors * (self.answer / max(size, self.answer))
+        result: Array = np.where(factors == 1.0, logits, means + factors * apart)
+        return result

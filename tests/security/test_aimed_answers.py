@@ -1,0 +1,150 @@
+"""What a teacher learns of one patient by aiming its answers, without any key.
+
+Adversary: a malicious teacher, which is a student of its victim as well. Slots keep patients apart
+and a product with a plaintext keeps slots apart, so a teacher can answer a * x_ij for patient i and
+nothing for everybody else. The victim trains on that, and its next answers as a teacher tell.
+
+The attack needs three rounds for a binary feature. One answer is ordinary. To a second it adds
+the constant a at patient i: how the victim's answers move shows which way this patient pulls. To a
+third it adds a * x_ij: whether they move the same way or the other is the feature. Nothing of the
+victim's data, model or training is known to it.
+"""
+
+import numpy as np
+import pytest
+
+from securefair.algorithms.releases import ProjectionRelease
+from securefair.data.dataset import Samples
+from securefair.model.building import build_model
+from securefair.model.plausibility import IMPLAUSIBLE, Clip, SmoothPrior
+from securefair.model.reconstruction import Reconstructor
+from securefair.model.training import (
+    OptimizerConfig,
+    TeacherAnswer,
+    TrainState,
+    distil_steps,
+    train_epochs,
+)
+
+PATIENTS, FEATURES, TARGET, COLUMN = 60, 6, 11, 3
+TRIALS = 24
+GRID = 2.0**-10
+NO_CLIP = Clip(sample=1e9, answer=1e9)
+MOST_BY_CHANCE = 19 / 24  # of so many trials a guesser does better once in 300
+CALM = 8  # ordinary rounds before each aimed one
+
+
+class Victim:
+    """A student that distils from the attacker and from an honest peer, and then answers."""
+
+    def __init__(self, seed, clip, tested):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(-1, 1, (PATIENTS, FEATURES))
+        x[:, COLUMN] = rng.choice([-1.0, 1.0], PATIENTS)
+        true = rng.normal(size=FEATURES)
+        y = (x @ true + 0.5 * rng.normal(size=PATIENTS) > 0).astype(np.int64)
+        self.samples = Samples(x, y, 2)
+        self.honest = np.column_stack([-x @ true, x @ true])
+        release = ProjectionRelease(q=64)
+        self.rows = release.rows(self.samples)
+        self.opened = Reconstructor(self.samples, self.rows, release.noise(self.rows))
+        self.prior = SmoothPrior(self.samples, self.rows, release.noise(self.rows))
+        self.clip, self.tested = clip, tested
+        head = build_model("linear", self.samples, hidden=0, network=None, seed=seed)
+        self.state = TrainState.start(head, OptimizerConfig())
+        train_epochs(self.state, self.samples, 40)
+        self.refused = 0
+
+    def round(self, released, asked):
+        """Learn from an answer that opens to these numbers, then answer a question."""
+        answers = [TeacherAnswer(self.honest, 5.0)]
+        if self.tested and self.prior.log_ratio(released) < IMPLAUSIBLE:
+            self.refused += 1
+        else:
+            found = self.clip.applied(self.opened.logits(released))
+            answers.append(TeacherAnswer(found, 5.0))
+        distil_steps(self.state, self.samples, answers, 5, temperature=5.0)
+        return self.answer(asked)
+
+    def answer(self, asked):
+        return GRID * np.rint(self.state.model.logits(asked)[:, 1] / GRID)
+
+
+class Apart(Victim):
+    """With roles apart, or a private fit that answers: no answer depends on what was opened."""
+
+    def round(self, _released, asked):
+        return asked @ np.ones(FEATURES)
+
+
+def at_a_patient(victim):
+    """What a constant at one patient opens to, and that patient's feature."""
+    at = np.zeros((PATIENTS, 2))
+    at[TARGET] = [-1.0, 1.0]
+    return victim.rows @ at, victim.samples.features[TARGET, COLUMN]
+
+
+def at_a_coefficient(victim):
+    """What a trit of the secret key looks like that opens as one of the released numbers."""
+    found = np.zeros((len(victim.rows), 2))
+    found[TARGET] = [-1.0, 1.0]
+    return found, float(np.sign(victim.samples.features[TARGET, COLUMN]))
+
+
+def read(victim, aim, secret, amplitude, rng):
+    """The attacker's guess of a secret sign, which its answers carry without its knowing it."""
+    ordinary = rng.normal(size=FEATURES)
+    asked = rng.uniform(-1, 1, (60, FEATURES))
+    x = victim.samples.features
+    smooth = victim.rows @ np.column_stack([-x @ ordinary, x @ ordinary])
+    calm = [victim.round(smooth, asked) for _ in range(CALM)]
+    constant = victim.round(smooth + amplitude * aim, asked)
+    moved = constant - 2 * calm[-1] + calm[-2]  # beyond what training alone does
+    calm = [victim.round(smooth, asked) for _ in range(CALM)]
+    aimed = victim.round(smooth + amplitude * secret * aim, asked)
+    after = aimed - 2 * calm[-1] + calm[-2]
+    told = float(moved @ after)
+    return 1.0 if told > 0 else -1.0 if told < 0 else rng.choice([-1.0, 1.0])
+
+
+def success(made_by, amplitude, *, aimed=at_a_patient, clip=NO_CLIP, tested=False, trials=TRIALS):
+    """The share of secrets read right, and of the aimed answers that were refused."""
+    right = refused = 0
+    for trial in range(trials):
+        victim = made_by(trial, clip, tested)
+        aim, secret = aimed(victim)
+        guess = read(victim, aim, secret, amplitude, np.random.default_rng([trial, 1]))
+        right += guess == secret
+        refused += victim.refused
+    return right / trials, refused / (2 * trials)
+
+
+AMPLITUDE = {at_a_patient: 10.0, at_a_coefficient: 1.0}
+
+
+@pytest.mark.parametrize("aimed", [at_a_patient, at_a_coefficient])
+def test_an_aimed_answer_tells_a_secret_where_nothing_tests_it(aimed):
+    right, _ = success(Victim, AMPLITUDE[aimed], aimed=aimed)
+    assert right >= 0.9
+
+
+@pytest.mark.parametrize("aimed", [at_a_patient, at_a_coefficient])
+def test_the_same_answers_are_refused_and_tell_nothing(aimed):
+    right, refused = success(Victim, AMPLITUDE[aimed], aimed=aimed, tested=True, clip=Clip())
+    assert refused >= 0.9
+    assert right <= MOST_BY_CHANCE
+
+
+def test_ordinary_answers_are_not_refused():
+    victim = Victim(0, Clip(), True)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        function = rng.normal(size=FEATURES)
+        logits = np.outer(victim.samples.features @ function, [-1.0, 1.0])
+        assert victim.prior.log_ratio(victim.rows @ logits) > 0
+
+
+@pytest.mark.parametrize("aimed", [at_a_patient, at_a_coefficient])
+def test_roles_apart_and_private_fits_tell_nothing(aimed):
+    right, _ = success(Apart, AMPLITUDE[aimed], aimed=aimed)
+    assert right <= MOST_BY_CHANCE
