@@ -591,6 +591,13 @@ class RunConfig(Section):
                 found=f"{len(self.run.seeds)} seeds",
                 expected="one seed, or no store (a simulation)",
             )
+        if privacy.store is not None and self.run.smaller is not None:
+            raise contradiction(
+                "privacy.store",
+                "smaller hospitals are fitted as well, and every fit is charged",
+                found=f"run.smaller = {self.run.smaller}",
+                expected="no run.smaller, or no store (a simulation)",
+            )
         if privacy.patient_column is not None and self.data.source != "files":
             raise contradiction(
                 "privacy.patient_column",

@@ -20,6 +20,7 @@ SMALL = {
     "training.rounds": 2,
     "training.local_epochs": 2,
     "run.seeds": [0],
+    "run.smaller": None,
     "privacy.epsilon": 2.0,
 }
 
@@ -124,6 +125,7 @@ def test_a_store_makes_the_budget_last(tmp_path):
         ({"privacy.require_epsilon": 4.0}, "privacy.require_epsilon"),
         ({"privacy.patient_column": "id"}, "privacy.patient_column"),
         ({"privacy.store": "s", "run.seeds": [0, 1]}, "privacy.store"),
+        ({"privacy.store": "s", "run.smaller": 20}, "privacy.store"),
         ({"run.algorithms": ["standalone", "cycle-gossip"]}, "privacy"),
         ({"privacy.asked_epsilon": 1.0}, "privacy.asked_epsilon"),  # of a projection
         ({"privacy.asked_epsilon": 0.0}, "privacy.asked_epsilon"),

@@ -146,7 +146,7 @@ class Collaboration:
     @property
     def numbers_a_round(self) -> int:
         """See `Agreement`: one answer to the student with the most samples."""
-        policy = self.machine_settings(1, DisclosureLimits()).disclosure
+        policy = self.machine_settings(self.participants[0], 1, DisclosureLimits()).disclosure
         return policy.numbers_per_answer(self.spec.samples)
 
     @property
