@@ -20,7 +20,6 @@ SMALL = {
     "training.rounds": 2,
     "training.local_epochs": 2,
     "run.seeds": [0],
-    "run.smaller": None,
     "privacy.epsilon": 2.0,
 }
 
