@@ -19,6 +19,7 @@ SCRIPTS = {
     "ordinary_training.py": ["2"],
     "python_api.py": ["1"],
 }
+ESTIMATOR = "sklearn_user.py"
 LONG = {
     "train_network.py": "images that do not come with this repository, and minutes",
     "train_on_features.py": "images that do not come with this repository, and securefair[vision]",
@@ -33,7 +34,11 @@ def run(name, arguments, monkeypatch):
 
 
 def test_no_example_is_forgotten():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == SCRIPTS.keys() | LONG.keys()
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        ESTIMATOR,
+        *SCRIPTS,
+        *LONG,
+    }
     assert CONFIGURATIONS
 
 
@@ -42,6 +47,15 @@ def test_scripts_run(name, monkeypatch, capsys):
     run(name, SCRIPTS[name], monkeypatch)
     shown = capsys.readouterr().out
     assert re.findall(r"^(\w+): \d+\.\d%", shown, re.MULTILINE) == ["North", "South", "East"]
+
+
+def test_the_estimator_gains_from_its_peers(monkeypatch, capsys):
+    run(ESTIMATOR, [], monkeypatch)
+    shown = capsys.readouterr().out
+    alone, peers, kept = map(float, re.findall(r"log-loss (\d\.\d+)", shown))
+    assert peers < alone
+    assert kept < alone
+    assert re.search(r"features by importance: \[0, 1, 2\]", shown)
 
 
 def test_everyone_gains_from_the_collaboration_of_the_example(monkeypatch, capsys):

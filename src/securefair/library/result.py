@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -154,6 +155,16 @@ class Result:
         """One line with everyone's gain."""
         gains = ", ".join(f"{name}: {gain:+.1%}" for name, gain in self.gain.items())
         return f"Result({len(self.rounds)} rounds; gain {gains})"
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook: a row for every hospital."""
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{self.accuracy[name]:.1%}</td>"
+            f"<td>{self.standalone[name]:.1%}</td><td>{gain:+.1%}</td></tr>"
+            for name, gain in self.gain.items()
+        )
+        heads = "".join(f"<th>{one}</th>" for one in ("Hospital", "Accuracy", "Alone", "Gain"))
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
     @property
     def _participants(self) -> list[ParticipantResult]:

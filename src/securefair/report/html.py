@@ -25,7 +25,16 @@ from securefair.records import (
     RunResult,
     TrafficRow,
 )
-from securefair.report import averages, charts, facts, privacy, radar, scores, sentences, wording
+from securefair.report import (
+    averages,
+    charts,
+    clinician,
+    facts,
+    privacy,
+    scores,
+    sentences,
+    wording,
+)
 from securefair.report.files import write_text
 
 FILE_NAME = "report.html"
@@ -122,6 +131,9 @@ def render(
         worth=scores.worth(result, nouns),
         scores=scores.SCORES,
         score_rows=scores.score_rows(result),
+        first=clinician.first_page(
+            result, nouns, None if config.table is None else config.table.label
+        ),
         hospital_scores=scores.hospital_rows(result),
         trust_rows=scores.trust_rows(result),
         smaller=None if smaller is None else scores.smaller_part(smaller, nouns),
@@ -142,15 +154,6 @@ def render(
         else [],
         taught=facts.taught(own_rounds) if forms_reputations else None,
         milestones=facts.milestones(own_rounds) if forms_reputations else [],
-        radars=[
-            radar.radar(profile)
-            for profile in radar.profiles(
-                result.participants,
-                own_rounds,
-                reputations=forms_reputations,
-                names=wording.SUM_AXES if averaging else wording.ANSWER_AXES,
-            )
-        ],
         sharing=facts.sharing_summary(own_rounds),
         exchanges=facts.exchange_summary(exchanges, subject),
         messages=facts.message_totals(traffic, subject),
@@ -299,8 +302,6 @@ def environment() -> jinja2.Environment:
     }
     pages.globals |= {
         "plural": wording.plural,
-        "radar_width": radar.WIDTH,
-        "radar_height": radar.HEIGHT,
     }
     return pages
 

@@ -26,11 +26,6 @@ _MESSAGES = {
 }
 
 
-ANSWER_AXES = ("Received", "Given", "Opinion")
-SUM_AXES = ("Received", "Given", "Weight")
-"""Axes of the radar: what a participant gets, gives, and counts for."""
-
-
 @dataclass(frozen=True)
 class Nouns:
     """What participants and samples are called in one run."""
@@ -46,8 +41,8 @@ PARTICIPANTS = Nouns("participant", "participants", "sample", "samples")
 
 
 def nouns(source: str) -> Nouns:
-    """Hospitals and patients where the data set really has them, neutral words elsewhere."""
-    return HOSPITALS if source == "heart" else PARTICIPANTS
+    """Hospitals and patients, but for packaged data sets that have neither."""
+    return PARTICIPANTS if source in ("digits", "breast-cancer") else HOSPITALS
 
 
 def algorithm_name(algorithm: str) -> str:

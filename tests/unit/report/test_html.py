@@ -256,12 +256,6 @@ def test_the_best_control_is_shown_beside_every_gain(run, make_run):
     assert "stopped early" not in without.lower()
 
 
-def test_every_participant_has_a_radar_that_can_be_read(run):
-    drawings = [a for a in Page(page_of(run)).attributes("svg") if a.get("class") == "radar"]
-    assert len(drawings) == 4
-    assert drawings[0]["aria-label"].startswith("Cleveland: Accuracy 83\u00a0%, average 83\u00a0%;")
-
-
 def test_who_taught_whom_is_counted(run):
     page = Page(page_of(run))
     own = [record for record in run.rounds if record.algorithm == "cycle"]

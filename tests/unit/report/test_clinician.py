@@ -1,0 +1,78 @@
+"""The first page says what the records say, and no more than they carry."""
+
+import pytest
+from msgspec import structs
+
+from securefair.records import MetricResult, Reliability
+from securefair.report.clinician import UNCLEAR, WORSE, YES, first_page
+from securefair.report.wording import nouns
+
+NOUNS = nouns("files")
+
+
+def metric(values, error=0.01):
+    return MetricResult(
+        mean=sum(values.values()) / len(values),
+        se=error,
+        by_hospital=values,
+        se_by_hospital=dict.fromkeys(values, error),
+    )
+
+
+@pytest.fixture
+def result(make_run):
+    found = make_run().result
+    names = [one.name for one in found.participants]
+    scores = ("accuracy", "sensitivity", "specificity")
+    figure = structs.replace(
+        found.algorithms[found.algorithm],
+        metrics={score: metric(dict.fromkeys(names, 0.8)) for score in scores},
+        gain_over_best_control={
+            found.metric: metric(dict(zip(names, (0.5, 0.015, -0.5, 0.0), strict=True)))
+        },
+        best_control="standalone",
+        confusion={name: [[8, 2], [1, 4]] for name in names},
+        reliability=[Reliability(predicted=0.2, observed=0.25, samples=16)],
+        nearly_constant=[names[2]],
+    )
+    return structs.replace(
+        found, algorithms=found.algorithms | {found.algorithm: figure}, classes=["no", "yes"]
+    )
+
+
+def test_only_what_is_more_than_chance_is_called_help(result):
+    page = first_page(result, NOUNS, "ill")
+    assert [row.helped for row in page.rows] == [YES, UNCLEAR, WORSE, UNCLEAR]
+    names = [one.name for one in result.participants]
+    assert f"It helped {names[0]}." in page.helped
+    assert f"It made predictions worse at {names[2]}." in page.helped
+    assert page.rows[0].sensitivity == "80 % \u00b1 1"
+
+
+def test_the_confusion_matrix_counts_a_hundred_of_each_class(result):
+    page = first_page(result, NOUNS, "ill")
+    assert [row.cells for row in page.recognised] == [("80", "20"), ("20", "80")]
+    assert [row.samples for row in page.recognised] == [
+        40 // len(result.seeds),
+        20 // len(result.seeds),
+    ]
+
+
+def test_the_plot_has_the_place_of_what_came_true(result):
+    (dot,) = first_page(result, NOUNS, "ill").dots
+    assert (dot.x, dot.y) == (pytest.approx(20), pytest.approx(75))
+    assert dot.low - dot.high == pytest.approx(200 * (0.25 * 0.75 / 16) ** 0.5)
+    assert "came true for 25 %" in dot.label
+
+
+def test_what_it_cannot_say_names_models_that_tell_nothing(result):
+    page = first_page(result, NOUNS, None)
+    assert any(result.participants[2].name in one and "tells nothing" in one for one in page.cannot)
+    assert "which class a patient is of: no and yes" in page.asked[0]
+
+
+def test_runs_without_predictions_have_no_such_page(make_run):
+    found = make_run().result
+    figure = structs.replace(found.algorithms[found.algorithm], metrics={}, confusion={})
+    bare = structs.replace(found, algorithms=found.algorithms | {found.algorithm: figure})
+    assert first_page(bare, NOUNS, None) is None
