@@ -30,6 +30,9 @@ def init(
         Path | None,
         typer.Option("--shared-folder", help="Courier folder: a folder that all sites see."),
     ] = None,
+    role: Annotated[
+        str, typer.Option(help="both; a transfer also knows teacher and student alone.")
+    ] = "both",
     passphrase_file: PassphraseOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -41,7 +44,7 @@ def init(
     --shared-folder /mnt/heart
     """
     from securefair.deployment.making import identity_in
-    from securefair.deployment.place import CourierSettings, SiteSettings, make_place
+    from securefair.deployment.place import CourierSettings, SiteSettings, checked_role, make_place
     from securefair.deployment.project import load_project
     from securefair.deployment.samples import own_samples
     from securefair.deployment.unit import unit_text
@@ -56,6 +59,7 @@ def init(
         else CourierSettings(kind="folder", folder=str(shared_folder.absolute()))
     )
     settings = SiteSettings(
+        role=checked_role(role, loaded),
         name=own.card.name,
         data=str(data.absolute()),
         test_data=None if test_data is None else str(test_data.absolute()),

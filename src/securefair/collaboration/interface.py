@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 from securefair.algorithms.algorithm import Algorithm
 from securefair.collaboration.facts import RunFacts
@@ -28,6 +28,7 @@ from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
+from securefair.errors import ConfigError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.protocol.codec import Limits
@@ -164,6 +165,9 @@ class Run(Protocol[SavedState]):
         ...
 
 
+Role = Literal["both", "teacher", "student"]
+"""Of one site: a teacher lets no patient's features out, a student no answer."""
+
 KEPT = "kept "
 """Begins the names of pieces that survive a recovery."""
 
@@ -258,6 +262,20 @@ class Kind(ABC, Generic[A]):
             ConfigError: names the key.
         """
 
+    def check_role(self, role: Role) -> None:
+        """Refuse roles apart where everyone both asks and answers, as in most kinds.
+
+        Raises:
+            ConfigError: this kind has no such role.
+        """
+        if role != "both":
+            raise ConfigError(
+                "in this kind of collaboration every site both asks and answers",
+                where="role",
+                found=role,
+                expected=f"both, for {self.name}",
+            )
+
     @abstractmethod
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> A:
         """What participants agree on.
@@ -335,6 +353,7 @@ class Kind(ABC, Generic[A]):
         *,
         seed: int,
         stored: Stored | None = None,
+        role: Role = "both",
     ) -> Host:
         """One participant, ready for its next input: what `start` makes of each.
 
@@ -345,8 +364,10 @@ class Kind(ABC, Generic[A]):
             seed: of initialisation and batches; secret in a deployment.
             stored: of an earlier process, or `Stored()` for the first; None for one that need not
                 remember anything.
+            role: whether it only answers ("teacher"), only asks ("student"), or both.
 
         Raises:
+            ConfigError: this kind has no such role.
             SecureFairError: data or what is stored do not fit the agreement.
         """
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
+from securefair.collaboration.interface import Role
 from securefair.config.writing import plain_toml
-from securefair.deployment.agreeing import check_agreement
+from securefair.deployment.agreeing import check_agreement, kind_in
 from securefair.deployment.identity import Identity
 from securefair.deployment.project import Project, load_project
 from securefair.errors import ConfigError, DataError, StorageError
@@ -58,12 +59,14 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         name: of this participant.
         data: its samples, .csv, .parquet or .npz.
         test_data: to test on; without it a part of `data` is held out.
+        role: both, or only teacher or student, where the kind of collaboration has them.
         courier: how parcels reach the peers.
     """
 
     name: str
     data: str
     test_data: str | None = None
+    role: Role = "both"
     courier: CourierSettings
 
 
@@ -174,3 +177,19 @@ def _without_none(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_none(one) for key, one in value.items() if one is not None}
     return value
+
+
+def checked_role(text: str, project: Project) -> Role:
+    """A role that a project's kind of collaboration has.
+
+    Raises:
+        ConfigError: it has none of this name.
+    """
+    for role in get_args(Role):
+        if text == role:
+            kind_in(project.terms).check_role(role)
+            found: Role = role
+            return found
+    raise ConfigError(
+        "there is no such role", where="--role", found=text, expected=", ".join(get_args(Role))
+    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from securefair.collaboration.interface import Agreement, Host, Stored
+from securefair.collaboration.interface import Agreement, Host, Role, Stored
 from securefair.data import ParticipantData
 from securefair.deployment.agreeing import check_agreement, kind_in, rounds_of
 from securefair.deployment.card import utc
@@ -103,7 +103,7 @@ def open_site(
         seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
         data = own_samples(settings, project.terms, seed)
         check_same_samples(store, data)
-        host = _host(data, project, agreement, store, keys, seed)
+        host = _host(data, project, agreement, store, keys, seed, settings.role)
         keys.close()
         post = Post(
             Correspondence(
@@ -235,13 +235,14 @@ def _host(
     store: Store,
     keys: Keystore,
     seed: int,
+    role: Role,
 ) -> Host:
     """The participant as it was, or for the first time."""
     known = STUDENT_KEYS in keys.names()
     peers = tuple(name for name in project.names if name != data.name)
     stored = stored_host(store, peers, keys.get(STUDENT_KEYS) if known else None)
     host = kind_in(project.terms).host(
-        project.terms.config, agreement, data, seed=seed, stored=stored
+        project.terms.config, agreement, data, seed=seed, stored=stored, role=role
     )
     if not known:
         keys.put(STUDENT_KEYS, host.export_keys())

@@ -21,6 +21,7 @@ from securefair.storage import Store
 
 NOW = 1_800_000_000
 SEED = 3
+NAMES = ("north", "south", "west", "east", "hill", "lake", "coast", "plain")
 CONFIG = """
 [run]
 name = "town"
@@ -80,8 +81,8 @@ def never():
 class Town:
     """Some sites, their folders, and a postman who walks from door to door."""
 
-    def __init__(self, folder: Path, data, *, config, round_seconds):
-        self.folder, self.config = folder, config
+    def __init__(self, folder: Path, data, *, config, round_seconds, roles=None):
+        self.folder, self.config, self.roles = folder, config, roles or {}
         self.data = {own.name: own for own in data}
         self.names = tuple(self.data)
         self.kind = kind_of(config.run.collaborative[0])
@@ -123,6 +124,7 @@ class Town:
             self.data[name],
             seed=SEED,
             stored=stored_host(store, tuple(about.cards), self.keys.get(name)),
+            role=self.roles.get(name, "both"),
         )
         self.hosts[name] = host
         self.keys.setdefault(name, host.export_keys())
@@ -246,14 +248,15 @@ def make_town(tmp_path):
         folder="town",
         round_seconds=50.0,
         settings="",
+        roles=None,
     ):
-        names = ("north", "south", "west", "east")[:count]
+        names = NAMES[:count]
         data = [samples(name, at) for at, name in enumerate(names)]
         text = CONFIG.format(algorithm=algorithm, rounds=rounds, backend=backend, forced_every=3)
         config = parse_config(text + settings, source="town")
         place = tmp_path / folder
         place.mkdir()
-        town = Town(place, data, config=config, round_seconds=round_seconds)
+        town = Town(place, data, config=config, round_seconds=round_seconds, roles=roles)
         towns.append(town)
         return town
 

@@ -3,6 +3,7 @@ import random
 import shutil
 
 import msgspec
+import numpy as np
 import pytest
 
 from securefair.averaging import Share
@@ -311,3 +312,79 @@ def test_no_second_part_is_made_under_one_mask(make_town, seed):
     assert town.restarts > 20
     assert len(parts) > 8
     assert all(len(sealed) == 1 for sealed in parts.values())
+
+
+def test_what_a_courier_sees_holds_nothing_of_a_site(make_town):
+    """Even without encryption inside: envelopes are sealed, and name sites by fingerprints."""
+    town = make_town(3, algorithm="transfer")
+    seen = []
+
+    def relay(peer, parcel):
+        receipt = town.deliver(peer, parcel)
+        seen.append(parcel + (receipt or b""))
+        return receipt
+
+    town.live(relay)
+    forwarded = b"".join(seen)
+    assert len(forwarded) > 10_000
+    for name in town.names:
+        own, host = town.data[name], town.hosts[name]
+        canaries = [name.encode(), town.identities[name].secrets()[:16]]
+        canaries += [value.tobytes() for value in own.train.features.ravel()]
+        canaries += [value.tobytes() for value in host.transferred.model.linear.ravel()]
+        canaries += [value.tobytes() for one in host.notes.released.values() for value in one.flat]
+        canaries += [value.astype(np.float32).tobytes() for value in own.train.features.ravel()]
+        assert len(canaries) > 200
+        assert not [canary for canary in canaries if canary in forwarded]
+
+
+@pytest.mark.slow
+def test_eight_sites_one_gone_one_slow_and_no_network_for_six_minutes(make_town):
+    """At the courier: the last is killed for good, the slow one is reached every twentieth time."""
+    town = make_town(8, rounds=20, round_seconds=600.0)
+    gone, slow = town.names[-1], town.names[-2]
+    attempts, carried, dark = 0, 0, None
+
+    def courier(peer, parcel):
+        nonlocal attempts, carried, dark
+        if dark is None and len(town.records("north")) == 10:
+            dark = town.now + 360.0
+        if dark is not None and town.now < dark:
+            return None
+        if peer == slow:
+            attempts += 1
+            if attempts % 20:
+                return None
+        carried += len(parcel)
+        return town.deliver(peer, parcel)
+
+    while len(town.records(gone)) < 2:
+        moved = False
+        for name in town.names:
+            moved |= town.sites[name].turn()
+            moved |= town.walk(name, courier)
+        if not moved:
+            town.now += 1.0
+    uploaded = carried
+    town.stop(gone)
+    town.live(courier, turns=2_000_000)
+    for name in town.names[:-1]:
+        records = town.records(name)
+        assert [record.round for record in records] == list(range(20))
+        assert gone in records[-1].away
+        assert slow not in records[-1].away
+    assert dark is not None
+    assert (carried - uploaded) / (7 * 18) < 5e6
+
+
+def test_a_teacher_asks_nobody_and_a_student_answers_nobody(make_town):
+    town = make_town(4, algorithm="transfer", roles={"north": "teacher", "south": "student"})
+    town.live()
+    assert town.records("north")[0].combined == ()
+    assert town.records("south")[0].combined == ("east", "north", "west")
+    for peer in ("west", "east"):
+        assert "north" in town.records(peer)[0].combined
+        assert "south" not in town.records(peer)[0].combined
+    assert numbers_of(town, "south") == 0
+    with town.stores["north"].view() as tx:
+        assert tx.memory.get("host request") is None  # no patient of it was ever encrypted

@@ -19,6 +19,7 @@ from securefair.collaboration.interface import (
     Control,
     Kind,
     PublicFacts,
+    Role,
     Stored,
 )
 from securefair.collaboration.privacy import privacy_of, refuse_privacy
@@ -145,8 +146,10 @@ class DistillationKind(Kind[Collaboration]):
         *,
         seed: int,
         stored: Stored | None = None,
+        role: Role = "both",
     ) -> DistillingHost:
         """See `Kind`."""
+        self.check_role(role)
         refuse_privacy(config)
         host = self.participant(
             own,

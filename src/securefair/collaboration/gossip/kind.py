@@ -17,6 +17,7 @@ from securefair.collaboration.interface import (
     Control,
     Kind,
     PublicFacts,
+    Role,
     Stored,
 )
 from securefair.collaboration.training import optimizer_of
@@ -147,8 +148,10 @@ class GossipKind(Kind[GossipAgreement]):
         *,
         seed: int,
         stored: Stored | None = None,
+        role: Role = "both",
     ) -> GossipHost:
         """See `Kind`."""
+        self.check_role(role)
         host = GossipHost(
             own,
             agreement,

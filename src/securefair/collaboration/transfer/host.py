@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from securefair.averaging import Share, Shares
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.interface import KEPT, Stored
+from securefair.collaboration.interface import KEPT, Role, Stored
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -30,7 +30,18 @@ from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
 from securefair.model.transfer import Polynomial, Transferred, Trust, transfer, transfer_each
 from securefair.model.transfer.penalised import losses
-from securefair.protocol.jobs import Combine, Contribute, ImportPeer, Job, ReleaseKey, Result
+from securefair.protocol.jobs import (
+    Adapt,
+    Adapted,
+    AskSum,
+    Combine,
+    Contribute,
+    ImportPeer,
+    Job,
+    ReleaseKey,
+    Result,
+    SumAsked,
+)
 from securefair.protocol.ledger import Account
 from securefair.protocol.messages import Keys
 
@@ -45,6 +56,7 @@ class TransferHost(TransferParticipant):
 
     Args:
         stored: of an earlier process, or of none; None remembers nothing.
+        role: a student answers nobody, a teacher asks nobody.
     """
 
     def __init__(
@@ -58,6 +70,7 @@ class TransferHost(TransferParticipant):
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
         stored: Stored | None = None,
+        role: Role = "both",
     ) -> None:
         left = stored or Stored()
         super().__init__(
@@ -73,12 +86,16 @@ class TransferHost(TransferParticipant):
             saved_state=left.saved_state,
             key_epoch=left.key_epoch,
         )
-        self._remembers = stored is not None
+        self._remembers, self._role = stored is not None, role
         self._changed: dict[str, bytes] = {}
         self._restore(left.pieces)
 
     def run(self, job: Job) -> Result:
         """See `Host`."""
+        if self._role == "student" and isinstance(job, Adapt):
+            return Adapted(dict.fromkeys(self.agreement.teachers_of(self.name), 0.0))
+        if self._role == "teacher" and isinstance(job, AskSum):
+            return SumAsked({})
         asked = self._request
         result = super().run(job)
         if not self._remembers:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from securefair.collaboration.controls import degree_of, head_controls
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.interface import Control, Kind, PublicFacts, Stored
+from securefair.collaboration.interface import Control, Kind, PublicFacts, Role, Stored
 from securefair.collaboration.privacy import privacy_of, refuse_privacy
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -103,6 +103,10 @@ class TransferKind(Kind[TransferAgreement]):
             required=None if terms is None else terms.require,
         )
 
+    def check_role(self, role: Role) -> None:
+        """See `Kind`: a student answers nobody, a teacher asks nobody."""
+        del role
+
     def host(
         self,
         config: RunConfig,
@@ -111,6 +115,7 @@ class TransferKind(Kind[TransferAgreement]):
         *,
         seed: int,
         stored: Stored | None = None,
+        role: Role = "both",
     ) -> TransferHost:
         """See `Kind`."""
         refuse_privacy(config)
@@ -121,6 +126,7 @@ class TransferKind(Kind[TransferAgreement]):
             backend=config.encryption.backend,
             disclosure=limits_of(config),
             stored=stored,
+            role=role,
         )
 
     def refit(
