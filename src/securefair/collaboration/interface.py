@@ -26,7 +26,7 @@ from securefair.algorithms.algorithm import Algorithm
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig
+from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
@@ -57,8 +57,8 @@ class PublicFacts:
     shape: tuple[int, ...]
     classes: int
     samples: int
-    round_seconds: float = 600.0
-    setup_seconds: float = 3600.0
+    round_seconds: float = defaults.ROUND_SECONDS
+    setup_seconds: float = defaults.SETUP_SECONDS
 
     @classmethod
     def of(cls, data: Sequence[ParticipantData]) -> Self:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from securefair.config import defaults
 from securefair.config.base import Ratio, Section, contradiction, refuse_repeats
 from securefair.config.partition import Partition
 from securefair.config.privacy import PrivacySection
@@ -208,7 +209,10 @@ class ModelSection(Section):
         "a side",
     )
     hidden: int = Field(
-        default=16, ge=1, le=4096, description="Width of the hidden layer (quadratic only)"
+        default=defaults.HIDDEN,
+        ge=1,
+        le=4096,
+        description="Width of the hidden layer (quadratic only)",
     )
     range_penalty: float = Field(
         default=0.01,
@@ -265,10 +269,14 @@ class TrainingSection(Section):
         "balanced finds more of a rare class, and its probabilities are too high for it",
     )
     local_epochs: int = Field(
-        default=40, ge=0, description="Epochs that everyone trains alone before the first round"
+        default=defaults.LOCAL_EPOCHS,
+        ge=0,
+        description="Epochs that everyone trains alone before the first round",
     )
-    rounds: int = Field(default=20, ge=1, le=100_000, description="Protocol rounds")
-    local_steps: int = Field(default=5, ge=1, description="Optimiser steps in a round")
+    rounds: int = Field(default=defaults.ROUNDS, ge=1, le=100_000, description="Protocol rounds")
+    local_steps: int = Field(
+        default=defaults.LOCAL_STEPS, ge=1, description="Optimiser steps in a round"
+    )
 
 
 class TransferSection(Section):
@@ -307,13 +315,17 @@ class DistillationSection(Section):
     q: int = Field(
         default=64, ge=1, le=16_384, description="Numbers per class and answer of a projection"
     )
-    temperature: float = Field(default=5.0, gt=0, description="Softens both sides' predictions")
+    temperature: float = Field(
+        default=defaults.TEMPERATURE, gt=0, description="Softens both sides' predictions"
+    )
     prevalence: Literal["own", "teacher"] = Field(
         default="own",
         description="Whose class frequencies a student learns: its own, or its teachers', as the "
         "papers have it",
     )
-    lambda_0: float = Field(default=10.0, ge=0, description="Weight of the distillation loss")
+    lambda_0: float = Field(
+        default=defaults.LAMBDA_0, ge=0, description="Weight of the distillation loss"
+    )
     roles: Literal["both", "apart"] = Field(
         default="both",
         description="apart: `teachers` only teach and all others only learn, so that nothing that "
@@ -360,7 +372,7 @@ class FairnessSection(Section):
         default=0.75, ge=0, le=1, description="Misalignment from which reputation is zero"
     )
     forced_every: int = Field(
-        default=5,
+        default=defaults.FORCED_EVERY,
         ge=1,
         description="Every so many rounds all peers answer and reputations are updated",
     )

@@ -14,7 +14,7 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import default_algorithm, kinds_of
 from securefair.collaboration.private import PrivacyTerms
-from securefair.config import RunConfig, override
+from securefair.config import RunConfig, defaults, override
 from securefair.data import ParticipantData, TableSpec
 from securefair.errors import ConfigError
 from securefair.fairness import ReputationRule
@@ -44,21 +44,21 @@ def collaborate(
     *,
     label: str | TableSpec | None = None,
     algorithm: str | None = None,
-    rounds: int = 20,
-    local_epochs: int = 40,
-    local_steps: int = 5,
+    rounds: int = defaults.ROUNDS,
+    local_epochs: int = defaults.LOCAL_EPOCHS,
+    local_steps: int = defaults.LOCAL_STEPS,
     optimizer: OptimizerConfig | None = None,
-    hidden: int = 16,
+    hidden: int = defaults.HIDDEN,
     extractor: nn.Module | None = None,
     feature_range: tuple[float, float] | None = None,
     test_fraction: float = 1 / 3,
     release: Literal["projection", "logits"] = "projection",
     basis: Basis = "public",
     q: int | None = None,
-    temperature: float = 5.0,
-    lambda_0: float = 10.0,
+    temperature: float = defaults.TEMPERATURE,
+    lambda_0: float = defaults.LAMBDA_0,
     rule: ReputationRule | None = None,
-    forced_every: int = 5,
+    forced_every: int = defaults.FORCED_EVERY,
     backend: Literal["rns", "seal", "clear"] = "rns",
     flooding_bits: int = 30,
     precision: float = 2.0**-10,

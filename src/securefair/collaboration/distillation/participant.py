@@ -20,6 +20,7 @@ from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.private import PrivateTeacher, promise_of
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.exchange import steps
@@ -80,11 +81,11 @@ class ModelConfig:
     """
 
     kind: ModelKind = "quadratic"
-    hidden: int = 16
+    hidden: int = defaults.HIDDEN
     network: str | None = None
     range_penalty: float = RANGE_PENALTY
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    local_epochs: int = 40
+    local_epochs: int = defaults.LOCAL_EPOCHS
     batch_size: int | None = None
     clip: Clip = field(default_factory=Clip)
 

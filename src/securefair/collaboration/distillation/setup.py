@@ -10,6 +10,7 @@ import msgspec
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.config import defaults
 from securefair.errors import ConfigError, PlanError
 from securefair.fairness.reputation import ReputationRule
 from securefair.model.prevalence import Prevalence
@@ -51,13 +52,13 @@ class Collaboration:
     spec: ExchangeSpec
     rule: ReputationRule = field(default_factory=ReputationRule)
     always_share: bool = False
-    forced_every: int = 5
-    temperature: float = 5.0
-    lambda_0: float = 10.0
+    forced_every: int = defaults.FORCED_EVERY
+    temperature: float = defaults.TEMPERATURE
+    lambda_0: float = defaults.LAMBDA_0
     prevalence: Prevalence = "own"
-    local_steps: int = 5
-    round_seconds: float = 600.0
-    setup_seconds: float = 3600.0
+    local_steps: int = defaults.LOCAL_STEPS
+    round_seconds: float = defaults.ROUND_SECONDS
+    setup_seconds: float = defaults.SETUP_SECONDS
     teachers: tuple[str, ...] = ()
     seed: int = 0
 

@@ -18,6 +18,7 @@ from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, 
 from securefair.averaging.spec import MAX_FLOODING_BITS, MIN_FLOODING_BITS
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
+from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_edges
 from securefair.model.architectures import architecture
@@ -84,7 +85,7 @@ class GossipAgreement:
     weighting: Literal["uniform", "metropolis"] = "uniform"
     beta: float = 15.0
     alpha: float = 0.5
-    forced_every: int = 5
+    forced_every: int = defaults.FORCED_EVERY
     levels: int = 5
     key_bits: float = 64.0
     relative: bool = True
@@ -97,8 +98,8 @@ class GossipAgreement:
     sketch: int | None = 8192
     flooding_bits: int = 30
     double: bool = True
-    round_seconds: float = 600.0
-    setup_seconds: float = 3600.0
+    round_seconds: float = defaults.ROUND_SECONDS
+    setup_seconds: float = defaults.SETUP_SECONDS
     seed: int = 0
 
     def __post_init__(self) -> None:

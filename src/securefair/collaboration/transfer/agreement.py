@@ -12,6 +12,7 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.model.transfer import Degree
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
@@ -60,8 +61,8 @@ class TransferAgreement:
     flooding_bits: int = 30
     precision: float = 2.0**-10
     weight_bits: int = 12
-    round_seconds: float = 600.0
-    setup_seconds: float = 3600.0
+    round_seconds: float = defaults.ROUND_SECONDS
+    setup_seconds: float = defaults.SETUP_SECONDS
     seed: int = 0
 
     def __post_init__(self) -> None:

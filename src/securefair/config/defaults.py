@@ -1,0 +1,14 @@
+"""Defaults that configurations, Python calls and agreements share: each stands here once.
+
+The algorithms in the clear (`securefair.algorithms`) default to what the papers print.
+"""
+
+ROUNDS = 20
+LOCAL_EPOCHS = 40
+LOCAL_STEPS = 5
+HIDDEN = 16
+TEMPERATURE = 5.0
+LAMBDA_0 = 10.0
+FORCED_EVERY = 5
+ROUND_SECONDS = 600.0
+SETUP_SECONDS = 3600.0
