@@ -49,7 +49,8 @@ PENALTY_EPSILON = 4.0
 does: on census data (docs/decisions/0020-differential-privacy.md)."""
 LEAST_PENALTY = 0.6
 """lambda is no smaller, however large epsilon."""
-_TAIL = 40.0  # of the chi distribution, beyond which float64 holds nothing
+_TAIL = 40.0  # of the chi distribution around sqrt(r), beyond which float64 holds nothing
+_LARGEST_RATIO = 30.0  # its loss is above 450 everywhere: no epsilon that is accepted allows it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +83,16 @@ def delta_of(epsilon: float, *, ratio: float, degrees: int, curvature: float) ->
     from scipy import integrate, stats
 
     left = epsilon - curvature - ratio**2 / 2
-    start = max(0.0, left / ratio)
+    peak = math.sqrt(degrees)  # around which chi lies, within a few units however large r
+    start = max(0.0, left / ratio, peak - _TAIL)
+    end = max(start, peak) + _TAIL
+    marks = [start + 0.5, start + 2, start + 8, *(peak + step for step in (-8, -2, 0, 2, 8))]
     density = stats.chi(degrees).pdf
     value, error = integrate.quad(
         lambda t: float(density(t)) * -math.expm1(left - ratio * t),
         start,
-        start + _TAIL,
-        points=[start + 0.5, start + 2, start + 8],
+        end,
+        points=sorted({mark for mark in marks if start < mark < end}),
         epsabs=0.0,
         epsrel=1e-9,
         limit=400,
@@ -110,7 +114,7 @@ def objective_noise(
     """The least noise that meets (epsilon, delta), with the public penalty.
 
     Args:
-        epsilon, delta: of the exact minimum alone.
+        epsilon, delta: of the exact minimum alone; epsilon is at most LARGEST_EPSILON.
         row_norm: largest length of a row, its constant 1 included.
         classes: M, at least 2.
         rows: m, most rows of a patient.
@@ -129,7 +133,7 @@ def objective_noise(
         found = delta_of(epsilon, ratio=math.exp(log_ratio), degrees=degrees, curvature=curvature)
         return math.log(max(found, 1e-300)) - math.log(delta)
 
-    low, high = math.log(1e-4), math.log(30.0)
+    low, high = math.log(1e-4), math.log(_LARGEST_RATIO)
     if excess(low) > 0:
         raise ConfigError(
             "no noise reaches this target",
@@ -137,6 +141,6 @@ def objective_noise(
             found=f"epsilon {epsilon:g}, delta {delta:g}",
             expected="a larger epsilon",
         )
-    root = high if excess(high) <= 0 else optimize.brentq(excess, low, high, xtol=1e-6)
+    root = optimize.brentq(excess, low, high, xtol=1e-6)
     # The root is exact to 1e-6 in the logarithm: step back by more.
     return ObjectiveNoise(scale=sensitivity / math.exp(root - 1e-5), penalty=penalty)

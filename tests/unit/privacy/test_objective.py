@@ -67,6 +67,28 @@ def test_noise_meets_the_target_and_hardly_more(epsilon: float, classes: int, ro
     assert delta_with(0.98 * plan.scale) > delta
 
 
+@pytest.mark.parametrize("degrees", [1, 2, 10, 200, 1000, 1600, 2000, 9000, 99_000])
+def test_delta_grows_with_the_ratio_to_1_for_any_number_of_rows(degrees: int) -> None:
+    ratios = [1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
+    found = [delta_of(2.0, ratio=ratio, degrees=degrees, curvature=0.2) for ratio in ratios]
+    assert found == sorted(found)
+    assert found[-1] == pytest.approx(1.0, abs=1e-9)
+    assert delta_of(64.0, ratio=30.0, degrees=degrees, curvature=0.0) > 0.99
+
+
+@pytest.mark.parametrize("rows", [700, 800, 1000])
+def test_many_rows_need_noise_that_hides_them(rows: int) -> None:
+    """chi of 2 * 1000 degrees lies near 45, where the noise was once not looked for."""
+    plan = objective_noise(2.0, 1e-4, row_norm=1.0, classes=3, rows=rows)
+    few = objective_noise(2.0, 1e-4, row_norm=1.0, classes=3, rows=100)
+    assert plan.scale > few.scale
+    curvature = 2 * rows * math.log1p(1 / (3 * rows * plan.penalty))
+    ratio = math.sqrt(2) / plan.scale
+    loss = curvature + ratio**2 / 2
+    chi = np.sqrt(np.random.default_rng(0).chisquare(2 * rows, 400_000))
+    assert np.maximum(0, -np.expm1(2.0 - loss - ratio * chi)).mean() < 2e-4
+
+
 def test_the_jacobian_bound_holds() -> None:
     """log det(H + patient) - log det(H) for random patients is at most c."""
     rng = np.random.default_rng(1)
