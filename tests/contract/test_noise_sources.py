@@ -57,6 +57,35 @@ def test_no_noise(source: NoiseSource) -> None:
     assert source.gaussian(0, 1.0).shape == (0,)
 
 
+@pytest.mark.parametrize("coarse", [False, True])
+def test_noise_around_values(source: NoiseSource, coarse: bool) -> None:
+    values = np.linspace(-3.0, 1000.0, DRAWS).reshape(3, -1)
+    before = values.copy()
+    noisy = source.gaussian_around(values, 0.7, coarse=coarse)
+    assert noisy.shape == values.shape
+    np.testing.assert_array_equal(values, before)
+    assert plausible((noisy - values).ravel(), 0.7)
+    assert not plausible((noisy - values).ravel(), 0.9)
+    np.testing.assert_array_equal(source.gaussian_around(values, 0.0), values)
+    assert source.gaussian_around(np.array(0.3), 1.0).shape == ()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_noise_around_no_number(source: NoiseSource, wrong: float) -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        source.gaussian_around(np.array([0.0, wrong]), 1.0)
+    for scale in (wrong, -1.0):
+        with pytest.raises(ValueError, match="standard deviation"):
+            source.gaussian_around(np.zeros(2), scale)
+
+
+def test_what_protects_leaves_nothing_of_the_value_below_its_grid() -> None:
+    """Added as floats, 1/3 would show in the rest of every sum modulo 2^-40."""
+    noisy = SystemNoise().gaussian_around(np.full(64, 1 / 3), 2.0, coarse=True)
+    scaled = noisy * 2.0**40
+    np.testing.assert_array_equal(scaled, np.rint(scaled))
+
+
 def test_poisson_samples(source: NoiseSource) -> None:
     sizes = np.array([len(source.members(50, 0.2)) for _ in range(200)])
     total = int(sizes.sum())

@@ -32,8 +32,8 @@ FITS, TRAININGS, FAULTY = 2500, 500, 300
 class TooLittleNoise(SeededNoise):
     """A fifth of what was planned: the fault that an audit must find."""
 
-    def gaussian(self, count, scale, *, coarse=False):
-        return super().gaussian(count, scale / 5, coarse=coarse)
+    def gaussian_around(self, values, scale, *, coarse=False):
+        return super().gaussian_around(values, scale / 5, coarse=coarse)
 
 
 CANARY = np.array([[1.0, 1.0]])

@@ -100,8 +100,7 @@ def private_fit(
     shape = (classes, features + 1)
     linear_term = _centred(noise.gaussian(classes * (features + 1), plan.scale).reshape(shape))
     minimum = _minimum(design, kept.labels, owners.weights(), linear_term, plan.penalty)
-    rest = noise.gaussian(minimum.size, _release_scale(target)).reshape(shape)
-    released = minimum + _centred(rest)
+    released = _centred(noise.gaussian_around(minimum, _release_scale(target)))
     logits = released[1:] - released[:1] if classes == 2 else released
     return PrivateFit(
         constant=INTERCEPT * logits[:, -1],

@@ -169,7 +169,8 @@ class PrivateOpinions:
         """Every call is another release."""
         mean = float(self._patients.weights() @ cast[self._rows]) / self._patients.count
         scale = ROUNDING_MARGIN * self.noise_multiplier / self._patients.count
-        return float(np.clip(mean + self._noise(peer).gaussian(1, scale)[0], -1.0, 1.0))
+        noisy = self._noise(peer).gaussian_around(np.array(mean), scale)
+        return float(np.clip(noisy, -1.0, 1.0))
 
     def _guarantee(self, opinions: int) -> PatientGuarantee:
         mechanism = SampledGaussian(noise_multiplier=self.noise_multiplier, steps=opinions)

@@ -2,9 +2,10 @@
 
 Noise that protects somebody is drawn by OpenDP (MIT licence): exact samples of a discrete
 Gaussian with the spacing of floating-point numbers, computed in rational arithmetic (Canonne,
-Kamath, Steinke 2020) from a cryptographic generator that the operating system seeds. So neither
-the gaps between floating-point numbers (Mironov 2012) nor those of a Box-Muller sampler (Jin,
-McMurtry, Rubinstein, Ohrimenko 2022) tell which noise was drawn.
+Kamath, Steinke 2020) from a cryptographic generator that the operating system seeds. OpenDP also
+adds them to what they hide, in the same arithmetic, and rounds afterwards. So neither the gaps
+between floating-point numbers (Mironov 2012) nor those of a Box-Muller sampler (Jin, McMurtry,
+Rubinstein, Ohrimenko 2022) tell which noise was drawn.
 
 A seeded source repeats itself, so that simulations can be compared and resumed. Whoever knows
 the seed takes its noise off again: it never protects anybody.
@@ -29,8 +30,8 @@ FINE = -1074
 COARSE = -40
 """For the many numbers of a network: a tenth of the time."""
 GRID_MARGIN = 1 + 1e-6
-"""Noise on the coarse grid is larger by this, which covers what rounding adds to a sensitivity
-(2^-40 sqrt(numbers)) of up to 10^11 numbers at clipping norm 1."""
+"""Noise on the coarse grid is larger by this, which covers what rounding adds to a sensitivity of 1
+(2^-40 sqrt(numbers)) of up to 10^11 numbers."""
 
 
 class NoiseSource(ABC):
@@ -43,8 +44,24 @@ class NoiseSource(ABC):
     secure: bool
 
     @abstractmethod
+    def gaussian_around(self, values: Array, scale: float, *, coarse: bool = False) -> Array:
+        """The values, each with independent Gaussian noise of that standard deviation.
+
+        What protects somebody adds value and noise exactly, and rounds their sum only: were noise
+        of a grid added to a float, the rest that the grid leaves of it would tell the float.
+
+        Args:
+            values: finite, of any shape.
+            scale: finite, at least 0.
+            coarse: for many numbers of sensitivity 1 together: value and noise on the coarse grid.
+
+        Raises:
+            ValueError: a value or the scale is out of range.
+        """
+
     def gaussian(self, count: int, scale: float, *, coarse: bool = False) -> Array:
         """(count,) independent Gaussian numbers of that standard deviation; zeros for scale 0."""
+        return self.gaussian_around(np.zeros(count), scale, coarse=coarse)
 
     @abstractmethod
     def members(self, count: int, rate: float) -> NDArray[np.int64]:
@@ -78,20 +95,20 @@ class SystemNoise(NoiseSource):
         self._opendp = opendp
         self._coins = random.SystemRandom()
 
-    def gaussian(self, count: int, scale: float, *, coarse: bool = False) -> Array:
+    def gaussian_around(self, values: Array, scale: float, *, coarse: bool = False) -> Array:
         """As `NoiseSource`, exact."""
-        if count == 0 or scale == 0:
-            return np.zeros(count)
-        if not 0 < scale < math.inf:
-            raise ValueError(f"no standard deviation: {scale}")
+        _check(values, scale)
+        if values.size == 0 or scale == 0:
+            return values.copy()
         opendp = self._opendp
         mechanism = opendp.m.make_gaussian(
-            opendp.vector_domain(opendp.atom_domain(T=float, nan=False), size=count),
+            opendp.vector_domain(opendp.atom_domain(T=float, nan=False), size=values.size),
             opendp.l2_distance(T=float),
             scale=scale * (GRID_MARGIN if coarse else 1.0),
             k=COARSE if coarse else FINE,
         )
-        return np.array(mechanism([0.0] * count), dtype=np.float64)
+        drawn = np.array(mechanism(values.ravel().tolist()), dtype=np.float64)
+        return drawn.reshape(values.shape)
 
     def members(self, count: int, rate: float) -> NDArray[np.int64]:
         """As `NoiseSource`; rates are exact to 2^-53."""
@@ -110,9 +127,16 @@ class SeededNoise(NoiseSource):
     def __init__(self, *seed: int) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def gaussian(self, count: int, scale: float, *, coarse: bool = False) -> Array:  # noqa: ARG002
+    def gaussian_around(
+        self,
+        values: Array,
+        scale: float,
+        *,
+        coarse: bool = False,  # noqa: ARG002
+    ) -> Array:
         """As `NoiseSource`."""
-        return scale * self._rng.standard_normal(count)
+        _check(values, scale)
+        return np.asarray(values + scale * self._rng.standard_normal(values.shape))
 
     def members(self, count: int, rate: float) -> NDArray[np.int64]:
         """As `NoiseSource`."""
@@ -121,3 +145,10 @@ class SeededNoise(NoiseSource):
     def subset(self, count: int, size: int) -> NDArray[np.int64]:
         """As `NoiseSource`."""
         return np.sort(self._rng.choice(count, size, replace=False))
+
+
+def _check(values: Array, scale: float) -> None:
+    if not 0 <= scale < math.inf:
+        raise ValueError(f"no standard deviation: {scale}")
+    if not np.isfinite(values).all():
+        raise ValueError("noise hides no NaN and no infinity")

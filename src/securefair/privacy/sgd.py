@@ -145,11 +145,12 @@ class PrivateTraining:
                 watched.to_standard_module()
         return allowed
 
-    def noise(self, reference: Tensor) -> Tensor:
-        """The noise of one parameter's summed gradient."""
-        scale = self.noise_multiplier * self.settings.clip_norm
-        drawn = self._noise.gaussian(reference.numel(), scale, coarse=True)
-        return torch.from_numpy(drawn).to(reference.dtype).reshape(reference.shape)
+    def released(self, total: Tensor) -> Tensor:
+        """One parameter's summed gradient with its noise: all that a step may use of the sum."""
+        clip = self.settings.clip_norm  # in units of which one patient changes the sum by 1
+        values = total.double().numpy() / clip
+        noisy = self._noise.gaussian_around(values, self.noise_multiplier, coarse=True)
+        return torch.as_tensor(clip * noisy, dtype=total.dtype)
 
     def _affordable(self, steps: int) -> bool:
         if steps <= self.settings.steps:
@@ -221,7 +222,7 @@ def _watched(model: Head) -> Any:
 
 
 def _optimizer(training: PrivateTraining, patients: int) -> Any:
-    """Opacus' optimiser: it clips, sums and steps; our noise comes between the sum and the step."""
+    """Opacus' optimiser: it clips, sums and steps; in between a noisy sum takes the sum's place."""
     settings = training.settings
     expected = max(1.0, settings.rate * patients)
     optimizer = _opacus().optimizers.DPOptimizer(
@@ -231,15 +232,15 @@ def _optimizer(training: PrivateTraining, patients: int) -> Any:
         noise_multiplier=0.0,
         max_grad_norm=settings.clip_norm,
         expected_batch_size=expected,
-        loss_reduction="mean",
+        loss_reduction="sum",
     )
 
-    def add_noise(_: object) -> None:
+    def release(_: object) -> None:
         for parameter in training.model.parameters():
             assert parameter.grad is not None  # clipped and summed just before
-            parameter.grad += training.noise(parameter.grad) / expected
+            parameter.grad = training.released(parameter.grad) / expected
 
-    optimizer.attach_step_hook(add_noise)
+    optimizer.attach_step_hook(release)
     return optimizer
 
 

@@ -21,8 +21,10 @@ TARGET = PrivacyTarget(epsilon=2.0, delta=1e-3)
 class NoNoise(SeededNoise):
     """Everything but the noise."""
 
-    def gaussian(self, count: int, scale: float, *, coarse: bool = False) -> np.ndarray:
-        return 0.0 * super().gaussian(count, scale, coarse=coarse)
+    def gaussian_around(
+        self, values: np.ndarray, scale: float, *, coarse: bool = False
+    ) -> np.ndarray:
+        return super().gaussian_around(values, 0.0 * scale, coarse=coarse)
 
 
 def cohort(n: int = 300, d: int = 3, classes: int = 2, seed: int = 0) -> Samples:
@@ -202,3 +204,20 @@ def test_features_out_of_proportion_are_shortened() -> None:
     samples = cohort(n=50)
     huge = Samples(samples.features * 1e9, samples.labels, 2)
     assert np.isfinite(coefficients(huge)).all()
+
+
+class Released(NoNoise):
+    """Adds nothing to the objective, and releases numbers of its own."""
+
+    def gaussian_around(
+        self, values: np.ndarray, scale: float, *, coarse: bool = False
+    ) -> np.ndarray:
+        if not values.any():  # the linear term
+            return super().gaussian_around(values, scale, coarse=coarse)
+        return np.arange(values.size, dtype=np.float64).reshape(values.shape)
+
+
+def test_a_fit_is_what_the_noise_source_released_and_nothing_of_the_minimum() -> None:
+    for seed in (0, 1):
+        found = coefficients(cohort(seed=seed), noise=Released(0))
+        np.testing.assert_array_equal(found, [4.0, 4.0, 4.0, 4.0 * INTERCEPT])

@@ -88,6 +88,19 @@ def test_the_noise_is_that_of_the_mean_of_so_many_patients():
     assert few == pytest.approx(2 * own.noise_multiplier / 40)
 
 
+class Released(SeededNoise):
+    """Gives out a number of its own, whatever the mean is."""
+
+    def gaussian_around(self, values, scale, *, coarse=False):
+        return np.full_like(super().gaussian_around(values, scale, coarse=coarse), 0.125)
+
+
+def test_an_opinion_is_what_the_noise_source_released_and_nothing_of_the_mean():
+    samples = people(40)
+    for answers in (right(samples), -right(samples)):
+        assert opinions(samples, noise=Released).alignment("peer", answers) == 0.125
+
+
 def test_the_same_peer_costs_once_and_all_peers_together_what_was_allowed():
     formed = opinions(peers=3)
     assert formed.guarantee.epsilon == formed.guarantee.delta == 0.0
@@ -130,8 +143,8 @@ def test_what_an_earlier_process_formed_is_taken_and_not_formed_again():
 class TooLittleNoise(SeededNoise):
     """A fifth of what was planned: the fault that an audit must find."""
 
-    def gaussian(self, count, scale, *, coarse=False):
-        return super().gaussian(count, scale / 5, coarse=coarse)
+    def gaussian_around(self, values, scale, *, coarse=False):
+        return super().gaussian_around(values, scale / 5, coarse=coarse)
 
 
 def audited(noise, runs=2000):

@@ -25,8 +25,10 @@ WHOLE = SgdSettings(steps=5, rate=1.0, learning_rate=0.3, momentum=0.0)
 
 
 class NoNoise(SeededNoise):
-    def gaussian(self, count: int, scale: float, *, coarse: bool = False) -> np.ndarray:
-        return 0.0 * super().gaussian(count, scale, coarse=coarse)
+    def gaussian_around(
+        self, values: np.ndarray, scale: float, *, coarse: bool = False
+    ) -> np.ndarray:
+        return super().gaussian_around(values, 0.0 * scale, coarse=coarse)
 
 
 def cohort(n: int = 12, d: int = 3, classes: int = 2, seed: int = 0) -> Samples:
@@ -101,6 +103,36 @@ def test_the_noise_of_a_step_is_as_accounted_and_not_30_percent_off() -> None:
     assert low < (drawn**2).sum() < high
     assert not low < 1.3**2 * (drawn**2).sum() < high
     assert not low < 0.7**2 * (drawn**2).sum() < high
+
+
+class Released(SeededNoise):
+    """Gives out chosen numbers, whatever they stand for, and keeps what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.given: list[tuple[np.ndarray, float, bool]] = []
+
+    def gaussian_around(
+        self, values: np.ndarray, scale: float, *, coarse: bool = False
+    ) -> np.ndarray:
+        self.given.append((values, scale, coarse))
+        return np.full(values.shape, 0.375)
+
+
+def test_a_step_uses_nothing_but_what_the_noise_source_released() -> None:
+    """Noise that is added as floats to an exact sum leaves the sum's low bits to be read."""
+    source = Released()
+    model = build_head("quadratic", 3, 4, 2, 0)
+    before = flat(model)
+    settings = SgdSettings(steps=1, rate=1.0, clip_norm=0.5, learning_rate=0.25, momentum=0.0)
+    private = training(model, cohort(n=16), noise=source, settings=settings)
+    private.advance(1)
+    np.testing.assert_array_equal(flat(model), before - 0.25 * (0.5 * 0.375 / 16))
+    given = np.concatenate([values.ravel() for values, _, _ in source.given])
+    assert 0 < np.linalg.norm(given) <= 16  # in units of the clipping norm
+    assert {(scale, coarse) for _, scale, coarse in source.given} == {
+        (private.noise_multiplier, True)
+    }
 
 
 def test_a_step_without_patients_is_noise() -> None:
