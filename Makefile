@@ -52,8 +52,9 @@ sanitize: setup
 	cmake --build $(SANITIZED)/native --parallel $(TEST_PROCESSES)
 	rm -rf $(SANITIZED)/securefair && cp -r src/securefair $(SANITIZED)/securefair
 	cp $(SANITIZED)/native/_native*.so $(SANITIZED)/securefair/ckks/backends/
-	PYTHONPATH=$(SANITIZED) LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so) \
-	ASAN_OPTIONS=detect_leaks=0 $(BIN)/python scripts/sanitized_tests.py $(KERNEL_TESTS)
+	PYTHONPATH=$(SANITIZED) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	$(BIN)/python scripts/sanitized_tests.py $(KERNEL_TESTS)
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 #include "dispatch.hpp"
 #include "modular.hpp"
@@ -22,7 +23,12 @@ struct V {
     using wide = u64;
     static constexpr std::size_t width = 1;
 
-    static INLINE reg load(const u32* p) { return *p; }
+    // Messages lie at any address, so words need not be aligned.
+    static INLINE reg load(const u32* p) {
+        u32 word;
+        std::memcpy(&word, p, sizeof(word));
+        return word;
+    }
     static INLINE void store(u32* p, reg x) { *p = x; }
     static INLINE reg set1(u32 x) { return x; }
     static INLINE reg add(reg a, reg b) { return a + b; }

@@ -13,5 +13,6 @@ if __name__ == "__main__":
     loaded = Path(_native.__file__)
     if "sanitized" not in loaded.parts:
         sys.exit(f"the sanitised kernels were not loaded but {loaded}")
-    # Tests of one process: a sanitiser ends it at the first finding.
-    sys.exit(pytest.main(["-p", "no:cacheprovider", *sys.argv[1:]]))
+    # Tests of one process: a sanitiser ends it at the first finding, which it
+    # writes to the terminal.
+    sys.exit(pytest.main(["-s", "-p", "no:cacheprovider", *sys.argv[1:]]))

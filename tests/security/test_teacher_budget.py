@@ -17,6 +17,7 @@ import pytest
 from securefair.circuit import planner
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks.backends import kernels
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError, PlanError
 from securefair.exchange.account import parameters_of
@@ -171,6 +172,34 @@ def test_the_former_step_searched_for_every_request(monkeypatch):
         with pytest.raises(PlanError):
             plan_exchange(impossible)
     assert len(searched) == 3  # once, and remembered
+
+
+def test_material_of_a_stranger_is_verified_and_not_searched_for(monkeypatch):
+    student = Student(SPEC)
+    samples = Samples(np.zeros((SAMPLES, D)), np.arange(SAMPLES) % 2, CLASSES)
+    features, basis = student.encrypt_features(samples)
+    teacher, schedule = Teacher(MODEL, SPEC), student.plan.schedule
+    monkeypatch.setattr(planner, "_searched", None)  # whoever searches fails
+    upload = teacher.receive(SPEC, b"", student.public_keys, features, basis, schedule=schedule)
+    assert upload.plan.digest == student.plan.digest
+    worse = msgspec.structs.replace(schedule, flooding_bits=29)
+    with pytest.raises(PlanError):
+        teacher.receive(SPEC, b"", student.public_keys, features, basis, schedule=worse)
+
+
+@pytest.mark.parametrize("place", [0, -70])
+def test_a_large_false_upload_is_refused_before_any_seed_is_expanded(place, monkeypatch):
+    """The first or the last residue is none: all are compared before anything else is done."""
+    student = Student(SPEC)
+    samples = Samples(np.zeros((SAMPLES, D)), np.arange(SAMPLES) % 2, CLASSES)
+    features, basis = student.encrypt_features(samples)
+    false = bytearray(features)
+    false[place : place + 4] = b"\xff\xff\xff\xff"
+    expanded = []
+    monkeypatch.setattr(kernels, "expand_seeds", lambda *a: expanded.append(a))
+    with pytest.raises(EncryptionError, match="not below its prime"):
+        Teacher(MODEL, SPEC).receive(SPEC, b"", student.public_keys, bytes(false), basis)
+    assert not expanded
 
 
 @pytest.mark.parametrize("name", [*EXPENSIVE, "no request", "a long one"])
