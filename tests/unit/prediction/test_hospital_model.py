@@ -1,7 +1,6 @@
 """A kept model is a fitted classifier of scikit-learn."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from msgspec import structs
@@ -16,6 +15,8 @@ from securefair.data import Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.transfer import Polynomial
 from securefair.prediction import HospitalModel, ModelRecord, training_facts
+
+pd = pytest.importorskip("pandas")  # not among the core's packages
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (60, 3))
