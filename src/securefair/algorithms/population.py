@@ -177,11 +177,7 @@ class Population:
         """The teachers' logits on each student's samples, as released and made use of."""
 
         def received(student: ParticipantData, teacher: str) -> Logits:
-            logits = self.clip.applied(
-                self._channels[student.name](
-                    self.teacher_logits(self._answering(state, teacher), student.train.features)
-                )
-            )
+            logits = self.clip.applied(self._opened(state, student, teacher))
             if self.prevalence == "own":
                 return own_prevalence(logits, student.train.labels, student.train.weights)
             return logits
@@ -194,11 +190,18 @@ class Population:
         }
 
     def alignments(self, state: LearningState[Heads], received: PeerLogits) -> PeerNumbers:
-        """cos(grad L_CE, grad L_DL(n,k)) over all parameters (Eq. 6), or what stands in for it."""
+        """cos(grad L_CE, grad L_DL(n,k)) over all parameters (Eq. 6), or what stands in for it.
+
+        What stands in for it sees answers as they were opened: what a student makes of them first
+        depends on all of its patients.
+        """
         if self.opinions is not None:
             return {
-                name: {peer: self.opinions[name](peer, z) for peer, z in answers.items()}
-                for name, answers in received.items()
+                student.name: {
+                    peer: self.opinions[student.name](peer, self._opened(state, student, peer))
+                    for peer in received[student.name]
+                }
+                for student in self.participants
             }
         result = {}
         for student in self.participants:
@@ -286,6 +289,14 @@ class Population:
             distillation_loss=matrix(distillation_loss),
             asked=flags(asked),
             answered=flags(answered),
+        )
+
+    def _opened(
+        self, state: LearningState[Heads], student: ParticipantData, teacher: str
+    ) -> Logits:
+        """A teacher's logits on a student's samples, as released."""
+        return self._channels[student.name](
+            self.teacher_logits(self._answering(state, teacher), student.train.features)
         )
 
     def _answering(self, state: LearningState[Heads], teacher: str) -> Head:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from securefair.algorithms import ProjectionRelease
+from securefair.algorithms import Cycle, LogitsRelease, ProjectionRelease
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model import block_signs, public_indices, public_rows, student_basis
@@ -72,3 +72,33 @@ def test_rows_of_both_bases(make_population):
     np.testing.assert_array_equal(public.rows(samples), expected)
     student = ProjectionRelease(q=8, basis="student")
     np.testing.assert_array_equal(student.rows(samples), student_basis(samples, 8))
+
+
+def seen_by_opinions(make_population, prevalence):
+    """By (student, peer), the answer that an opinion is formed of."""
+    given = {}
+
+    def opinion_of(name):
+        def form(peer, answer):
+            given[name, peer] = answer
+            return 0.5
+
+        return form
+
+    three = make_population(
+        prevalence=prevalence,
+        release=LogitsRelease(),
+        opinions={name: opinion_of(name) for name in "abc"},
+    )
+    state = Cycle().init(three, seed=0)
+    everyone = {n: [k for k in "abc" if k != n] for n in "abc"}
+    three.alignments(state, three.answers(state, everyone))
+    return given
+
+
+def test_opinions_see_answers_as_they_were_opened(make_population):
+    """Moved to the student's own prevalence an answer depends on all of its labels."""
+    moved, unmoved = (seen_by_opinions(make_population, one) for one in ("own", "teacher"))
+    assert set(moved) == {(n, k) for n in "abc" for k in "abc" if n != k}
+    for pair, answer in moved.items():
+        np.testing.assert_array_equal(answer, unmoved[pair])

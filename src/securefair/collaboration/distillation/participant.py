@@ -322,6 +322,7 @@ class Participant:
         if not job.score:
             return None
         if self.opinions is not None:
+            # As opened: clipping and prevalence depend on all patients, a vote on one of them.
             aligned = self.opinions.alignment(job.peer, opened.logits)
         else:
             aligned = steps.align(notes.snapshot, self.data.train, logits, temperature)

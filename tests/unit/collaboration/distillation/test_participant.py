@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
@@ -12,8 +13,10 @@ from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, LocalProtocolError, PlanError
 from securefair.exchange import steps
+from securefair.model.heads import build_head
 from securefair.model.prevalence import own_prevalence
 from securefair.model.training import evaluate, train_epochs
+from securefair.privacy import Patients, PrivacyTarget, PrivateOpinions, SeededNoise
 from securefair.protocol.jobs import (
     AnswerQuery,
     ImportPeer,
@@ -58,6 +61,21 @@ def pair(hospitals):
         return student, teacher
 
     return make
+
+
+class NoNoise(SeededNoise):
+    def gaussian_around(self, values, scale, *, coarse=False):
+        return super().gaussian_around(values, 0.0 * scale, coarse=coarse)
+
+
+def constant(odds):
+    """A head that says the same of everybody."""
+    head = build_head("linear", 4, 0, 2, 0)
+    with torch.no_grad():
+        for parameter in head.parameters():
+            parameter.zero_()
+        head.output_bias[1] = odds
+    return head
 
 
 def ask(student, teacher, round=0, exchange=0, predictions=b""):
@@ -194,6 +212,42 @@ class TestOpening:
         labels = student.data.train.labels
         np.testing.assert_allclose(logits["own"], own_prevalence(logits["teacher"], labels))
         assert np.abs(logits["own"] - logits["teacher"]).max() > 1e-3
+
+    def test_one_label_moves_a_private_opinion_by_one_vote(self, make_hospital, hospitals):
+        """With everything at its default, that is with answers moved to the own prevalence."""
+        own, other = make_hospital("a", train=40), hospitals[1]
+        means = []
+        for ill in (32, 31):
+            labels = (np.arange(40) < ill).astype(np.int64)
+            student = replace(own, train=replace(own.train, labels=labels))
+            agreed = agreed_on([student, other])
+            # The model's odds lie between those of 32 and of 31: prevalence would turn all votes.
+            model = constant(np.log(31.95 / 8.95))
+            opinions = PrivateOpinions(
+                model,
+                student.train,
+                Patients.one_row_each(40),
+                PrivacyTarget(epsilon=1.0, delta=1e-2),
+                peers=1,
+                temperature=5.0,
+                noise=lambda _peer: NoNoise(0),
+            )
+            one = Participant(student, agreed, MODEL, seed=1, backend="clear", opinions=opinions)
+            teacher = participant(other, agreed)
+            with torch.no_grad():
+                for ours, given in zip(
+                    teacher.train_state.model.parameters(),
+                    constant(3.0).parameters(),
+                    strict=True,
+                ):
+                    ours.copy_(given)
+            for each in (one, teacher):
+                each.begin(0)
+            prepared = one.run(PrepareKeysAndFeatures())
+            teacher.run(ImportPeer("a", prepared.keys, prepared.features))
+            one.run(OpenAnswer("b", 0, 0, ask(one, teacher), True, None))
+            means.append(one.rounds[0].alignment["b"])
+        assert 0 < abs(means[0] - means[1]) <= 2 / 40 + 1e-9  # one vote, from 1 to -1
 
     def test_an_unscored_answer_leaves_reputations_alone(self, pair):
         student, teacher = pair()
