@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 from securefair.data.dataset import ParticipantData
+from securefair.model.heads import Head
 from securefair.model.seeds import derived_seed
 from securefair.privacy import (
     NoiseSource,
@@ -39,7 +42,8 @@ def private_opinions(
         data: of the hospitals.
         teachers: their private models.
         terms: what it may cost. With a store all opinions are charged here, before any is formed.
-            Each is then kept: later runs use it again, whatever the peer answers by then.
+            Each is then kept: later runs use it again, whatever the peer answers by then. Other
+            peers, another private model or another temperature make other opinions, charged anew.
         temperature: of the distillation loss.
         seed: of the noise in a simulation.
 
@@ -69,7 +73,9 @@ def private_opinions(
             noise=_noise(terms, seed, own.name),
         )
         if terms.store is not None:
-            reference = reference_of(own.train, patients, target, f"{len(data) - 1} opinions")
+            peers = [other.name for other in data if other.name != own.name]
+            what = _about(peers, teachers[own.name].model, temperature)
+            reference = reference_of(own.train, patients, target, what)
             _charge(terms.store, own.name, reference, opinions)
             opinions.once = _once(terms.store, own.name, reference)
         found[own.name] = opinions
@@ -82,6 +88,17 @@ def _noise(terms: PrivacyTerms, seed: int, name: str) -> Callable[[str], NoiseSo
         return lambda _peer: system
     # One generator a peer: answers come in any order, and a resumed run repeats what it drew.
     return lambda peer: SeededNoise(derived_seed(seed, f"private opinion {peer}", name))
+
+
+def _about(peers: Sequence[str], model: Head, temperature: float) -> str:
+    """All that opinions follow from but the data: equal for equal opinions only."""
+    digest = hashlib.blake2b(digest_size=16, person=b"sf-opinions-mdl")
+    for parameter in model.parameters():
+        digest.update(str(tuple(parameter.shape)).encode())
+        digest.update(parameter.detach().numpy().tobytes())
+    return msgspec.json.encode(
+        ["opinions", sorted(peers), type(model).__name__, digest.hexdigest(), temperature]
+    ).decode()
 
 
 def _charge(store: Path, name: str, reference: str, opinions: PrivateOpinions) -> None:

@@ -1,0 +1,61 @@
+"""Private opinions over runs: what is the same opinion, and what is another one and charged."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from securefair.collaboration.distillation.opinions import private_opinions
+from securefair.collaboration.private import PrivacyTerms, private_teachers
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import LedgerError
+
+
+def hospital(name, seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, 4))
+    samples = Samples(x, (x[:, 0] > 0).astype(np.int64), 2)
+    return ParticipantData(name, samples, samples)
+
+
+@pytest.fixture
+def terms(tmp_path):
+    return PrivacyTerms(epsilon=2.0, asked_epsilon=1.0, store=tmp_path / "store")
+
+
+def formed(terms, *peers, temperature=5.0, seed=3):
+    """What "north" thinks of each peer, all of whom answer alike; it alone keeps an account."""
+    data = [hospital("north"), *(hospital(peer, seed=1) for peer in peers)]
+    teachers = private_teachers(data, ["linear"] * len(data), terms, seed=seed)
+    found = private_opinions(data, teachers, terms, temperature=temperature, seed=seed)
+    answers = teachers[peers[0]].model.logits(data[0].train.features)
+    return {peer: found["north"].alignment(peer, answers) for peer in peers}
+
+
+def test_the_same_peers_are_charged_once_in_any_order(terms):
+    first = formed(terms, "east", "west")
+    assert formed(terms, "east", "west") == first
+    assert formed(terms, "west", "east") == first
+
+
+@pytest.mark.parametrize(
+    ("peers", "temperature"), [(("south", "west"), 5.0), (("east", "west"), 2.0)]
+)
+def test_other_peers_and_another_temperature_are_other_opinions(terms, peers, temperature):
+    """Each would be a fresh noisy mean of the same votes: paid for, or refused."""
+    formed(terms, "east", "west")
+    with pytest.raises(LedgerError, match="does not suffice"):
+        formed(terms, *peers, temperature=temperature)
+
+
+def test_opinions_by_another_private_model_are_other_opinions(terms):
+    data = [hospital("north"), hospital("east", seed=1)]
+    for at, epsilon in enumerate((2.0, 1.0)):
+        simulated = replace(terms, epsilon=epsilon, store=None)  # only their models differ
+        teachers = private_teachers(data, ["linear"] * 2, simulated, seed=3)
+        if at == 0:
+            private_opinions(data, teachers, terms, temperature=5.0, seed=3)
+            private_opinions(data, teachers, terms, temperature=5.0, seed=3)
+            continue
+        with pytest.raises(LedgerError, match="does not suffice"):
+            private_opinions(data, teachers, terms, temperature=5.0, seed=3)
