@@ -227,15 +227,15 @@ class PrivacyResult(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         mechanism: "objective perturbation" or "DP-SGD".
-        epsilon, delta: what was allowed.
-        spent_epsilon: of all private fits on these patients that this hospital keeps account of,
-            this run's included; at most what all runs may spend, or epsilon in a simulation.
+        epsilon, delta: what was allowed, to fits and opinions together, over all runs.
+        spent_epsilon, spent_delta: of all private fits on these patients that this hospital keeps
+            account of, this run's included.
         unit: who is protected.
         noise: "operating system", or "seed", which repeats and protects nobody.
         asked_epsilon, asked_delta: of what flows back from this hospital about its patients that
             it asked about; None: not bounded by differential privacy. They are the same patients:
             both pairs add up.
-        meaning: the guarantee as a sentence.
+        meaning: what was spent so far, both pairs together, as a sentence.
         caveats: what it does not cover in this run.
     """
 
@@ -249,6 +249,7 @@ class PrivacyResult(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     caveats: list[str]
     asked_delta: float | None = None
+    spent_delta: float = 0.0
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

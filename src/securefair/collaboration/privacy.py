@@ -9,7 +9,7 @@ import msgspec
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
-from securefair.privacy import PatientGuarantee
+from securefair.privacy.guarantees import meaning_of
 from securefair.records import PrivacyResult
 from securefair.storage import Guarantee
 
@@ -23,6 +23,8 @@ FOLLOWED = (
     "What opinions cost holds against teachers that follow the protocol: an answer that was not "
     "computed as agreed may depend on a patient in every number"
 )
+ROWS = "Nobody said whose rows are whose: every row was counted as a patient of its own"
+ONE_SEED = "The figures are of one seed: the fits of every other seed cost as much again"
 RANGES = (
     "Value ranges were inferred from the participants' tables: write them from general knowledge"
 )
@@ -68,7 +70,7 @@ def privacy_results(
     teachers: Mapping[str, PrivateTeacher],
     *,
     decides: bool,
-    opinions: Mapping[str, PatientGuarantee] | None = None,
+    opinions: Mapping[str, Guarantee] | None = None,
 ) -> dict[str, PrivacyResult] | None:
     """Of every hospital whose answers come from a private model; None where there are none.
 
@@ -76,7 +78,7 @@ def privacy_results(
         teachers: by hospital.
         decides: whether hospitals decline by opinions that they formed on their own patients.
             Otherwise nothing that they send after they opened an answer depends on it.
-        opinions: what private opinions have cost by now, by hospital.
+        opinions: what private opinions have cost by now, by hospital, in all runs.
     """
     formed = opinions or {}
     return {name: _result(one, decides, formed.get(name)) for name, one in teachers.items()} or None
@@ -92,7 +94,7 @@ def spent_by(
 
 
 def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
-    """Of one hospital over algorithms and seeds.
+    """Of one hospital over algorithms, and of one seed where there are several.
 
     Algorithms whose private models are fitted by the same mechanism answer from the same fit. Where
     mechanisms differ there are two fits, and both cost the same patients: a store has counted both
@@ -103,15 +105,24 @@ def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
     caveats = {caveat: None for one in found for caveat in one.caveats}
     if config.table is not None and config.table.origin == "participants":
         caveats[RANGES] = None
+    if len(config.run.seeds) > 1:
+        caveats[ONE_SEED] = None
+    spent_epsilon = together(one.spent_epsilon for one in by_mechanism)
+    spent_delta = together(one.spent_delta for one in by_mechanism)
+    asked_epsilon = _most([one.asked_epsilon for one in found])
+    asked_delta = _most([one.asked_delta for one in found])
     return msgspec.structs.replace(
         found[0],
         mechanism=" and ".join(one.mechanism for one in by_mechanism),
         epsilon=together(one.epsilon for one in by_mechanism),
         delta=together(one.delta for one in by_mechanism),
-        spent_epsilon=together(one.spent_epsilon for one in by_mechanism),
-        meaning=" ".join(one.meaning for one in by_mechanism),
-        asked_epsilon=_most([one.asked_epsilon for one in found]),
-        asked_delta=_most([one.asked_delta for one in found]),
+        spent_epsilon=spent_epsilon,
+        spent_delta=spent_delta,
+        meaning=meaning_of(
+            spent_epsilon + (asked_epsilon or 0.0), spent_delta + (asked_delta or 0.0)
+        ),
+        asked_epsilon=asked_epsilon,
+        asked_delta=asked_delta,
         caveats=list(caveats),
     )
 
@@ -122,28 +133,29 @@ def _most(asked: Sequence[float | None]) -> float | None:
     return max(known) if len(known) == len(asked) else None
 
 
-def _result(
-    teacher: PrivateTeacher, decides: bool, opinions: PatientGuarantee | None
-) -> PrivacyResult:
+def _result(teacher: PrivateTeacher, decides: bool, opinions: Guarantee | None) -> PrivacyResult:
     guarantee = teacher.guarantee
     open_decisions = decides and opinions is None
     caveats = [] if teacher.secure else [SIMULATED]
+    if not teacher.named:
+        caveats.append(ROWS)
     if open_decisions:
         caveats.append(DECISIONS)
     elif decides:
         caveats.append(FOLLOWED)
-    asked = Guarantee(epsilon=0.0, delta=0.0)
-    if opinions is not None:
-        asked = Guarantee(epsilon=opinions.epsilon, delta=opinions.delta)
+    asked = teacher.asked if opinions is None else opinions
     return PrivacyResult(
         mechanism=guarantee.mechanism,
         epsilon=teacher.limit.epsilon,
         delta=teacher.limit.delta,
         spent_epsilon=teacher.spent.epsilon,
+        spent_delta=teacher.spent.delta,
         unit=guarantee.unit,
         noise=SYSTEM if teacher.secure else SEED,
         asked_epsilon=None if open_decisions else asked.epsilon,
         asked_delta=None if open_decisions else asked.delta,
-        meaning=guarantee.sentence,
+        meaning=meaning_of(
+            teacher.spent.epsilon + asked.epsilon, teacher.spent.delta + asked.delta
+        ),
         caveats=caveats,
     )

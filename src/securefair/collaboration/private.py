@@ -29,13 +29,14 @@ from securefair.privacy import (
     PatientGuarantee,
     Patients,
     PrivacyTarget,
+    PrivateOpinions,
     PrivateTraining,
     SeededNoise,
     SgdSettings,
     SystemNoise,
     private_fit,
 )
-from securefair.privacy.durable import PrivacyAccount, reference_of
+from securefair.privacy.durable import PrivacyAccount, is_opinion, reference_of, together
 from securefair.protocol.promise import Promise
 from securefair.storage import Guarantee, Store
 
@@ -49,13 +50,15 @@ class PrivacyTerms:
     Attributes:
         epsilon: of one private fit.
         delta: of one private fit; None: `default_delta` of each hospital's number of patients.
+            At most 1 / patients, and so is that of all runs together.
         rows_per_patient: see `PrivacyTarget`.
         by_column: patients are named by a column, so that samples must say whose they are.
         asked_epsilon: of all opinions that a hospital forms of its peers on its own patients, on
             top of `epsilon` and at the same delta; None: opinions are not private.
         require: (epsilon, delta) that a teacher must state to be asked; None: nothing.
         store: of the budgets over all runs; None: a simulation, whose noise comes from its seed.
-        total_epsilon, total_delta: of all runs together; None: those of one fit.
+        total_epsilon, total_delta: of all runs together, fits and opinions; None: those of one fit
+            and of one run's opinions.
         settings: of models that are trained by DP-SGD.
     """
 
@@ -79,10 +82,13 @@ class PrivacyTerms:
         )
 
     def limit(self, target: PrivacyTarget) -> Guarantee:
-        """Of all runs together."""
+        """Of all runs together, fits and opinions: one account of these patients."""
+        once = Guarantee(epsilon=target.epsilon, delta=target.delta)
+        if self.asked_epsilon is not None:
+            once = together(once, Guarantee(epsilon=self.asked_epsilon, delta=target.delta))
         return Guarantee(
-            epsilon=target.epsilon if self.total_epsilon is None else self.total_epsilon,
-            delta=target.delta if self.total_delta is None else self.total_delta,
+            epsilon=once.epsilon if self.total_epsilon is None else self.total_epsilon,
+            delta=once.delta if self.total_delta is None else self.total_delta,
         )
 
 
@@ -93,16 +99,20 @@ class PrivateTeacher:
     Attributes:
         model: private; everything computed from it is.
         guarantee: of this model.
-        limit: of all runs of this hospital.
-        spent: by all of them so far, in the account that is kept.
+        limit: of all runs of this hospital, fits and opinions.
+        spent: by all private fits so far, in the account that is kept.
+        asked: by all opinions on these patients before this run, in the same account.
         secure: the noise came from the operating system.
+        named: somebody said whose rows are whose; otherwise every row counts as a patient.
     """
 
     model: Head
     guarantee: PatientGuarantee
     limit: Guarantee
     spent: Guarantee
+    asked: Guarantee
     secure: bool
+    named: bool
 
 
 def default_delta(patients: int) -> float:
@@ -131,7 +141,8 @@ def private_teachers(
         hidden, network: of the models.
 
     Raises:
-        ConfigError: delta is above 1 / patients, or no noise reaches the target.
+        ConfigError: delta, or that of all runs, is above 1 / patients, or no noise reaches the
+            target.
         DataError: patients should be named by a column, and are not.
         LedgerError: a hospital's budget is spent.
         StorageError: the store is open in another process, or cannot be written.
@@ -156,12 +167,7 @@ class _Fitting:
         hidden: int,
         network: str | None,
     ) -> None:
-        if terms.by_column and own.train.patients is None:
-            raise DataError(
-                "nobody said which patient each row is about",
-                where=own.name,
-                expected="samples with patients (privacy.patient_column)",
-            )
+        check_named(own, terms)
         self.name, self.samples, self.kind, self.terms = own.name, own.train, kind, terms
         self.patients = Patients.of(own.train)
         self.target = terms.target(self.patients.count)
@@ -178,6 +184,15 @@ class _Fitting:
                 expected=error.expected,
                 hint=error.hint,
             ) from error
+        most, limit = 1 / self.patients.count, terms.limit(self.target)
+        if limit.delta > most:
+            total = "total_delta" if terms.total_delta is not None else "delta"
+            raise ConfigError(
+                "the delta of all runs together promises nothing to so few patients",
+                where=f"{own.name}, privacy.{total}",
+                found=f"{limit.delta:g} with {self.patients.count} patients",
+                expected=f"at most {most:.3g} for fits and opinions together",
+            )
 
     def teacher(self, store: Store | None) -> PrivateTeacher:
         """Fit, or take what an earlier run has fitted and paid for."""
@@ -187,6 +202,7 @@ class _Fitting:
         if store is None:
             parameters = self._fitted(noise)
             spent = Guarantee(epsilon=guarantee.epsilon, delta=guarantee.delta)
+            asked = Guarantee(epsilon=0.0, delta=0.0)
         else:
             account = PrivacyAccount(store, self.name, limit)
             # The same linear function serves every kind of model that can hold it.
@@ -197,13 +213,16 @@ class _Fitting:
                 reference, guarantee, lambda: msgspec.msgpack.encode(self._fitted(noise))
             )
             parameters = msgspec.msgpack.decode(kept, type=list[list[float]])
-            spent = account.spent
+            spent = account.spent_by(lambda event: not is_opinion(event))
+            asked = account.spent_by(is_opinion)
         return PrivateTeacher(
             model=self._model(parameters),
             guarantee=guarantee,
             limit=limit,
             spent=spent,
+            asked=asked,
             secure=noise.secure,
+            named=self.samples.patients is not None,
         )
 
     def _guarantee(self) -> PatientGuarantee:
@@ -249,6 +268,20 @@ class _Fitting:
             hidden=self.hidden,
             network=self.network,
             seed=derived_seed(self.seed, "private head", self.name),
+        )
+
+
+def check_named(own: ParticipantData, terms: PrivacyTerms) -> None:
+    """Refuse rows of unknown patients where a column should name them.
+
+    Raises:
+        DataError: nobody named them.
+    """
+    if terms.by_column and own.train.patients is None:
+        raise DataError(
+            "nobody said which patient each row is about",
+            where=own.name,
+            expected="samples with patients (privacy.patient_column)",
         )
 
 
@@ -304,9 +337,19 @@ def polynomial_of(teacher: PrivateTeacher, degree: Degree) -> Polynomial:
     return Polynomial(constant.copy(), linear.copy(), square)
 
 
-def promise_of(teacher: PrivateTeacher) -> Promise:
-    """As it stands in a Hello."""
-    return Promise(teacher.guarantee.epsilon, teacher.guarantee.delta)
+def promise_of(teacher: PrivateTeacher, opinions: PrivateOpinions | None = None) -> Promise:
+    """As it stands in a Hello: of all that the account's runs tell of these patients.
+
+    Args:
+        teacher: that answers.
+        opinions: which it may form in this run, all of them.
+    """
+    asked = teacher.asked
+    if opinions is not None:
+        allowed = opinions.allowed
+        asked = together(opinions.others, Guarantee(epsilon=allowed.epsilon, delta=allowed.delta))
+    total = together(teacher.spent, asked)
+    return Promise(total.epsilon, total.delta)
 
 
 @contextlib.contextmanager

@@ -67,11 +67,15 @@ class PrivacySection(Section):
     total_epsilon: float | None = Field(
         default=None,
         gt=0,
-        description="Most that all runs together may spend on a hospital's patients (with a "
-        "store); without it: epsilon",
+        description="Most that all runs together may spend on a hospital's patients, on fits and "
+        "opinions (with a store); without it: epsilon and asked_epsilon",
     )
     total_delta: float | None = Field(
-        default=None, gt=0, lt=1, description="and their delta; without it: delta"
+        default=None,
+        gt=0,
+        lt=1,
+        description="and their delta, at most 1 / patients; without it: delta, once more for "
+        "opinions",
     )
 
     @model_validator(mode="after")
@@ -84,11 +88,13 @@ class PrivacySection(Section):
                     found=getattr(self, key),
                     expected="a folder as privacy.store",
                 )
-        if (self.require_epsilon is None) != (self.require_delta is None):
-            raise contradiction(
-                "require_epsilon",
-                "epsilon and delta make a guarantee together",
-                found="one of them",
-                expected="both require_epsilon and require_delta, or neither",
-            )
+        for one in ("require", "total"):
+            epsilon, delta = f"{one}_epsilon", f"{one}_delta"
+            if (getattr(self, epsilon) is None) != (getattr(self, delta) is None):
+                raise contradiction(
+                    epsilon,
+                    "epsilon and delta make a guarantee together",
+                    found="one of them",
+                    expected=f"both {epsilon} and {delta}, or neither",
+                )
         return self

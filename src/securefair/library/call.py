@@ -13,7 +13,7 @@ from securefair.ckks.threads import threads_set
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import default_algorithm, kinds_of
-from securefair.collaboration.private import PrivacyTerms
+from securefair.collaboration.private import PrivacyTerms, check_named
 from securefair.config import RunConfig, defaults, override
 from securefair.data import ParticipantData, TableSpec
 from securefair.errors import ConfigError
@@ -170,6 +170,9 @@ def collaborate(
         named, classes = numbered(hospitals, at_least=models.classes)
         data = participants(named, extractor, config)
     data = alike(data, at_least=models.classes)
+    if privacy is not None:
+        for own in data:
+            check_named(own, privacy)
     heads = models.heads(data, hidden, seed)
     config = _completed(config, data, heads, q)
     agreement = kind.agree(config, PublicFacts.of(data), seed=seed)

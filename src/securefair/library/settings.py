@@ -12,6 +12,7 @@ from securefair.config.loading import checked_settings
 from securefair.errors import ConfigError
 from securefair.fairness import ReputationRule
 from securefair.model.training import OptimizerConfig
+from securefair.privacy import SgdSettings
 
 T = TypeVar("T")
 
@@ -107,6 +108,13 @@ def settings(
 
 def _privacy(terms: PrivacyTerms) -> dict[str, object]:
     """As a [privacy] section, without what is left to its defaults."""
+    if terms.settings != SgdSettings():
+        raise ConfigError(
+            "a run's configuration holds no settings of DP-SGD: this call would drop them",
+            where="privacy.settings",
+            found=terms.settings,
+            expected="the package's",
+        )
     epsilon, delta = terms.require or (None, None)
     given = {
         "epsilon": terms.epsilon,

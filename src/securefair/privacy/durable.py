@@ -81,8 +81,24 @@ class PrivacyAccount:
     @property
     def spent(self) -> Guarantee:
         """What all mechanisms so far amount to."""
+        return self.spent_by(lambda _event: True)
+
+    def spent_by(self, chosen: Callable[[PrivacyEvent], bool]) -> Guarantee:
+        """What the chosen events so far amount to."""
         with self.store.view() as tx:
-            return tx.privacy.spent(self.hospital, compose=composed)
+            return composed([one for one in tx.privacy.events(self.hospital) if chosen(one)])
+
+
+def is_opinion(event: PrivacyEvent) -> bool:
+    """Whether an event is about patients that were asked about, and no private fit."""
+    return event.mechanism == "Gaussian"
+
+
+def together(*parts: Guarantee) -> Guarantee:
+    """What guarantees about the same patients add up to."""
+    return Guarantee(
+        epsilon=sum(one.epsilon for one in parts), delta=min(1.0, sum(one.delta for one in parts))
+    )
 
 
 def composed(events: Sequence[PrivacyEvent]) -> Guarantee:

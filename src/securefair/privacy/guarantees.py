@@ -21,6 +21,7 @@ Mechanism = Literal["objective perturbation", "DP-SGD", "Gaussian"]
 
 LARGEST_EPSILON = 64.0
 """e^64: nothing is promised any more."""
+_MOST_EXPONENT = 700.0  # of float64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,18 +123,27 @@ class PatientGuarantee:
         Args:
             false_positive_rate: of the attack, in [0, 1].
         """
-        up = math.exp(self.epsilon) * false_positive_rate + self.delta
-        down = 1 - math.exp(-self.epsilon) * (1 - self.delta - false_positive_rate)
-        return max(0.0, min(1.0, up, down))
+        return _largest_true_positive_rate(self.epsilon, self.delta, false_positive_rate)
 
-    @property
-    def sentence(self) -> str:
-        """What epsilon and delta mean, for people who decide."""
-        factor = math.exp(self.epsilon)
-        return (
-            f"With or without any one {self.unit}, whatever is concluded from this model's answers "
-            f"is at most {factor:.3g} times as likely (epsilon {self.epsilon:.3g}), up to a "
-            f"probability of {self.delta:.1e} (delta); an attack that is wrong about 1 in 100 "
-            f"{self.unit}s who are not behind the model finds at most "
-            f"{100 * self.largest_true_positive_rate(0.01):.0f} in 100 who are."
-        )
+
+def meaning_of(epsilon: float, delta: float) -> str:
+    """What all that a hospital's answers have cost its patients means, for people who decide.
+
+    Args:
+        epsilon: at least 0; of all mechanisms together, so that it may exceed LARGEST_EPSILON.
+        delta: in [0, 1].
+    """
+    factor = math.exp(min(epsilon, _MOST_EXPONENT))
+    found = 100 * _largest_true_positive_rate(epsilon, delta, 0.01)
+    return (
+        f"With or without any one patient, whatever is concluded from this hospital's answers so "
+        f"far is at most {factor:.3g} times as likely (epsilon {epsilon:.3g}), up to a probability "
+        f"of {delta:.1e} (delta); an attack that is wrong about 1 in 100 patients who are not "
+        f"behind the answers finds at most {found:.0f} in 100 who are."
+    )
+
+
+def _largest_true_positive_rate(epsilon: float, delta: float, false_positive_rate: float) -> float:
+    up = math.exp(min(epsilon, _MOST_EXPONENT)) * false_positive_rate + delta
+    down = 1 - math.exp(-epsilon) * (1 - delta - false_positive_rate)
+    return max(0.0, min(1.0, up, down))

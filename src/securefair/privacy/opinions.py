@@ -30,6 +30,7 @@ from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spe
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.privacy.randomness import NoiseSource
+from securefair.storage import Guarantee
 
 Array = NDArray[np.float64]
 ROUNDING_MARGIN = 1 + 1e-6
@@ -85,6 +86,7 @@ class PrivateOpinions:
 
     Attributes:
         once: see the argument.
+        others: what other opinions on these patients cost, in runs that have the same account.
 
     Args:
         model: the hospital's private model.
@@ -126,6 +128,7 @@ class PrivateOpinions:
         self._peers = peers
         self._formed: dict[str, float] = {}
         self._earlier = 0
+        self.others = Guarantee(epsilon=0.0, delta=0.0)
 
     @property
     def allowed(self) -> PatientGuarantee:
@@ -136,6 +139,14 @@ class PrivateOpinions:
     def guarantee(self) -> PatientGuarantee:
         """Of the opinions that were formed so far, all together."""
         return self._guarantee(max(self._earlier, len(self._formed)))
+
+    @property
+    def spent(self) -> Guarantee:
+        """Of all opinions of these patients so far, other runs' included."""
+        formed = self.guarantee
+        return Guarantee(
+            epsilon=self.others.epsilon + formed.epsilon, delta=self.others.delta + formed.delta
+        )
 
     def formed_earlier(self, peers: int) -> None:
         """Count the opinions of an earlier process, which this one will form again alike."""

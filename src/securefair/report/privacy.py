@@ -42,7 +42,7 @@ def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, nouns: Nouns)
             "Nothing is promised to them: there is no [privacy] section. The noise that hides the "
             "computation is not differential privacy."
         )
-    weakest = max(privacy.values(), key=lambda one: one.spent_epsilon)
+    weakest = max(privacy.values(), key=lambda one: one.spent_epsilon + (one.asked_epsilon or 0.0))
     notes = " ".join(caveats(privacy))
     return title, (
         f"Answers come from private models. {weakest.meaning} Everybody's own model is not "

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import structs
 
+from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec
 from securefair.model.stored import Function
@@ -56,7 +57,7 @@ def kept_models(
             },
             taught=_taught(repetition, main, own.name),
             calibration=_calibration(repetition, main, own),
-            privacy=_privacy(repetition, main, own.name),
+            privacy=_privacy(config, repetition, own.name),
             versions=versions,
             rules=rules,
             classes=classes,
@@ -153,11 +154,14 @@ def _calibration(repetition: Repetition, algorithm: str, own: ParticipantData) -
     return Calibration(method="temperature", temperature=temperature, patients=len(own.train))
 
 
-def _privacy(repetition: Repetition, algorithm: str, hospital: str) -> str | None:
-    """What is promised to the patients behind its answers."""
-    facts = repetition.runs.get(algorithm)
-    stated = None if facts is None or facts.privacy is None else facts.privacy.get(hospital)
-    return None if stated is None else stated.meaning
+def _privacy(config: RunConfig, repetition: Repetition, hospital: str) -> str | None:
+    """What is promised to the patients behind its answers, those of all algorithms."""
+    stated = [
+        facts.privacy[hospital]
+        for facts in repetition.runs.values()
+        if facts.privacy is not None and hospital in facts.privacy
+    ]
+    return joined(stated, config).meaning if stated else None
 
 
 def class_names(spec: TableSpec | None, classes: int) -> list[str]:

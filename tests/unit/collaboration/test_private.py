@@ -5,7 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from securefair.collaboration.private import PrivacyTerms, default_delta, private_teachers
+from securefair.collaboration.private import (
+    PrivacyTerms,
+    default_delta,
+    private_teachers,
+    promise_of,
+)
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, LedgerError, StorageError
 from securefair.privacy import Patients, PrivacyTarget, SeededNoise, private_fit
@@ -93,6 +98,19 @@ def test_delta_above_one_over_the_patients_names_the_hospital():
         teacher(terms=PrivacyTerms(epsilon=1.0, delta=0.02))
 
 
+def test_the_delta_of_all_runs_is_at_most_one_over_the_patients_too(tmp_path):
+    terms = PrivacyTerms(epsilon=1.0, store=tmp_path / "store", total_epsilon=2.0, total_delta=0.5)
+    with pytest.raises(ConfigError, match=r"north, privacy\.total_delta") as error:
+        teacher(terms=terms)
+    assert "60 patients" in str(error.value)
+
+
+def test_the_delta_of_fits_and_opinions_together_is_too():
+    teacher(terms=PrivacyTerms(epsilon=1.0, delta=1 / 60))
+    with pytest.raises(ConfigError, match=r"north, privacy\.delta"):
+        teacher(terms=PrivacyTerms(epsilon=1.0, delta=1 / 60, asked_epsilon=1.0))
+
+
 def test_rows_of_a_patient_count_once():
     own = hospital()
     owned = replace(own, train=replace(own.train, patients=np.arange(60) // 3))
@@ -145,7 +163,12 @@ class TestStore:
     def test_totals_allow_several_fits_and_no_more(self, tmp_path):
         terms = replace(TERMS, store=tmp_path / "store", total_epsilon=4.0, total_delta=2e-3)
         assert teacher(terms=terms).spent.epsilon == 2.0
-        assert teacher(hospital(seed=1), terms=terms).spent.epsilon == 4.0
+        second = teacher(hospital(seed=1), terms=terms)
+        assert second.spent.epsilon == 4.0
+        # A student hears of everything that was told of these patients, not of the last fit.
+        assert second.guarantee.epsilon == 2.0
+        assert promise_of(second).epsilon == 4.0
+        assert promise_of(second).delta == 2e-3
         with pytest.raises(LedgerError):
             teacher(hospital(seed=2), terms=terms)
 

@@ -11,10 +11,12 @@ from torch.utils.data import Dataset
 
 import securefair as sf
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.private import PrivacyTerms
 from securefair.errors import ConfigError, DataError, ModelError, PlanError
 from securefair.fairness import ReputationRule
 from securefair.library.settings import ENTRY, settings
 from securefair.model.training import OptimizerConfig
+from securefair.privacy import SgdSettings
 from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
@@ -377,3 +379,12 @@ def test_defaults_of_a_call_are_those_of_a_file():
     default = checked_settings(table, source="t")
     assert given.distillation.lambda_0 == 10.0
     assert given == default
+
+
+def test_terms_of_privacy_that_a_configuration_cannot_hold_are_not_dropped(hospitals):
+    terms = PrivacyTerms(epsilon=2.0, by_column=True)
+    with pytest.raises(DataError, match="which patient each row is about"):
+        sf.collaborate(hospitals, "linear", privacy=terms, **QUICK)
+    terms = PrivacyTerms(epsilon=2.0, settings=SgdSettings(steps=7))
+    with pytest.raises(ConfigError, match=r"privacy\.settings"):
+        sf.collaborate(hospitals, "linear", privacy=terms, **QUICK)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import ConfigError
-from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
+from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget, meaning_of
 
 rates = st.floats(0, 1)
 
@@ -47,10 +47,14 @@ def test_within_compares_both_figures() -> None:
 
 
 def test_the_sentence_says_the_figures() -> None:
-    sentence = guarantee(2.0, 1e-3).sentence
+    sentence = meaning_of(2.0, 1e-3)
     assert "7.39 times" in sentence
     assert "1.0e-03" in sentence
     assert "7 in 100 who are" in sentence
+
+
+def test_a_sentence_about_many_fits_has_no_largest_epsilon() -> None:
+    assert "finds at most 100 in 100" in meaning_of(2000.0, 1.0)
 
 
 @pytest.mark.parametrize(

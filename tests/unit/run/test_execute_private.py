@@ -7,7 +7,14 @@ import json
 import pytest
 
 from securefair.collaboration.kinds import kinds_of
-from securefair.collaboration.privacy import DECISIONS, FOLLOWED, RANGES, SIMULATED
+from securefair.collaboration.privacy import (
+    DECISIONS,
+    FOLLOWED,
+    ONE_SEED,
+    RANGES,
+    ROWS,
+    SIMULATED,
+)
 from securefair.config import demo_config, override, parse_config
 from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.run.execute import run_experiment, write_outcome
@@ -51,7 +58,7 @@ def test_metrics_state_what_every_hospital_promises_and_has_spent(tmp_path):
         assert 0 < one["spent_epsilon"] <= one["epsilon"]
         assert 0 < one["delta"] < 1 / 82
         assert one["unit"] == "patient"
-        assert one["caveats"] == [SIMULATED, DECISIONS]
+        assert one["caveats"] == [SIMULATED, ROWS, DECISIONS]
         assert one["asked_epsilon"] is None  # cycle declines by opinions
 
 
@@ -59,7 +66,14 @@ def test_who_always_answers_says_nothing_about_those_it_asked_about():
     outcome = run_experiment(small(**{"run.algorithms": ["standalone", "vpdl"]}), Silent())
     for one in outcome.result.privacy.values():
         assert one.asked_epsilon == 0.0
-        assert one.caveats == [SIMULATED]
+        assert one.caveats == [SIMULATED, ROWS]
+
+
+def test_figures_of_several_seeds_are_said_to_be_of_one():
+    changes = {"run.algorithms": ["standalone", "vpdl"], "run.seeds": [0, 1]}
+    for one in run_experiment(small(**changes), Silent()).result.privacy.values():
+        assert one.spent_epsilon == 2.0
+        assert one.caveats == [SIMULATED, ROWS, ONE_SEED]
 
 
 def test_without_the_section_nothing_is_said():
@@ -113,6 +127,23 @@ def test_a_store_makes_the_budget_last(tmp_path):
         run_experiment(small(**changes, **{"privacy.epsilon": 1.0}), Silent())
 
 
+def test_sentences_are_about_all_runs_so_far(tmp_path):
+    """Two fits of epsilon 1 and 0.5, both of which have answered."""
+    changes = {
+        "run.algorithms": ["standalone", "vpdl"],
+        "privacy.store": str(tmp_path / "store"),
+        "privacy.delta": 1e-4,
+        "privacy.total_epsilon": 2.0,
+        "privacy.total_delta": 1e-3,
+    }
+    for epsilon, factor in ((1.0, "2.72 times"), (0.5, "4.48 times")):
+        outcome = run_experiment(small(**changes | {"privacy.epsilon": epsilon}), Silent())
+        for one in outcome.result.privacy.values():
+            assert factor in one.meaning
+        for kept in outcome.models:
+            assert factor in kept.card.privacy
+
+
 @pytest.mark.parametrize(
     ("changes", "key"),
     [
@@ -121,6 +152,8 @@ def test_a_store_makes_the_budget_last(tmp_path):
         ({"privacy.delta": 1.0}, "privacy.delta"),
         ({"privacy.unit": "row"}, "privacy.unit"),
         ({"privacy.total_epsilon": 4.0}, "privacy.total_epsilon"),
+        ({"privacy.store": "s", "privacy.total_epsilon": 4.0}, "privacy.total_epsilon"),
+        ({"privacy.store": "s", "privacy.total_delta": 1e-4}, "privacy.total_epsilon"),
         ({"privacy.require_epsilon": 4.0}, "privacy.require_epsilon"),
         ({"privacy.patient_column": "id"}, "privacy.patient_column"),
         ({"privacy.store": "s", "run.seeds": [0, 1]}, "privacy.store"),
@@ -187,6 +220,7 @@ def test_a_column_names_the_patients_and_is_no_feature(tmp_path):
     # At most 30 patients behind 40 rows: a tenth of 1/30, where rows would allow a tenth of 1/40.
     assert result.privacy["north"].delta == 1e-3
     assert RANGES in result.privacy["north"].caveats
+    assert ROWS not in result.privacy["north"].caveats
 
 
 def test_a_missing_column_of_patients_is_refused(tmp_path):
@@ -263,8 +297,10 @@ def test_private_opinions_state_a_second_pair_of_figures(tmp_path):
     for one in outcome.result.privacy.values():
         assert one.asked_epsilon == pytest.approx(1.0, rel=0.01)
         assert one.asked_epsilon <= 1.0
-        assert one.asked_delta == one.delta
-        assert one.caveats == [SIMULATED, FOLLOWED]
+        assert one.epsilon == 3.0  # the limit is of fits and opinions together
+        assert one.delta == one.spent_delta + one.asked_delta
+        assert "20.1 times as likely" in one.meaning
+        assert one.caveats == [SIMULATED, ROWS, FOLLOWED]
     # The budget of each round: the fit before the first, opinions in the first forced one.
     spent = [one.privacy_spent for one in outcome.rounds if one.algorithm == "cycle"]
     assert spent[0] == spent[1]

@@ -21,11 +21,8 @@ from securefair.privacy import (
     SeededNoise,
     SystemNoise,
 )
-from securefair.privacy.durable import PrivacyAccount, reference_of
+from securefair.privacy.durable import PrivacyAccount, is_opinion, reference_of
 from securefair.storage import Guarantee, Store
-
-ASKED = "asked about"
-"""Of a hospital's patients: their account of opinions, beside that of private fits."""
 
 
 def private_opinions(
@@ -49,7 +46,7 @@ def private_opinions(
 
     Raises:
         ConfigError: delta is above 1 / patients, or no noise reaches the target.
-        LedgerError: a hospital has paid for other opinions on these patients before.
+        LedgerError: fits and opinions together would cost a hospital's patients too much.
         StorageError: the store is open in another process, or cannot be written.
     """
     if terms.asked_epsilon is None:
@@ -76,7 +73,7 @@ def private_opinions(
             peers = [other.name for other in data if other.name != own.name]
             what = _about(peers, teachers[own.name].model, temperature)
             reference = reference_of(own.train, patients, target, what)
-            _charge(terms.store, own.name, reference, opinions)
+            opinions.others = _charged(terms.store, own.name, reference, opinions, terms.limit(fit))
             opinions.once = _once(terms.store, own.name, reference)
         found[own.name] = opinions
     return found
@@ -101,12 +98,14 @@ def _about(peers: Sequence[str], model: Head, temperature: float) -> str:
     ).decode()
 
 
-def _charge(store: Path, name: str, reference: str, opinions: PrivateOpinions) -> None:
-    """All opinions at once, before any is formed."""
-    allowed = opinions.allowed
-    limit = Guarantee(epsilon=opinions.target.epsilon, delta=opinions.target.delta)
+def _charged(
+    store: Path, name: str, reference: str, opinions: PrivateOpinions, limit: Guarantee
+) -> Guarantee:
+    """All opinions at once, before any is formed; returns what other opinions have cost."""
     with Store.open(store) as opened:
-        PrivacyAccount(opened, f"{name}, {ASKED}", limit).once(reference, allowed, lambda: b"")
+        account = PrivacyAccount(opened, name, limit)
+        account.once(reference, opinions.allowed, lambda: b"")
+        return account.spent_by(lambda one: is_opinion(one) and one.reference != reference)
 
 
 def _once(store: Path, name: str, reference: str) -> Callable[[str, Callable[[], float]], float]:

@@ -171,7 +171,7 @@ class Participant:
             data.name,
             head.parameter_count,
             disclosure or DisclosureLimits(),
-            promise=None if teacher is None else promise_of(teacher),
+            promise=None if teacher is None else promise_of(teacher, opinions),
             required=None if required is None else Promise(*required),
         )
         self.machine = self._machine(None, memory)

@@ -134,7 +134,7 @@ class EncryptedRun:
     def privacy(self) -> dict[str, PrivacyResult] | None:
         """What is promised to every hospital's patients, and what that has cost by now."""
         opinions = {
-            name: own.opinions.guarantee
+            name: own.opinions.spent
             for name, own in self.engine.participants.items()
             if own.opinions is not None
         }

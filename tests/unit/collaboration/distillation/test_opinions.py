@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from securefair.collaboration.distillation.opinions import private_opinions
-from securefair.collaboration.private import PrivacyTerms, private_teachers
+from securefair.collaboration.private import PrivacyTerms, private_teachers, promise_of
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import LedgerError
 
@@ -50,6 +50,7 @@ def test_other_peers_and_another_temperature_are_other_opinions(terms, peers, te
 
 def test_opinions_by_another_private_model_are_other_opinions(terms):
     data = [hospital("north"), hospital("east", seed=1)]
+    terms = replace(terms, total_epsilon=1.5, total_delta=2e-3)
     for at, epsilon in enumerate((2.0, 1.0)):
         simulated = replace(terms, epsilon=epsilon, store=None)  # only their models differ
         teachers = private_teachers(data, ["linear"] * 2, simulated, seed=3)
@@ -59,3 +60,27 @@ def test_opinions_by_another_private_model_are_other_opinions(terms):
             continue
         with pytest.raises(LedgerError, match="does not suffice"):
             private_opinions(data, teachers, terms, temperature=5.0, seed=3)
+
+
+def test_fits_and_opinions_have_one_limit(terms):
+    """One total bounds both: they are about the same patients."""
+    terms = replace(terms, total_epsilon=2.5, total_delta=2e-3)
+    with pytest.raises(LedgerError, match=r"epsilon 2\.99.*|epsilon 3"):
+        formed(terms, "east")
+    assert formed(replace(terms, total_epsilon=3.0), "east")
+
+
+def test_a_hello_states_fits_and_opinions_of_all_runs(terms):
+    terms = replace(terms, total_epsilon=4.0, total_delta=4e-3)
+    promised = []
+    for peer in ("east", "west"):
+        data = [hospital("north"), hospital(peer, seed=1)]
+        teachers = private_teachers(data, ["linear"] * 2, terms, seed=3)
+        opinions = private_opinions(data, teachers, terms, temperature=5.0, seed=3)
+        promised.append(promise_of(teachers["north"], opinions["north"]))
+    assert promised[0].epsilon == pytest.approx(3.0, rel=0.01)
+    assert promised[1].epsilon == pytest.approx(4.0, rel=0.01)
+    assert promised[1].delta == pytest.approx(3e-3)
+    # A later run without opinions: the earlier ones were about the same patients.
+    later = private_teachers(data, ["linear"] * 2, terms, seed=3)["north"]
+    assert promise_of(later).epsilon == promised[1].epsilon
