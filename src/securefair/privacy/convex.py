@@ -82,6 +82,7 @@ def private_fit(
 
     Raises:
         ConfigError: delta is above 1 / patients, or no noise reaches the target.
+        DataError: a feature is NaN or infinite.
         ModelError: features are no vectors, or the minimum was not found.
     """
     if samples.features.ndim != 2 or len(patients.of_row) != len(samples):

@@ -78,8 +78,36 @@ class Patients:
         return 1.0 / np.bincount(self.of_row, minlength=self.count)[self.of_row]
 
 
+def check_finite(features: NDArray[np.floating]) -> None:
+    """Refuse what no length bounds; samples are checked when they are made, arrays may change.
+
+    Args:
+        features: (n, ...).
+
+    Raises:
+        DataError: a feature is NaN or infinite; names the first row and feature.
+    """
+    wrong = np.argwhere(~np.isfinite(features))
+    if len(wrong):
+        row, *place = wrong[0].tolist()
+        raise DataError(
+            "a feature is NaN or infinite",
+            where=f"row {row}, feature {', '.join(map(str, place))}",
+            found=float(features[tuple(wrong[0])]),
+            expected="finite numbers: the noise is for features of a bounded length",
+        )
+
+
 def shortened(features: Array, norm: float) -> Array:
-    """Rows (n, d) of at most that Euclidean length; longer ones keep their direction."""
+    """Rows (n, d) of at most that Euclidean length; longer ones keep their direction.
+
+    Raises:
+        DataError: a feature is NaN or infinite.
+    """
+    check_finite(features)
+    # In units of each row's largest feature, so that no square is above the largest float.
+    largest = np.maximum(np.abs(features).max(axis=1, keepdims=True, initial=0.0), 1e-300)
+    features = features * np.minimum(1.0, norm / largest)
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     # A hair below: float64 products of the result must not exceed the norm either.
     shortened: Array = features * np.minimum(1.0, (1 - 1e-12) * norm / np.maximum(lengths, 1e-300))

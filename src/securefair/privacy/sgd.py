@@ -20,12 +20,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from securefair.data.dataset import Samples
-from securefair.errors import BackendUnavailableError, ConfigError
+from securefair.errors import BackendUnavailableError, ConfigError, ModelError
 from securefair.model.heads import Head
 from securefair.model.networks import NetworkHead
 from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
-from securefair.privacy.patients import Patients
+from securefair.privacy.patients import Patients, check_finite
 from securefair.privacy.randomness import NoiseSource
 
 
@@ -89,6 +89,7 @@ class PrivateTraining:
     Raises:
         BackendUnavailableError: Opacus is not installed.
         ConfigError: delta is above 1 / patients, or no noise reaches the target.
+        DataError: a feature is NaN or infinite.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class PrivateTraining:
         settings: SgdSettings,
     ) -> None:
         target.check(patients.count)
+        check_finite(samples.features)
         rows = patients.limited(target.rows_per_patient, noise)
         self.model = model
         self.target = target
@@ -130,7 +132,11 @@ class PrivateTraining:
         )
 
     def advance(self, steps: int) -> int:
-        """Take so many steps, or as many as the budget has left; returns how many."""
+        """Take so many steps, or as many as the budget has left; returns how many.
+
+        Raises:
+            ModelError: a gradient is NaN or infinite: no clipping bounds it.
+        """
         allowed = 0
         while allowed < steps and self._affordable(self.taken + allowed + 1):
             allowed += 1
@@ -147,6 +153,11 @@ class PrivateTraining:
 
     def released(self, total: Tensor) -> Tensor:
         """One parameter's summed gradient with its noise: all that a step may use of the sum."""
+        if not torch.isfinite(total).all():
+            raise ModelError(
+                "a gradient of a private training is NaN or infinite",
+                hint="Are the features scaled to about [-1, 1]?",
+            )
         clip = self.settings.clip_norm  # in units of which one patient changes the sum by 1
         values = total.double().numpy() / clip
         noisy = self._noise.gaussian_around(values, self.noise_multiplier, coarse=True)

@@ -56,3 +56,18 @@ def test_rows_are_shortened_and_keep_their_direction(rows: np.ndarray, norm: flo
         rtol=1e-6,
         atol=1e-9,
     )
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_features_that_no_length_bounds_are_refused_by_name(wrong: float) -> None:
+    features = np.zeros((4, 3))
+    features[2, 1] = wrong
+    with pytest.raises(DataError, match="row 2, feature 1"):
+        shortened(features, 1.0)
+
+
+def test_the_largest_floats_are_shortened_and_keep_their_direction() -> None:
+    found = shortened(np.array([[1e300, -1e300], [0.0, 0.0], [3e-320, 0.0]]), 1.0)
+    assert found[0] == pytest.approx([0.5**0.5, -(0.5**0.5)])
+    assert (np.linalg.norm(found, axis=1) <= 1.0).all()
+    np.testing.assert_array_equal(found[1:, 1], 0.0)

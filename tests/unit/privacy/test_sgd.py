@@ -11,7 +11,7 @@ from scipy import stats
 from torch.nn.functional import cross_entropy
 
 from securefair.data.dataset import Samples
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.building import build_model
 from securefair.model.heads import Head, build_head
 from securefair.privacy.accounting import SampledGaussian, spent
@@ -202,3 +202,15 @@ def test_delta_is_compared_with_patients_not_rows() -> None:
 def test_settings_out_of_range(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         SgdSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_features_and_gradients_that_no_clipping_bounds_are_refused() -> None:
+    samples = cohort()
+    samples.features[3, 2] = np.nan
+    with pytest.raises(DataError, match="row 3, feature 2"):
+        training(build_head("linear", 3, 0, 2, 0), samples)
+    huge = cohort()
+    huge.features[3, 2] = 1e300
+    private = training(build_head("quadratic", 3, 4, 2, 0), huge)
+    with pytest.raises(ModelError, match="gradient"):
+        private.advance(1)
