@@ -487,13 +487,16 @@ def test_the_deviation_of_errors_is_what_the_rules_state(wide, planned, name):
 def test_errors_of_copies_add_up_like_numbers(wide, planned):
     """One ciphertext 64 times: nothing averages out, and the rules do not count on it."""
     x = wide.upload(values(1), log2_scale=30.0)
+    # Weights of 64 for the value 1: no rule knows the weights, and an encryption of zero, which a
+    # row of zeros would get, has more noise than a fresh encryption times 1.
     spread = AffineSpec(
-        inputs=1, outputs=64, log2_scale=0, max_integer=1, l1=1.0, l2=1.0, bound=1.0
+        inputs=1, outputs=64, log2_scale=6, max_integer=64, l1=1.0, l2=1.0, bound=1.0
     )
     gather = AffineSpec(
         inputs=64, outputs=1, log2_scale=0, max_integer=1, l1=64.0, l2=8.0, bound=64.0
     )
-    copies = wide.evaluator.linear(x, spread, AffineLayer(np.ones((64, 1), int), np.zeros(64)))
+    weights = np.full((64, 1), 64)
+    copies = wide.evaluator.linear(x, spread, AffineLayer(weights, np.zeros(64)))
     total = wide.evaluator.linear(copies, gather, AffineLayer(np.ones((1, 64), int), np.zeros(1)))
     errors = coefficient_errors(wide, total, 64 * padded(values(1), wide.params))
     assert errors.std() <= 1.06 * total.meta.noise

@@ -15,6 +15,7 @@ from securefair.averaging.ckks import CkksSums, _by_prime, _masked
 from securefair.averaging.pairwise import PUBLIC_BYTES, pair_masks
 from securefair.ckks import rules
 from securefair.ckks.backends import get_backend, wire
+from securefair.ckks.backends.arrivals import expanded
 from securefair.ckks.encoding import to_integers
 from securefair.ckks.evaluator import Released
 from securefair.ckks.tensor import CipherTensor
@@ -179,7 +180,7 @@ def product(summed, evaluator, weight, vector):
 def divided_masks(summed, evaluator, weight, tensor):
     """Parameters as quotients of second polynomials, modulo the first prime: plain division."""
     prime = summed.plan.params.primes[0]
-    known = weight.payload[0, 1, 0].numpy().astype(object)
+    known = expanded(weight.payload)[0, 1, 0].numpy().astype(object)
     seen = tensor.payload[:, 1, 0].numpy().astype(object)
     inverse = np.array([pow(int(a), -1, prime) for a in known], dtype=object)
     quotient = (seen * inverse % prime).astype(np.uint64)

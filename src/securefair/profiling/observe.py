@@ -39,7 +39,10 @@ OPERATIONS = (
     "sanitize",
     "extract",
 )
-"""Every public operation of an evaluator, in the order in which a circuit may use them."""
+"""Every public operation of an evaluator, in the order in which a circuit may use them.
+
+`prepare` is none: no circuit calls it, and what it makes ahead is in no answer.
+"""
 
 
 def observed(evaluator: Evaluator[P], observer: Observer) -> Evaluator[P]:
