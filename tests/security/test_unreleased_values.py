@@ -228,9 +228,13 @@ def test_what_the_released_numbers_imply_is_disclosed(exchange):
     opened = here.keys.decryptor.open(here.answer()).T
     rows = public_rows(here.params.ring_degree, here.basis.coefficients, SAMPLES, np.ones(1))
     design = np.hstack([features_of(), np.ones((SAMPLES, 1))])
-    weights = np.linalg.lstsq(rows @ design, opened, rcond=None)[0]
-    head = steps.compile_model(here.plan, here.model)
-    np.testing.assert_allclose(design @ weights, head.logits(features_of()), atol=0.05)
+    solved = design @ np.linalg.pinv(rows @ design)
+    logits = steps.compile_model(here.plan, here.model).logits(features_of())
+    # Each opened number may be off by the plan's bound; solving for the weights adds them up.
+    bound = here.plan.error_bound * np.abs(solved).sum(axis=1, keepdims=True)
+    missed = solved @ opened - logits
+    assert (np.abs(missed) <= bound).all()
+    assert (missed**2).sum() < 0.05 * ((logits - logits.mean(axis=0)) ** 2).sum()
 
 
 def test_released_coefficients_are_the_promised_sums_over_all_samples(asked):

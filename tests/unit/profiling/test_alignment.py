@@ -16,7 +16,8 @@ def test_a_profile_states_what_was_sent_and_how_far_off_it_was(backend):
         assert profile.bytes_up == plan.inner.query_bytes
         assert profile.bytes_down == plan.inner.answer_bytes
     assert 0 < profile.abs_error <= profile.stated_error_bound == plan.error_bound
-    assert profile.encryption_error_bound < 1e-5
+    # Noise fills what was asked for: the flood hides more with it.
+    assert 0 < profile.encryption_error_bound <= spec.precision
     assert profile.milliseconds > 0
     assert set(profile.stages) == {"sketch", "encrypt", "answer", "open"}
 
@@ -31,7 +32,8 @@ def test_the_command_prints_the_figures_as_json():
 
 
 def test_exact_alignments_send_every_number():
-    exact = profile_alignment(AlignmentSpec(dimension=9000, sketch=None), repeats=1)
+    spec = AlignmentSpec(dimension=9000, sketch=None)
+    exact = profile_alignment(spec, repeats=1)
     assert exact.ciphertexts == 3
     assert exact.numbers == exact.dimension
-    assert exact.abs_error <= exact.stated_error_bound < 1e-5
+    assert exact.abs_error <= exact.stated_error_bound <= spec.precision
