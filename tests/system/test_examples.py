@@ -58,14 +58,17 @@ def test_the_estimator_gains_from_its_peers(monkeypatch, capsys):
     assert re.search(r"features by importance: \[0, 1, 2\]", shown)
 
 
-def test_everyone_gains_from_the_collaboration_of_the_example(monkeypatch, capsys):
-    """What the script prints with its own number of rounds; the backend changes no accuracy."""
+def test_who_has_the_fewest_samples_gains_most_from_the_collaboration(monkeypatch, capsys):
+    """What the script prints with its own number of rounds; the backend changes no accuracy.
+
+    Gains are over tuned training alone, and the largest hospital has none.
+    """
     run("python_api.py", ["20", "clear"], monkeypatch)
     shown = capsys.readouterr().out
     gains = [float(gain) for gain in re.findall(r", ([+-]\d+\.\d)% by peers", shown)]
     assert len(gains) == 3
-    assert min(gains) > 1
-    assert gains[0] == max(gains)  # the first has the fewest samples
+    assert gains[0] == max(gains)
+    assert gains[0] > 1
     assert re.search(r"^\d+ numbers were disclosed in all$", shown, re.MULTILINE)
 
 
