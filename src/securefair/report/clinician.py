@@ -130,8 +130,10 @@ def _asked(result: RunResult, nouns: Nouns, label: str | None, classes: Sequence
     of = "which class" if label is None else f"which class of {label}"
     tested = sum(one.test_samples for one in result.participants)
     people = listing([one.name for one in result.participants])
+    quoted = "\N{LEFT DOUBLE QUOTATION MARK}{}\N{RIGHT DOUBLE QUOTATION MARK}"
+    named = listing([quoted.format(one) for one in classes])
     return [
-        f"The models were asked {of} a {nouns.sample} is of: {listing(list(classes))}.",
+        f"The models were asked {of} a {nouns.sample} is of: {named}.",
         f"They were tested on {count(tested)} {nouns.samples} of {people}, whom no model had seen.",
     ]
 

@@ -68,7 +68,11 @@ def test_the_plot_has_the_place_of_what_came_true(result):
 def test_what_it_cannot_say_names_models_that_tell_nothing(result):
     page = first_page(result, NOUNS, None)
     assert any(result.participants[2].name in one and "tells nothing" in one for one in page.cannot)
-    assert "which class a patient is of: no and yes" in page.asked[0]
+    no, yes = (
+        f"\N{LEFT DOUBLE QUOTATION MARK}{one}\N{RIGHT DOUBLE QUOTATION MARK}"
+        for one in ("no", "yes")
+    )
+    assert f"which class a patient is of: {no} and {yes}." in page.asked[0]
 
 
 def test_runs_without_predictions_have_no_such_page(make_run):
