@@ -14,7 +14,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from securefair.averaging import AVERAGING, SumSpec
 from securefair.ckks.backends import kernels
 from securefair.errors import BackendUnavailableError
-from securefair.profiling.averaging import Rehearsal, profile_averaging
+from securefair.profiling.averaging import DrySum, profile_averaging
 from securefair.profiling.measure import Stopwatch
 
 SENDERS = 3
@@ -30,7 +30,7 @@ def test_averaging(benchmark: BenchmarkFixture, parameters: int, averaging: str)
     repeats = 3 if parameters <= LARGE else 1
     try:
         profile = profile_averaging(averaging, spec, repeats=repeats)
-        dry_exchange = Rehearsal.of(averaging, spec)
+        dry_exchange = DrySum.of(averaging, spec)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
     rounds = count()

@@ -127,6 +127,7 @@ def status(folder: SiteArgument, json: JsonOption = False) -> None:
 def page(
     folder: SiteArgument,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any that is free.")] = 0,
+    json: JsonOption = False,
 ) -> None:
     """Show the status as a page on this machine only, until Ctrl-C. It changes nothing.
 
@@ -139,7 +140,8 @@ def page(
 
     try:
         with served(folder, port) as server:
-            typer.echo(f"Status: {server.address} (Ctrl-C ends it)")
+            said = f"Status: {server.address} (Ctrl-C ends it)"
+            tell(json, said, {"address": server.address})
             threading.Event().wait()
     except OSError as error:
         raise ConfigError("the page cannot be served", where="--port", found=str(error)) from error

@@ -4,7 +4,7 @@ from typer.testing import CliRunner
 
 from securefair.averaging import SumSpec, plan_sum
 from securefair.cli import app
-from securefair.profiling.averaging import Rehearsal, profile_averaging
+from securefair.profiling.averaging import DrySum, profile_averaging
 
 SPEC = SumSpec(parameters=5000, senders=3, bound=2.0)
 
@@ -23,7 +23,7 @@ def test_a_profile_states_what_was_sent_and_how_far_off_it_was(name):
 
 
 def test_invented_parameters_stay_within_the_bound():
-    dry_exchange = Rehearsal.of("clear", SumSpec(parameters=20_000, senders=2, bound=0.25))
+    dry_exchange = DrySum.of("clear", SumSpec(parameters=20_000, senders=2, bound=0.25))
     for sender in range(2):
         vector = dry_exchange.vector(sender)
         assert abs(vector).max() <= 0.25
