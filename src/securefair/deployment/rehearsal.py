@@ -51,6 +51,9 @@ SECONDS_A_ROUND = 600.0
 CHEAP = Cost(log2_n=10)
 """Of keystores that exist for minutes and hold nothing of worth."""
 
+FINE = 2.0**-18
+"""Precision of a rehearsal's answers: with it decisions and models are comparable."""
+
 SAME_LOGITS = 0.02
 """Most that a test patient's logit may differ between two runs: encryption draws other noise."""
 
@@ -264,6 +267,8 @@ def _project(
     settings = project_sections(demo_config())
     settings["training"]["rounds"] = rounds
     settings["encryption"]["backend"] = backend
+    # Fine, so that noise of answers, which no two processes share, hides no difference.
+    settings["encryption"]["precision"] = FINE
     settings.pop("disclosure")
     project = new_project(
         "rehearsal",
