@@ -56,6 +56,44 @@ NOT_SHOWN: dict[str, set[str]] = {
     "cycle-figure14": {
         "P1 shares with P2 in 51 % of rounds, as in the paper (within 10 %); links as printed",
     },
+    "cycle-lambda": {
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 10; softened alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 25; softened alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 50; softened alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 100; softened alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "each at its best lambda_0; softened alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "both at lambda_0 = 25; softened alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "both at lambda_0 = 50; softened alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "both at lambda_0 = 100; softened alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "both at lambda_0 = 200; softened alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "each at its best lambda_0; softened alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 10; plain alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 25; plain alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 50; plain alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "both at lambda_0 = 100; plain alignment",
+        "CYCle's mean gain (MCG) is above VPDL's on every split; "
+        "each at its best lambda_0; plain alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "both at lambda_0 = 100; plain alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "both at lambda_0 = 200; plain alignment",
+        "CYCle's gains are spread less than VPDL's (CGS) on every split; "
+        "each at its best lambda_0; plain alignment",
+    },
     "cycle-table2": {
         "CYCle's gains are spread less than VPDL's (CGS) on every split; softened alignment",
         "CYCle's mean gain (MCG) is above VPDL's on every split; softened alignment",
