@@ -126,7 +126,9 @@ class TestResults:
         assert (found["vpdl"], found["cycle"], found["transfer"]) == (3, 3, 1)
         for a, b in zip(encrypted, plain, strict=True):
             assert (a.algorithm, a.round) == (b.algorithm, b.round)
-            assert (a.asked, a.answered, a.accuracy) == (b.asked, b.answered, b.accuracy)
+            assert (a.asked, a.answered) == (b.asked, b.answered)
+            # Noise of answers may turn a patient or two of the smallest hospital, with 41.
+            assert a.accuracy == pytest.approx(b.accuracy, abs=0.05)
 
     def test_the_same_command_in_another_process_gives_the_same_rounds(
         self, program, clear, tmp_path
