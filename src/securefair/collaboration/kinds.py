@@ -10,7 +10,7 @@ from typing import Any
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, Wording
 from securefair.config import RunConfig
-from securefair.config.sections import RunSection
+from securefair.config.run import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
 

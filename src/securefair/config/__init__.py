@@ -1,9 +1,14 @@
 """What a run is asked to do: one TOML file, checked whole before anything starts.
 
-`sections` says which keys exist and what they mean, `loading` turns text into a `RunConfig` or
-a `ConfigError` that names file, key, found and expected, `writing` turns it back into TOML.
+Each section stands in a module of its own, with its keys and what they mean; `sections` puts them
+together. `loading` turns text into a `RunConfig` or a `ConfigError` that names file, key, found and
+expected, `writing` turns it back into TOML.
 """
 
+from securefair.config.data import DataSection
+from securefair.config.distillation import DistillationSection, FairnessSection
+from securefair.config.encryption import DisclosureSection, EncryptionSection
+from securefair.config.gossip import GossipSection
 from securefair.config.loading import (
     checked_settings,
     demo_config,
@@ -21,21 +26,10 @@ from securefair.config.partition import (
     PowerLawPartition,
     RatioPartition,
 )
-from securefair.config.sections import (
-    AlgorithmName,
-    DataSection,
-    DisclosureSection,
-    DistillationSection,
-    EncryptionSection,
-    FairnessSection,
-    GossipSection,
-    ModelSection,
-    ReportSection,
-    RunConfig,
-    RunSection,
-    TrainingSection,
-    TransferSection,
-)
+from securefair.config.run import AlgorithmName, ReportSection, RunSection
+from securefair.config.sections import RunConfig
+from securefair.config.training import ModelSection, TrainingSection
+from securefair.config.transfer import TransferSection
 from securefair.config.user_data import (
     BinaryColumn,
     CategoricalColumn,

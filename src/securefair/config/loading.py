@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from securefair.config.data import CODE_SOURCES
 from securefair.config.describing import (
     Location,
     expectation,
@@ -19,7 +20,7 @@ from securefair.config.describing import (
     key_names,
     sections_with,
 )
-from securefair.config.sections import CODE_SOURCES, RunConfig
+from securefair.config.sections import RunConfig
 from securefair.errors import ConfigError
 
 _PROBLEMS = {  # pydantic's error types, in the words of whoever wrote the file

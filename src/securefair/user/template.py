@@ -21,7 +21,7 @@ from securefair.config import (
     parse_config,
     to_toml,
 )
-from securefair.config.sections import DEFAULT_ALGORITHMS
+from securefair.config.run import DEFAULT_ALGORITHMS
 from securefair.data import HEART_SPEC, HOSPITALS
 from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows

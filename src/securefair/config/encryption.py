@@ -1,0 +1,45 @@
+"""[encryption] and [disclosure]: how precisely ciphertexts compute, and when teachers stop."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from securefair.config.base import Ratio, Section
+
+
+class EncryptionSection(Section):
+    """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
+
+    backend: Literal["seal", "rns", "clear"] = Field(
+        default="rns",
+        description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
+    )
+    flooding_bits: int = Field(
+        default=30, ge=30, le=60, description="Noise in an answer over its evaluation noise, log2"
+    )
+    precision: Ratio = Field(
+        default=2**-10,
+        gt=0,
+        le=0.1,
+        description="Largest error by encryption of a released value, over its range",
+    )
+
+
+class DisclosureSection(Section):
+    """[disclosure]: when a teacher stops answering."""
+
+    fraction: float = Field(
+        default=1.0,
+        gt=0,
+        description="Most numbers one student may receive of one version of a teacher's model, as "
+        "a fraction of that model's parameters or of the student's samples times classes, "
+        "whichever is smaller",
+    )
+    student_total: int | None = Field(
+        default=None, ge=1, description="Most numbers to one student over all versions"
+    )
+    teacher_total: int | None = Field(
+        default=None, ge=1, description="Most numbers to all students over all versions"
+    )

@@ -1,0 +1,31 @@
+"""[transfer]: one answer from every teacher."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from securefair.config.base import Section
+
+
+class TransferSection(Section):
+    """[transfer]: one answer from every teacher, taken as an offset of one's own fit."""
+
+    fit: Literal["linear", "quadratic"] = Field(
+        default="linear", description="Degree of everybody's own fit, from which it answers"
+    )
+    q: int = Field(
+        default=32,
+        ge=1,
+        le=1024,
+        description="Most numbers of a logit that an answer tells; fewer where fewer tell it all",
+    )
+    opened: Literal["auto", "each", "mean"] = Field(
+        default="auto",
+        description="Whether a student opens each answer or only their mean; auto: the mean from "
+        "three teachers on",
+    )
+    peers: int = Field(
+        default=8, ge=2, le=1000, description="Most others that a hospital asks, drawn by the seed"
+    )
