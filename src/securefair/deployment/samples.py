@@ -15,7 +15,7 @@ from securefair.deployment.place import SiteSettings, check_data_file
 from securefair.deployment.terms import Terms
 from securefair.errors import DataError
 from securefair.storage import Store
-from securefair.user.tables import one_from_files
+from securefair.user.files import one_from_files
 
 SAMPLES = "samples digest"
 """Of the store: which samples the first start found."""

@@ -35,7 +35,7 @@ from securefair.model.training import OptimizerConfig
 from securefair.records import RoundRecord
 from securefair.run.callbacks import Callback
 from securefair.run.execute import Task, run_task
-from securefair.user.tables import alike
+from securefair.user.data_sets import alike
 
 
 def collaborate(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from securefair.data import ParticipantData, Samples, arrays_of
 from securefair.data.class_names import named_classes
-from securefair.user.tables import are_two_data_sets
+from securefair.user.data_sets import are_two_data_sets
 
 
 def numbered(

@@ -11,7 +11,7 @@ from torch import nn
 from securefair.config import RunConfig
 from securefair.data import ParticipantData, Samples, arrays_of
 from securefair.errors import ConfigError, DataError
-from securefair.user.tables import are_two_data_sets, participant_of
+from securefair.user.data_sets import are_two_data_sets, participant_of
 
 EXTRACTED_AT_ONCE = 256
 """Samples that go through an extractor together."""

@@ -20,7 +20,8 @@ from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import table_of
 from securefair.data.conversion import MISSING
 from securefair.errors import ConfigError, DataError
-from securefair.user.tables import about, alike
+from securefair.user.data_sets import alike
+from securefair.user.tables import about
 
 ACCEPTED = (
     "a DataFrame of pandas or polars, an Arrow table, the path of a table, a query of a database, "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from securefair.config import RunConfig
 from securefair.data import PARTITIONERS, ParticipantData, load_population
 from securefair.data.split import keep_training
-from securefair.user.tables import load_own
+from securefair.user.own import load_own
 
 
 def load_participants(

@@ -27,8 +27,9 @@ from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
+from securefair.user.files import one_from_files
 from securefair.user.inspection import inspect_tables
-from securefair.user.tables import one_from_files, resolve, table_settings
+from securefair.user.tables import resolve, table_settings
 
 _INTRODUCTION = """\
 # {title}

@@ -7,8 +7,10 @@ import pytest
 
 from securefair.config import load_config, parse_config, to_toml
 from securefair.errors import ConfigError, DataError
+from securefair.user.data_sets import participant_of
+from securefair.user.own import load_own
 from securefair.user.participants import load_participants
-from securefair.user.tables import load_own, participant_of, resolve
+from securefair.user.tables import resolve
 
 HEAD = '[run]\nname = "own"\nalgorithms = ["standalone"]\n[data]\nsource = "{}"\n'
 TABLE = """

@@ -1,0 +1,132 @@
+"""Files that participants bring -> samples, by the rules of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from securefair.config import ParticipantSection, RunConfig
+from securefair.data import (
+    ParticipantData,
+    Samples,
+    Table,
+    encode,
+    hold_out,
+    read_npz,
+    samples_of,
+)
+from securefair.errors import ConfigError, DataError
+from securefair.user.data_sets import alike
+from securefair.user.tables import about, resolve, rows_of, table_spec
+
+
+def from_files(config: RunConfig, seed: int, *, outlines: bool) -> list[ParticipantData]:
+    """Everybody's samples; `outlines` keeps labels and the shape of features only.
+
+    Raises:
+        DataError: a file cannot be used; names participant, file, line and column.
+    """
+    config = resolve(config).config
+    load = _FileLoader(config)
+    if not outlines:
+        return alike([_loaded(config, load, one, seed) for one in config.participants])
+
+    def outlined(path: Path | str) -> Samples:
+        return _outline(load(path))
+
+    everyone = [_loaded(config, outlined, one, seed) for one in config.participants]
+    return alike(
+        [replace(own, train=_outline(own.train), test=_outline(own.test)) for own in everyone]
+    )
+
+
+def one_from_files(
+    config: RunConfig, one: ParticipantSection, *, classes: int, seed: int
+) -> ParticipantData:
+    """One participant's samples, where nobody sees the others'.
+
+    Args:
+        config: the rules that were agreed on.
+        one: its files.
+        classes: that were agreed on.
+        seed: of what is held out.
+
+    Raises:
+        DataError: a file cannot be used; names file, line and column.
+    """
+    return _loaded(config, _FileLoader(config, classes), one, seed)
+
+
+def _outline(samples: Samples) -> Samples:
+    """The same with zeros for features, which take no memory."""
+    return replace(samples, features=np.broadcast_to(np.zeros(()), samples.features.shape))
+
+
+def _loaded(
+    config: RunConfig,
+    load: Callable[[Path | str], Samples],
+    one: ParticipantSection,
+    seed: int,
+) -> ParticipantData:
+    with about(one.name):
+        samples = load(one.source)
+        if one.test_file is not None:
+            return ParticipantData(one.name, samples, load(one.test_file))
+    return hold_out(one.name, samples, config.data.test_fraction, seed)
+
+
+class _FileLoader:
+    """One file -> samples, by the rules of a configuration."""
+
+    def __init__(self, config: RunConfig, classes: int | None = None) -> None:
+        self._range = config.data.feature_range
+        self._patients = None if config.privacy is None else config.privacy.patient_column
+        table = config.table
+        self._spec = table_spec(table) if table is not None and table.columns else None
+        self._classes = classes or (len(table.classes) or None if table is not None else None)
+        if self._classes is None and self._spec is None:
+            # Arrays name no classes; everyone's largest label decides, and nothing else is told.
+            self._classes = max(_largest_label(one, self._range) for one in config.participants) + 1
+
+    def __call__(self, path: Path | str) -> Samples:
+        if isinstance(path, Path) and path.suffix == ".npz":
+            if self._patients is not None:
+                raise DataError(
+                    "arrays have no column that names patients",
+                    where=path.name,
+                    expected="a .csv or .parquet table, or no privacy.patient_column",
+                )
+            return samples_of(
+                read_npz(path), where=path.name, classes=self._classes, feature_range=self._range
+            )
+        if self._spec is None:
+            raise ConfigError("no rules for this table", where=str(path), expected="[table]")
+        rows = rows_of(path)
+        samples = encode(rows, self._spec)
+        return samples if self._patients is None else _of_patients(samples, rows, self._patients)
+
+
+def _of_patients(samples: Samples, table: Table, name: str) -> Samples:
+    """The samples with the patient of each row, by the column that names them."""
+    if name not in table.columns:
+        raise DataError(
+            "the column that names the patients is not in the table",
+            where=table.source,
+            found=", ".join(table.columns),
+            expected=f"a column {name!r} (privacy.patient_column)",
+        )
+    column = table.columns[name]
+    nobody = np.array([not text for text in column.texts])
+    if nobody.any():
+        raise DataError("a row without a patient", where=table.place(column.first(nobody), name))
+    return replace(samples, patients=column.codes)
+
+
+def _largest_label(one: ParticipantSection, feature_range: tuple[float, float] | None) -> int:
+    path = Path(one.source)
+    with about(one.name):
+        samples = samples_of(read_npz(path), where=path.name, feature_range=feature_range)
+    return samples.classes - 1
