@@ -67,7 +67,7 @@ def init(
     )
     found = own_samples(settings, loaded.terms, seed=0)
     make_place(folder, settings, loaded, own, secret)
-    unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute()))
+    unit = write_text(folder / "securefair-site.service", unit_text(folder.absolute(), settings))
     text = (
         f"{own.card.name}: {len(found.train)} training and {len(found.test)} test samples.\n"
         f"Next: securefair site check {folder}; a systemd unit is in {unit}"

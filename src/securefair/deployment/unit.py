@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
+from securefair.deployment.place import SiteSettings
 from securefair.storage.unlock import CREDENTIAL
 
 _UNIT = """\
@@ -11,18 +14,21 @@ _UNIT = """\
 #   systemd-ask-password -n | systemd-creds encrypt --name={credential} - {folder}/passphrase.cred
 # Then: systemctl link {folder}/securefair-site.service && systemctl enable --now securefair-site
 [Unit]
-Description=securefair site in {folder}
+Description=securefair site in {named}
 After=network-online.target
 
 [Service]
-ExecStart=/usr/bin/env securefair site start {folder}
-LoadCredentialEncrypted={credential}:{folder}/passphrase.cred
+User={user}
+ExecStart={python} -m securefair site start {quoted}
+LoadCredentialEncrypted={credential}:{named}/passphrase.cred
 Restart=on-failure
 RestartSec=5
 RestartPreventExitStatus=2
+# What `securefair site stop` ends with.
+SuccessExitStatus=130
 NoNewPrivileges=yes
 ProtectSystem=strict
-ReadWritePaths={folder}
+ReadWritePaths={writable}
 PrivateTmp=yes
 UMask=0077
 
@@ -31,6 +37,30 @@ WantedBy=multi-user.target
 """
 
 
-def unit_text(folder: Path) -> str:
-    """The unit of a site's folder."""
-    return _UNIT.format(folder=folder, credential=CREDENTIAL)
+def unit_text(folder: Path, settings: SiteSettings) -> str:
+    """The unit of a site's folder, for the Python and the user that this process has.
+
+    It may write to that folder and to the courier's, and nowhere else.
+    """
+    shared = settings.courier.folder
+    writable = [str(folder)] + ([] if shared is None else [shared])
+    return _UNIT.format(
+        credential=CREDENTIAL,
+        folder=folder,
+        named=_named(str(folder)),
+        quoted=_quoted(str(folder)).replace("$", "$$"),
+        python=_quoted(sys.executable),
+        user=os.getuid(),
+        writable=" ".join(_quoted(path) for path in writable),
+    )
+
+
+def _named(text: str) -> str:
+    """Text in which systemd finds no specifier."""
+    return text.replace("%", "%%")
+
+
+def _quoted(text: str) -> str:
+    """One word for systemd."""
+    escaped = _named(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
