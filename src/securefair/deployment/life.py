@@ -88,8 +88,8 @@ def erase(folder: Path, now: float) -> Path:
         "audit_rows": head.length,
         "audit_head": head.digest.hex(),
     }
-    for part in (KEYS, STORE, RESULTS, "passphrase.cred"):
-        path = folder / part
+    copies = sorted(folder.glob(f"{STORE}.format-*"))  # of upgrades
+    for path in [*(folder / part for part in (KEYS, STORE, RESULTS, "passphrase.cred")), *copies]:
         for file in [path] if path.is_file() else sorted(path.rglob("*")):
             if file.is_file():
                 _overwrite(file)

@@ -10,7 +10,7 @@ import pytest
 
 from securefair.deployment import format as site_format
 from securefair.deployment.format import LATEST, NAME, check_format
-from securefair.deployment.life import upgrade
+from securefair.deployment.life import ERASED, erase, upgrade
 from securefair.deployment.status import status_of
 from securefair.errors import StorageError
 from securefair.prediction import load_model
@@ -67,6 +67,8 @@ def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
     with Store.open(site / "store") as store, store.view() as tx:
         assert tx.memory.get("new") == b"1"
         assert tx.memory.get(NAME) == str(LATEST + 1).encode()
+    erase(site, now=0.0)  # the copy holds numbers and models, too
+    assert {path.name for path in site.iterdir()} <= {"site.toml", "project.toml", ERASED}
 
 
 def test_a_copy_that_is_there_stops_an_upgrade(site, monkeypatch):
