@@ -68,7 +68,7 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
     peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
         left = recover_store(tx, peers, limits.student_total or 0, now)
-    keys.delete(STUDENT_KEYS)
+        keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     return left
 
