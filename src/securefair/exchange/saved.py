@@ -7,7 +7,7 @@ logits. The map depends on the patients' features, the features themselves are n
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,9 +17,10 @@ from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import LedgerError, StorageError
 from securefair.model.reconstruction import Reconstructor
-from securefair.storage import Cost, Keystore, Secret
+from securefair.storage import Cost, Keystore, Secret, unlock
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 SAVED_FORMAT = 2
 ENTRY = "student"
@@ -73,7 +74,7 @@ class LogitMap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Format(msgspec.Struct, frozen=True):
-    """What every version of a saved student says."""
+    """What every version of a saved student or teacher says."""
 
     format: int
 
@@ -178,18 +179,38 @@ def read_student(path: Path, passphrase: Secret) -> tuple[Keystore, SavedStudent
         StorageError: it holds no student, or one of another version.
     """
     keystore = Keystore.open(path, passphrase)
+    written = keystore.peek(ENTRY)
+    return keystore, decoded(written, SavedStudent, SAVED_FORMAT, party=ENTRY, where=path)
+
+
+def decoded(written: Secret, kind: type[T], version: int, *, party: str, where: Path) -> T:
+    """What a keystore's entry says of a student or teacher.
+
+    Args:
+        written: the entry.
+        kind: what it should hold.
+        version: of its format.
+        party: "student" or "teacher".
+        where: the keystore.
+
+    Raises:
+        StorageError: it holds something else, or another version's.
+    """
     try:
-        written = keystore.peek(ENTRY).reveal()
-        found = msgspec.msgpack.decode(written, type=_Format).format
-        if found != SAVED_FORMAT:
+        found = msgspec.msgpack.decode(written.reveal(), type=_Format).format
+        if found != version:
             raise StorageError(
-                "this student was saved by another version of securefair",
-                where=str(path),
+                f"this {party} was saved by another version of securefair",
+                where=str(where),
                 found=f"format {found}",
-                expected=f"format {SAVED_FORMAT}",
-                hint="Open it with the version that saved it, or make a new student",
+                expected=f"format {version}",
+                hint=f"Open it with the version that saved it, or make a new {party}",
             )
-        state = msgspec.msgpack.decode(written, type=SavedStudent)
+        return msgspec.msgpack.decode(written.reveal(), type=kind)
     except msgspec.MsgspecError as error:
-        raise StorageError("this keystore holds no student", where=str(path)) from error
-    return keystore, state
+        raise StorageError(f"this keystore holds no {party}", where=str(where)) from error
+
+
+def unlocked(passphrase: str | Secret | None, file: str | Path | None) -> Secret:
+    """The passphrase of a student's or teacher's file, as `storage.unlock` finds it."""
+    return unlock(passphrase, file=None if file is None else Path(file))

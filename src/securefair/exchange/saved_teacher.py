@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 
 from securefair.circuit.spec import ExchangeSpec
-from securefair.errors import ModelError, StorageError
+from securefair.errors import ModelError
+from securefair.exchange.saved import decoded
 from securefair.model.folded import FoldedNetwork, Square, dense_network
 from securefair.model.heads import Foldable
 from securefair.model.linear_maps import DenseMap
@@ -41,12 +42,6 @@ class SavedMap(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     def __repr__(self) -> str:
         """Weights are private and never print."""
         return f"SavedMap({self.shape}, redacted)"
-
-
-class _Format(msgspec.Struct, frozen=True):
-    """What every version of a saved teacher says."""
-
-    format: int
 
 
 class SavedTeacher(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,19 +114,7 @@ def read_teacher(path: Path, passphrase: Secret) -> SavedTeacher:
     """
     keystore = Keystore.open(path, passphrase)
     try:
-        written = keystore.get(ENTRY).reveal()
-        found = msgspec.msgpack.decode(written, type=_Format).format
-        if found != SAVED_FORMAT:
-            raise StorageError(
-                "this teacher was saved by another version of securefair",
-                where=str(path),
-                found=f"format {found}",
-                expected=f"format {SAVED_FORMAT}",
-                hint="Open it with the version that saved it, or make a new teacher",
-            )
-        state = msgspec.msgpack.decode(written, type=SavedTeacher)
-    except msgspec.MsgspecError as error:
-        raise StorageError("this keystore holds no teacher", where=str(path)) from error
+        written = keystore.get(ENTRY)
     finally:
         keystore.close()
-    return state
+    return decoded(written, SavedTeacher, SAVED_FORMAT, party=ENTRY, where=path)

@@ -30,13 +30,14 @@ from securefair.exchange.saved import (
     SavedStudent,
     StoredOpenings,
     read_student,
+    unlocked,
     write_student,
 )
 from securefair.model.kernel import EXACT_SAMPLES
 from securefair.model.plausibility import SmoothPrior
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
-from securefair.storage import Cost, Secret, unlock
+from securefair.storage import Cost, Secret
 
 Array = NDArray[np.float64]
 
@@ -164,7 +165,7 @@ class Student:
             reconstruction=self._reconstruction,
         )
         write_student(
-            Path(path), _unlocked(passphrase, passphrase_file), state, self._openings.left, cost
+            Path(path), unlocked(passphrase, passphrase_file), state, self._openings.left, cost
         )
 
     @classmethod
@@ -182,7 +183,7 @@ class Student:
                 the passphrase is wrong.
             PlanError: this version plans differently.
         """
-        keystore, state = read_student(Path(path), _unlocked(passphrase, passphrase_file))
+        keystore, state = read_student(Path(path), unlocked(passphrase, passphrase_file))
         student = cls.__new__(cls)
         student._start(verified_plan(state.spec, state.schedule), state.backend, state.seed, None)
         student._openings = StoredOpenings(keystore)
@@ -314,10 +315,6 @@ class Student:
         """What it is, without keys or data."""
         spec = self.plan.spec
         return f"Student({spec.samples} samples, release {spec.release}, {self._backend})"
-
-
-def _unlocked(passphrase: str | Secret | None, file: str | Path | None) -> Secret:
-    return unlock(passphrase, file=None if file is None else Path(file))
 
 
 def _row_scale(rows: Array) -> Array:

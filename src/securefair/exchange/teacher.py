@@ -22,6 +22,7 @@ from securefair.errors import DataError, EncryptionError, PlanError
 from securefair.exchange import steps
 from securefair.exchange.account import Account, Allowance, item_of, parameters_of
 from securefair.exchange.request import Request, decode_request
+from securefair.exchange.saved import unlocked
 from securefair.exchange.saved_teacher import (
     SAVED_FORMAT,
     SavedTeacher,
@@ -32,7 +33,7 @@ from securefair.exchange.saved_teacher import (
 from securefair.model.heads import Foldable
 from securefair.model.modules import foldable
 from securefair.model.networks import NetworkHead
-from securefair.storage import Cost, Secret, unlock
+from securefair.storage import Cost, Secret
 
 MIN_FLOODING_BITS = 30
 """A teacher refuses to answer with less."""
@@ -157,8 +158,7 @@ class Teacher:
             max_bits=self._allowance.max_bits,
             total_numbers=self._allowance.total_numbers,
         )
-        file = None if passphrase_file is None else Path(passphrase_file)
-        write_teacher(Path(path), unlock(passphrase, file=file), state, cost)
+        write_teacher(Path(path), unlocked(passphrase, passphrase_file), state, cost)
 
     @classmethod
     def load(
@@ -174,8 +174,7 @@ class Teacher:
             StorageError: the file is missing, damaged, of another version or open to others, or
                 the passphrase is wrong; or the store cannot be used.
         """
-        file = None if passphrase_file is None else Path(passphrase_file)
-        state = read_teacher(Path(path), unlock(passphrase, file=file))
+        state = read_teacher(Path(path), unlocked(passphrase, passphrase_file))
         return cls(
             state.model(),
             state.agreed,
