@@ -504,6 +504,18 @@ def test_errors_of_copies_add_up_like_numbers(wide, planned):
         assert errors.std() >= 0.8 * total.meta.noise
 
 
+def test_a_row_of_zeros_is_as_noisy_as_its_mask_at_most(wide):
+    """A backend may mask it with an encryption of zero; the other row is 1 times its input."""
+    x = wide.upload(values(1), log2_scale=40.0)
+    spec = AffineSpec(inputs=1, outputs=9, log2_scale=0, max_integer=1, l1=1.0, l2=1.0, bound=1.0)
+    weights = np.zeros((9, 1), dtype=np.int64)
+    weights[0] = 1
+    found = wide.evaluator.linear(x, spec, AffineLayer(weights, np.zeros(9)))
+    errors = coefficient_errors(wide, found, weights * padded(values(1), wide.params))
+    assert errors.std() <= found.meta.noise
+    assert np.abs(errors).max() <= rules.TAIL * found.meta.noise
+
+
 def test_key_switching_is_bounded_in_the_slot_next_to_one(wide):
     """Digits are not centred: their mean weighs most where the root is nearest to 1, in slot 0."""
     zeros = wide.upload(np.zeros((24, 1)), log2_scale=1.0)

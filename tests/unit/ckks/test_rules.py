@@ -70,6 +70,17 @@ def test_independent_errors_add_like_vectors_and_others_like_numbers():
     assert dependent.noise == pytest.approx(x.noise * 8.0 * 2**10, rel=1e-3)
 
 
+@pytest.mark.parametrize("independent", [True, False])
+def test_a_row_of_zeros_may_carry_the_noise_of_its_mask(independent):
+    """No rule knows which rows are zero, so none may count on less than a mask's noise."""
+    x = replace(encrypted(), independent=independent)
+    small = rules.linear(x, affine(log2_scale=0, l1=1.0, l2=1.0))
+    assert x.noise < rules.zero_noise(x)
+    assert small.noise == rules.zero_noise(x) + 0.5
+    large = rules.linear(x, affine(log2_scale=20, l1=1.0, l2=1.0))
+    assert large.noise == x.noise * 2**20 + 0.5
+
+
 def test_a_layer_changes_count_scale_and_bound_as_its_public_facts_say():
     out = rules.linear(encrypted(), affine())
     assert (out.count, out.log2_scale, out.bound) == (2, 40.0, 5.0)
