@@ -176,19 +176,19 @@ def test_a_reflection_is_refused(ends):
     north, _ = ends
     north.say("south", b"one")
     parcel = north.post.pending("south", 0)
-    refused_unchanged(north, parcel, "reflected")
+    assert refused_unchanged(north, parcel, "reflected") == b""
 
 
 def test_a_wrong_recipient_is_refused(ends):
     _, south = ends
     parcel = envelope_of(WHO["north"], WHO["west"])
-    refused_unchanged(south, parcel, "wrong recipient")
+    assert refused_unchanged(south, parcel, "wrong recipient") == b""
 
 
 def test_another_project_is_refused(ends):
     _, south = ends
     parcel = envelope_of(WHO["north"], WHO["south"], project=bytes(32))
-    refused_unchanged(south, parcel, "other project")
+    assert refused_unchanged(south, parcel, "other project") == b""
 
 
 def test_an_old_epoch_is_refused(ends):
@@ -202,19 +202,21 @@ def test_a_blocked_peer_is_refused(ends):
     _, south = ends
     with south.store.transaction() as tx:
         write_peer(tx, "north", read_peer(tx, "north").plus(blocked=True))
-    refused_unchanged(south, envelope_of(WHO["north"], WHO["south"]), "blocked sender")
+    parcel = envelope_of(WHO["north"], WHO["south"])
+    assert len(refused_unchanged(south, parcel, "blocked sender")) == RECEIPT_BYTES
 
 
 def test_a_clock_a_year_off_is_refused(ends):
     _, south = ends
     south.now = NOW - 365 * 86_400
-    refused_unchanged(south, envelope_of(WHO["north"], WHO["south"]), "expired")
+    parcel = envelope_of(WHO["north"], WHO["south"])
+    assert refused_unchanged(south, parcel, "expired") == b""
 
 
 def test_an_oversized_parcel_is_refused(ends):
     _, south = ends
     parcel = envelope_of(WHO["north"], WHO["south"], frame=bytes((1 << 16) + 1))
-    refused_unchanged(south, parcel, "too large")
+    assert refused_unchanged(south, parcel, "too large") == b""
 
 
 def test_a_flood_of_refusals_does_not_flood_the_audit_log(ends):
