@@ -271,7 +271,7 @@ def stored_host(store: Store, peers: tuple[str, ...], keys: Secret | None) -> St
 
 
 def _weights_seed(private: Secret) -> int:
-    """Of first weights and mini-batches: nobody else can compute them."""
+    """Of first weights, mini-batches and the split: 32 bits that no peer is told."""
     digest = blake2b(key=private.reveal(), digest_size=4, person=b"sf-first-weights").digest()
     return int.from_bytes(digest, "big")
 
