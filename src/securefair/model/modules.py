@@ -8,6 +8,7 @@ could be written instead, because approximating it would be another model than t
 from __future__ import annotations
 
 import copy
+from typing import cast
 
 import torch
 from torch import Tensor, fx, nn
@@ -60,8 +61,7 @@ def foldable(model: object) -> Foldable:
         ModelError: it is something else, or a module of no shape that encryption evaluates.
     """
     if callable(getattr(model, "folded", None)):
-        result: Foldable = model  # type: ignore[assignment]
-        return result
+        return cast(Foldable, model)
     if isinstance(model, nn.Module):
         return head_of(model)
     raise ModelError(

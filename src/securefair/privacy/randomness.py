@@ -127,14 +127,9 @@ class SeededNoise(NoiseSource):
     def __init__(self, *seed: int) -> None:
         self._rng = np.random.default_rng(seed)
 
-    def gaussian_around(
-        self,
-        values: Array,
-        scale: float,
-        *,
-        coarse: bool = False,  # noqa: ARG002
-    ) -> Array:
+    def gaussian_around(self, values: Array, scale: float, *, coarse: bool = False) -> Array:
         """As `NoiseSource`."""
+        del coarse  # there is no grid
         _check(values, scale)
         return np.asarray(values + scale * self._rng.standard_normal(values.shape))
 
