@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from securefair.algorithms import EarlyStopping
+from securefair.algorithms.algorithm import Algorithm
 from securefair.algorithms.distillation import SelfTaught
 from securefair.algorithms.population import Population
 from securefair.algorithms.tuned import (
@@ -27,7 +28,6 @@ from securefair.algorithms.tuned import (
     TUNED_ALONE,
     TunedPopulation,
 )
-from securefair.collaboration.interface import Control
 from securefair.collaboration.training import optimizer_of
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
@@ -36,6 +36,20 @@ from securefair.model.training import TrainState, about, train_epochs
 from securefair.model.transfer import Degree
 from securefair.model.transfer.folds import FOLDS
 from securefair.records import BASELINE
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """What everyone reaches without the others.
+
+    Attributes:
+        algorithm: computes it; `members` is what it takes.
+        rounds: that it takes.
+    """
+
+    algorithm: Algorithm[Any, Any]
+    members: Any
+    rounds: int
 
 
 def controls_of(

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
-from securefair.algorithms.algorithm import Algorithm
+from securefair.collaboration.controls import Control, head_controls
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
@@ -70,20 +70,6 @@ class PublicFacts:
             classes=first.classes,
             samples=max(len(own.train) for own in data),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Control:
-    """What everyone reaches without the others.
-
-    Attributes:
-        algorithm: computes it; `members` is what it takes.
-        rounds: that it takes.
-    """
-
-    algorithm: Algorithm[Any, Any]
-    members: Any
-    rounds: int
 
 
 class Agreement(Protocol):
@@ -302,7 +288,6 @@ class Kind(ABC, Generic[A]):
         """That it takes: as many as the configuration says, or fewer."""
         return config.training.rounds
 
-    @abstractmethod
     def controls(
         self,
         config: RunConfig,
@@ -312,11 +297,17 @@ class Kind(ABC, Generic[A]):
     ) -> Mapping[str, Control]:
         """What its gains are measured against, by name; the first is called "standalone".
 
+        Everyone's own model is that of the configuration, or given, as in most kinds.
+
         Args:
             config: of the run.
             data: of everyone.
             models: that everyone starts from; None: as the configuration says.
+
+        Raises:
+            ConfigError: this kind cannot start from given models.
         """
+        return head_controls(config, data, models)
 
     @abstractmethod
     def start(

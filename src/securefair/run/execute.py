@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.collaboration.controls import ceiling_of
-from securefair.collaboration.interface import Control, PublicFacts
+from securefair.collaboration.controls import Control, ceiling_of
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from securefair.collaboration.controls import head_controls
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
 from securefair.collaboration.distillation.forecast import forecast_of
@@ -16,7 +15,6 @@ from securefair.collaboration.distillation.run import EncryptedRun, start_run
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.interface import (
-    Control,
     Kind,
     PublicFacts,
     Role,
@@ -81,16 +79,6 @@ class DistillationKind(Kind[Collaboration]):
         """See `Kind`; the seed is in no plan."""
         del seed
         check_plans(config, data)
-
-    def controls(
-        self,
-        config: RunConfig,
-        data: Sequence[ParticipantData],
-        *,
-        models: Mapping[str, Head] | None = None,
-    ) -> Mapping[str, Control]:
-        """See `Kind`."""
-        return head_controls(config, data, models)
 
     def start(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from securefair.algorithms.network_population import NetworkPopulation
-from securefair.collaboration.controls import controls_of
+from securefair.collaboration.controls import Control, controls_of
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.gossip.agreement import GossipAgreement
@@ -14,7 +14,6 @@ from securefair.collaboration.gossip.forecast import forecast_of
 from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.collaboration.interface import (
-    Control,
     Kind,
     PublicFacts,
     Role,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from securefair.collaboration.controls import degree_of, head_controls
+from securefair.collaboration.controls import degree_of
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.interface import Control, Kind, PublicFacts, Role, Stored
+from securefair.collaboration.interface import Kind, PublicFacts, Role, Stored
 from securefair.collaboration.privacy import privacy_of, refuse_privacy
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -65,16 +65,6 @@ class TransferKind(Kind[TransferAgreement]):
         """One exchange."""
         del config
         return ROUNDS
-
-    def controls(
-        self,
-        config: RunConfig,
-        data: Sequence[ParticipantData],
-        *,
-        models: Mapping[str, Head] | None = None,
-    ) -> Mapping[str, Control]:
-        """See `Kind`."""
-        return head_controls(config, data, models)
 
     def start(
         self,
