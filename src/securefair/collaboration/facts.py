@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import msgspec
 
+from securefair.circuit.planner import ExchangePlan
+from securefair.collaboration.audit import Audit
 from securefair.model.quantize import QuantizationReport
 from securefair.records import (
     AveragingResult,
@@ -40,6 +44,22 @@ class EncryptionFacts(msgspec.Struct, frozen=True, kw_only=True):
     averaging: AveragingResult | None = None
     error_bound: float | None = None
     bits_per_number: int | None = None
+
+    @classmethod
+    def of_exchange(cls, plan: ExchangePlan, audit: Audit | None, *, backend: str) -> Self:
+        """Where students open what teachers answer."""
+        return cls(
+            backend=backend,
+            ring_degree=plan.params.ring_degree,
+            log_qp=plan.params.log_qp,
+            security_bits=plan.security_bits,
+            release=plan.spec.release,
+            flooding_bits=plan.spec.flooding_bits,
+            max_abs_error=None if audit is None else audit.max_abs_error,
+            error_over_range=None if audit is None else audit.error_over_range,
+            error_bound=plan.error_bound,
+            bits_per_number=plan.bits_per_number,
+        )
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):

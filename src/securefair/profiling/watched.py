@@ -9,9 +9,9 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.run import EncryptedRun
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.simulated import network_between
 from securefair.data.dataset import ParticipantData
 from securefair.profiling.measure import Clock
-from securefair.protocol.codec import kind_of
 from securefair.protocol.jobs import (
     AnswerQuery,
     ImportPeer,
@@ -23,7 +23,6 @@ from securefair.protocol.jobs import (
     Result,
 )
 from securefair.simulation.engine import Engine
-from securefair.simulation.network import Network
 
 AS_TEACHER = (ImportPeer, AnswerQuery)
 AS_STUDENT = (PrepareKeysAndFeatures, PrepareQuery, OpenAnswer)
@@ -108,7 +107,13 @@ def start_watched(
     ]
     for participant in participants:
         participant.train_alone()
-    network = Network([p.name for p in participants], classify=kind_of)
-    engine = Engine(participants, collaboration, network, seed=seed)
-    run = EncryptedRun(name, collaboration, engine, network, audit=None, backend=backend)
+    network = network_between(participants, seed=seed)
+    run = EncryptedRun(
+        algorithm=name,
+        collaboration=collaboration,
+        engine=Engine(participants, collaboration, network, seed=seed),
+        network=network,
+        audit=None,
+        backend=backend,
+    )
     return run, participants

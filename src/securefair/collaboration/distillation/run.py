@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import numpy as np
 from msgspec import convert, to_builtins
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
@@ -17,6 +16,7 @@ from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.exchange import steps
 from securefair.model.heads import Head
@@ -24,52 +24,39 @@ from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
 from securefair.privacy import PrivateOpinions
-from securefair.protocol.codec import kind_of
 from securefair.protocol.saved_state import SavedState
 from securefair.records import (
     ExchangeRecord,
-    LedgerRow,
     Matrix,
     PrivacyResult,
     RoundRecord,
-    TrafficRow,
 )
-from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
-from securefair.simulation.network import Link, Network
-from securefair.simulation.traffic import joined, repeated_bytes
+from securefair.simulation.engine import Engine, RoundLog
+from securefair.simulation.network import Link
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DistillationState:
-    """What a run has come to after a finished round: numbers only, and no secret key."""
+class DistillationState(SimulatedState):
+    """See `SimulatedState`."""
 
-    finished: int
     train_states: Mapping[str, TrainState]
     machines: Mapping[str, dict[str, object]]  # `SavedState` of each, as plain values
-    traffic: list[dict[str, object]]
     audit: tuple[float, float, float] | None
-    problems: list[str]
-    repeated_bytes: int
 
 
-@dataclass(eq=False)
-class EncryptedRun:
+@dataclass(eq=False, kw_only=True)
+class EncryptedRun(SimulatedRun[Participant]):
     """One algorithm on one seed, between participants that exchange bytes only.
 
     Iterate `rounds` to run it; the other attributes grow with every round.
+
+    Attributes:
+        collaboration: what was agreed.
+        audit: of all that is opened; None where nobody asks.
     """
 
-    algorithm: str
     collaboration: Collaboration
-    engine: Engine[Participant]
-    network: Network
     audit: ReleaseAudit | None
-    backend: str
-    exchanges: list[ExchangeRecord] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    finished: int = 0  # rounds
-    earlier: list[TrafficRow] = field(default_factory=list)  # of the processes before this one
-    repeated_before: int = 0  # bytes, by the processes before this one
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
         """Run up to so many rounds; one record each, as soon as it is over.
@@ -79,10 +66,7 @@ class EncryptedRun:
                 could not prepare what it uploads.
         """
         for number in range(self.finished, count):
-            log = self.engine.round(number)
-            log.check_own_work(number)
-            self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
-            self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+            log = self._carried_out(number)
             if self.audit:
                 self._check(number)
             self.exchanges += self._exchanges(number, log)
@@ -94,15 +78,12 @@ class EncryptedRun:
         participants = self.engine.participants
         audit = self.audit
         return DistillationState(
-            finished=self.finished,
+            **self._so_far(),
             train_states={name: own.train_state for name, own in participants.items()},
             machines={
                 name: to_builtins(own.machine.saved_state) for name, own in participants.items()
             },
-            traffic=to_builtins(self.traffic),
             audit=None if audit is None else audit.extremes,
-            problems=list(self.problems),
-            repeated_bytes=self.repeated_bytes,
         )
 
     def restore(self, saved_state: DistillationState, exchanges: Sequence[ExchangeRecord]) -> None:
@@ -115,11 +96,7 @@ class EncryptedRun:
         for name, own in self.engine.participants.items():
             machine = convert(saved_state.machines[name], SavedState)
             own.restore(saved_state.train_states[name], machine)
-        self.finished = saved_state.finished
-        self.earlier = convert(saved_state.traffic, list[TrafficRow])
-        self.problems = list(saved_state.problems)
-        self.repeated_before = saved_state.repeated_bytes
-        self.exchanges = list(exchanges)
+        self._go_on(saved_state, exchanges)
         if self.audit is not None and saved_state.audit is not None:
             self.audit.extremes = saved_state.audit
 
@@ -152,20 +129,9 @@ class EncryptedRun:
 
     def facts(self) -> RunFacts:
         """What it leaves behind after its last round."""
-        plan, audit = plan_exchange(self.collaboration.spec), self.audit
+        plan = plan_exchange(self.collaboration.spec)
         return RunFacts(
-            encryption=EncryptionFacts(
-                backend=self.backend,
-                ring_degree=plan.params.ring_degree,
-                log_qp=plan.params.log_qp,
-                security_bits=plan.security_bits,
-                release=plan.spec.release,
-                flooding_bits=plan.spec.flooding_bits,
-                max_abs_error=None if audit is None else audit.max_abs_error,
-                error_over_range=None if audit is None else audit.error_over_range,
-                error_bound=plan.error_bound,
-                bits_per_number=plan.bits_per_number,
-            ),
+            encryption=EncryptionFacts.of_exchange(plan, self.audit, backend=self.backend),
             quantization=self.quantization(),
             ledger=self.ledger,
             traffic=self.traffic,
@@ -182,30 +148,6 @@ class EncryptedRun:
             for own in self.engine.participants.values()
         ]
 
-    @property
-    def ledger(self) -> list[LedgerRow]:
-        """What every teacher has disclosed so far."""
-        return [
-            row
-            for name, participant in self.engine.participants.items()
-            for row in participant.machine.ledger.rows(algorithm=self.algorithm, teacher=name)
-        ]
-
-    @property
-    def traffic(self) -> list[TrafficRow]:
-        """Bytes by sender, receiver and message type so far.
-
-        What a later process sends once more because its keys are new is left out
-        (`repeated_bytes`), so that the figures are those of a run without interruption.
-        """
-        return joined(self.earlier, self.network.traffic_rows(self.algorithm))
-
-    @property
-    def repeated_bytes(self) -> int:
-        """Introductions that were sent although an earlier process had sent its own."""
-        now = self.network.traffic_rows(self.algorithm)
-        return self.repeated_before + repeated_bytes(self.earlier, now)
-
     def _check(self, number: int) -> None:
         participants = self.engine.participants
         teachers = {name: p.answering(number) for name, p in participants.items()}
@@ -217,17 +159,14 @@ class EncryptedRun:
         participants = self.engine.participants
         for student, summary in log.summaries.items():
             for teacher in summary.asked:
-                size = log.sizes.get((student, teacher), ExchangeBytes())
                 answered = participants[teacher].rounds[number].teacher_seconds
                 opened = participants[student].rounds[number].student_seconds
-                yield ExchangeRecord(
-                    algorithm=self.algorithm,
-                    round=number,
-                    student=student,
-                    teacher=teacher,
+                yield self._exchange(
+                    log,
+                    number,
+                    student,
+                    teacher,
                     answered=teacher in summary.opened,
-                    bytes_up=size.up,
-                    bytes_down=size.down,
                     teacher_seconds=answered.get(student, 0.0),
                     student_seconds=opened.get(teacher, 0.0),
                 )
@@ -321,13 +260,7 @@ def start_run(
     if trained:
         for participant in participants:
             participant.train_alone()
-    network = Network(
-        [p.name for p in participants],
-        classify=kind_of,
-        link=link,
-        links=links,
-        rng=np.random.default_rng(seed),
-    )
+    network = network_between(participants, seed=seed, link=link, links=links)
     return EncryptedRun(
         algorithm=algorithm,
         collaboration=collaboration,

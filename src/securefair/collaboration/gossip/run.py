@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from msgspec import convert, to_builtins
@@ -13,74 +13,59 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.host import GossipHost, evaluated
-from securefair.collaboration.gossip.participant import GossipParticipant, vector_of
+from securefair.collaboration.gossip.participant import vector_of
+from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.stacked_training import TrainStates
-from securefair.model.stored import Function, NamedNetwork
+from securefair.model.stored import Function
 from securefair.model.training import OptimizerConfig
-from securefair.protocol.codec import kind_of
 from securefair.protocol.effects import RoundSummary
 from securefair.protocol.ledger import Release
 from securefair.protocol.saved_state import SavedState
 from securefair.records import (
     AveragingResult,
     ExchangeRecord,
-    LedgerRow,
     Matrix,
     RoundRecord,
-    TrafficRow,
 )
-from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
-from securefair.simulation.network import Link, Network
-from securefair.simulation.traffic import joined, repeated_bytes
+from securefair.simulation.engine import Engine, RoundLog
+from securefair.simulation.network import Link
 
 CLEAR = "clear"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GossipState:
-    """What a run has come to after a finished round: numbers only, and no secret key."""
+class GossipState(SimulatedState):
+    """See `SimulatedState`."""
 
-    finished: int
     train_states: Mapping[str, TrainStates]
     weights: Mapping[str, NDArray[np.float64]]  # rows of W
     similarities: Mapping[str, NDArray[np.float64]]
     machines: Mapping[str, dict[str, object]]  # `SavedState` of each, as plain values
-    traffic: list[dict[str, object]]
-    problems: list[str]
     kept_own: int
     lost: int
     max_sum_error: float
-    repeated_bytes: int
 
 
-@dataclass(eq=False)
-class GossipRun:
+@dataclass(eq=False, kw_only=True)
+class GossipRun(SimulatedRun[GossipHost]):
     """One seed, between participants that exchange bytes only.
 
     Iterate `rounds` to run it; the other attributes grow with every round.
 
     Attributes:
+        agreement: what was agreed.
         kept_own: how often a participant kept its own model, having fewer than two senders.
         lost: how often a sender that shared did not contribute in time.
         max_sum_error: largest |coordinate of an average - the same in float64 from all models|,
             which only a simulation can know.
     """
 
-    algorithm: str
     agreement: GossipAgreement
-    engine: Engine[GossipParticipant]
-    network: Network
-    backend: str
-    exchanges: list[ExchangeRecord] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    finished: int = 0
     kept_own: int = 0
     lost: int = 0
     max_sum_error: float = 0.0
-    earlier: list[TrafficRow] = field(default_factory=list)  # of the processes before this one
-    repeated_before: int = 0  # bytes, by the processes before this one
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
         """Run up to so many rounds; one record each, as soon as it is over.
@@ -90,10 +75,7 @@ class GossipRun:
                 range that sums are planned for.
         """
         for number in range(self.finished, count):
-            log = self.engine.round(number)
-            log.check_own_work(number)
-            self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
-            self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+            log = self._carried_out(number)
             self.kept_own += sum(not s.combined for s in log.summaries.values())
             self.lost += sum(len(s.lost) for s in log.summaries.values())
             self.exchanges += self._exchanges(number, log)
@@ -107,19 +89,16 @@ class GossipRun:
         """What a later process needs to go on after the last finished round; no key is in it."""
         participants = self.engine.participants
         return GossipState(
-            finished=self.finished,
+            **self._so_far(),
             train_states={name: own.train_states for name, own in participants.items()},
             weights={name: own.row.weights for name, own in participants.items()},
             similarities={name: own.row.similarities for name, own in participants.items()},
             machines={
                 name: to_builtins(own.machine.saved_state) for name, own in participants.items()
             },
-            traffic=to_builtins(self.traffic),
-            problems=list(self.problems),
             kept_own=self.kept_own,
             lost=self.lost,
             max_sum_error=self.max_sum_error,
-            repeated_bytes=self.repeated_bytes,
         )
 
     def restore(self, saved_state: GossipState, exchanges: Sequence[ExchangeRecord]) -> None:
@@ -139,11 +118,9 @@ class GossipRun:
                 ),
                 convert(saved_state.machines[name], SavedState),
             )
-        self.finished, self.exchanges = saved_state.finished, list(exchanges)
-        self.earlier = convert(saved_state.traffic, list[TrafficRow])
-        self.problems, self.kept_own = list(saved_state.problems), saved_state.kept_own
-        self.lost, self.max_sum_error = saved_state.lost, saved_state.max_sum_error
-        self.repeated_before = saved_state.repeated_bytes
+        self._go_on(saved_state, exchanges)
+        self.kept_own, self.lost = saved_state.kept_own, saved_state.lost
+        self.max_sum_error = saved_state.max_sum_error
 
     def heads(self) -> dict[str, Head]:
         """None: networks train side by side, as one vector each."""
@@ -151,13 +128,7 @@ class GossipRun:
 
     def models(self) -> dict[str, Function]:
         """Everyone's model as it is now."""
-        agreement = self.agreement
-        return {
-            name: NamedNetwork(
-                agreement.network, agreement.shape, agreement.classes, own.vector.astype(np.float64)
-            )
-            for name, own in self.engine.participants.items()
-        }
+        return {name: own.model() for name, own in self.engine.participants.items()}
 
     def facts(self) -> RunFacts:
         """What it leaves behind after its last round; the backend is that of the alignments."""
@@ -193,40 +164,17 @@ class GossipRun:
             repeated=self.repeated_bytes,
         )
 
-    @property
-    def ledger(self) -> list[LedgerRow]:
-        """What every participant has disclosed so far."""
-        return [
-            row
-            for name, participant in self.engine.participants.items()
-            for row in participant.machine.ledger.rows(algorithm=self.algorithm, teacher=name)
-        ]
-
-    @property
-    def traffic(self) -> list[TrafficRow]:
-        """Bytes by sender, receiver and message type so far, as if there had been one process."""
-        return joined(self.earlier, self.network.traffic_rows(self.algorithm))
-
-    @property
-    def repeated_bytes(self) -> int:
-        """Introductions that were sent although an earlier process had sent its own."""
-        now = self.network.traffic_rows(self.algorithm)
-        return self.repeated_before + repeated_bytes(self.earlier, now)
-
     def _exchanges(self, number: int, log: RoundLog) -> Iterator[ExchangeRecord]:
         participants = self.engine.participants
         for receiver, summary in log.summaries.items():
             for sender in dict.fromkeys((*summary.asked, *summary.offered)):
-                size = log.sizes.get((receiver, sender), ExchangeBytes())
                 notes, peers = (participants[one].rounds[number] for one in (receiver, sender))
-                yield ExchangeRecord(
-                    algorithm=self.algorithm,
-                    round=number,
-                    student=receiver,
-                    teacher=sender,
+                yield self._exchange(
+                    log,
+                    number,
+                    receiver,
+                    sender,
                     answered=sender in summary.opened or sender in summary.combined,
-                    bytes_up=size.up,
-                    bytes_down=size.down,
                     teacher_seconds=peers.answered_seconds.get(receiver, 0.0),
                     student_seconds=notes.asked_seconds.get(sender, 0.0),
                 )
@@ -322,13 +270,7 @@ def start_gossip(
     ]
     for participant in participants:
         participant.train_alone()
-    network = Network(
-        [p.name for p in participants],
-        classify=kind_of,
-        link=link,
-        links=links,
-        rng=np.random.default_rng(seed),
-    )
+    network = network_between(participants, seed=seed, link=link, links=links)
     engine = Engine(participants, agreement, network, seed=seed)
     return GossipRun(
         algorithm=algorithm, agreement=agreement, engine=engine, network=network, backend=backend

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import plan_exchange
+from securefair.collaboration.audit import Audit
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.participant import MEAN, TransferParticipant
 from securefair.exchange import steps
@@ -20,28 +21,12 @@ from securefair.model.transfer.answers import asked_about
 Array = NDArray[np.float64]
 
 
-class TransferAudit:
-    """Running maximum of |opened - clear|, and the range of the clear numbers."""
+class TransferAudit(Audit):
+    """Of what students of a transfer open."""
 
     def __init__(self, agreement: TransferAgreement) -> None:
+        super().__init__()
         self._agreement = agreement
-        self.max_abs_error = 0.0
-        self._lowest, self._highest = np.inf, -np.inf
-
-    @property
-    def extremes(self) -> tuple[float, float, float]:
-        """Largest error, smallest and largest number."""
-        return self.max_abs_error, float(self._lowest), float(self._highest)
-
-    @extremes.setter
-    def extremes(self, values: tuple[float, float, float]) -> None:
-        self.max_abs_error, self._lowest, self._highest = values
-
-    @property
-    def error_over_range(self) -> float:
-        """Largest error over the range; 0 before anything was opened."""
-        spread = self._highest - self._lowest
-        return self.max_abs_error / spread if 0 < spread < np.inf else 0.0
 
     def check(
         self, student: TransferParticipant, everyone: Mapping[str, TransferParticipant]
@@ -64,7 +49,4 @@ class TransferAudit:
 
         for name, opened in student.notes.released.items():
             senders = student.notes.senders if name == MEAN else (name,)
-            clear = np.mean([numbers(sender) for sender in senders], axis=0)
-            self.max_abs_error = max(self.max_abs_error, float(np.abs(opened - clear).max()))
-            self._lowest = min(self._lowest, float(clear.min()))
-            self._highest = max(self._highest, float(clear.max()))
+            self.compare(opened, np.mean([numbers(sender) for sender in senders], axis=0))

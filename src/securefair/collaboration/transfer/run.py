@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from msgspec import convert, to_builtins
@@ -14,6 +14,7 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
+from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both, scored
@@ -24,18 +25,15 @@ from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.transfer import Polynomial, Trust
-from securefair.protocol.codec import kind_of
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
     PrivacyResult,
     RoundRecord,
-    TrafficRow,
     TrustResult,
 )
-from securefair.simulation.engine import Engine, ExchangeBytes, RoundLog
-from securefair.simulation.network import Link, Network
-from securefair.simulation.traffic import joined
+from securefair.simulation.engine import Engine, RoundLog
+from securefair.simulation.network import Link
 
 Array = NDArray[np.float64]
 ROUNDS = 1
@@ -43,37 +41,29 @@ ROUNDS = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TransferState:
-    """What a transfer has come to: numbers only, and no secret key."""
+class TransferState(SimulatedState):
+    """See `SimulatedState`."""
 
-    finished: int
     models: Mapping[str, Polynomial]
     trust: Mapping[str, Trust]
     temperatures: Mapping[str, float]
     ledger: list[dict[str, object]]
-    traffic: list[dict[str, object]]
-    problems: list[str]
     errors: tuple[float, float, float]
     lost: int
 
 
-@dataclass(eq=False)
-class TransferRun:
+@dataclass(eq=False, kw_only=True)
+class TransferRun(SimulatedRun[TransferParticipant]):
     """One seed, between hospitals that exchange bytes only. Iterate `rounds` to run it.
 
     Attributes:
+        agreement: what was agreed.
+        audit: of all that is opened.
         lost: how often a teacher was asked and did not answer in time.
     """
 
-    algorithm: str
     agreement: TransferAgreement
-    engine: Engine[TransferParticipant]
-    network: Network
     audit: TransferAudit
-    backend: str
-    exchanges: list[ExchangeRecord] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    finished: int = 0
     lost: int = 0
     _restored: TransferState | None = None
 
@@ -109,10 +99,7 @@ class TransferRun:
     def _round(self, asking: Sequence[TransferParticipant]) -> RoundRecord:
         for own in asking:
             own.notes = TransferNotes()
-        log = self.engine.round(self.finished)
-        log.check_own_work(self.finished)
-        self.problems += [f"{name} blames {b.peer}: {b.reason}" for name, b in log.blames]
-        self.problems += [f"{name}: {failed.error}" for name, failed in log.failures]
+        log = self._carried_out(self.finished)
         self.lost += sum(len(s.lost) for s in log.summaries.values())
         for own in asking:
             own.asks = False  # whoever got no answer goes on without
@@ -153,13 +140,11 @@ class TransferRun:
     def saved_state(self) -> TransferState:
         """What a later process needs to go on."""
         return TransferState(
-            finished=self.finished,
+            **self._so_far(),
             models=self.models(),
             trust=self.trust,
             temperatures=self.temperatures,
             ledger=to_builtins(self.ledger),
-            traffic=to_builtins(self.traffic),
-            problems=list(self.problems),
             errors=self.audit.extremes,
             lost=self.lost,
         )
@@ -168,8 +153,8 @@ class TransferRun:
         """Go on where an earlier process stood."""
         if saved_state.finished:
             self._restored = saved_state
-        self.finished, self.lost = saved_state.finished, saved_state.lost
-        self.problems, self.exchanges = list(saved_state.problems), list(exchanges)
+        self._go_on(saved_state, exchanges)
+        self.lost = saved_state.lost
         self.audit.extremes = saved_state.errors
 
     def quantization(self) -> list[QuantizationReport]:
@@ -197,33 +182,17 @@ class TransferRun:
             for row in own.ledger.rows(algorithm=self.algorithm, teacher=own.name)
         ]
 
-    @property
-    def traffic(self) -> list[TrafficRow]:
-        """Bytes by sender, receiver and message type."""
-        before = [] if self._restored is None else self._restored.traffic
-        rows = self.network.traffic_rows(self.algorithm)
-        return joined(convert(before, list[TrafficRow]), rows)
-
     def facts(self) -> RunFacts:
         """See `Run`."""
-        plan, audit = self.agreement.plan, self.audit
         return RunFacts(
-            encryption=EncryptionFacts(
-                backend=self.backend,
-                ring_degree=plan.params.ring_degree,
-                log_qp=plan.params.log_qp,
-                security_bits=plan.security_bits,
-                release=plan.spec.release,
-                flooding_bits=plan.spec.flooding_bits,
-                max_abs_error=audit.max_abs_error,
-                error_over_range=audit.error_over_range,
-                error_bound=plan.error_bound,
-                bits_per_number=plan.bits_per_number,
+            encryption=EncryptionFacts.of_exchange(
+                self.agreement.plan, self.audit, backend=self.backend
             ),
             quantization=self.quantization(),
             ledger=self.ledger,
             traffic=self.traffic,
             problems=self.problems,
+            repeated=self.repeated_bytes,
             trust={name: trust_result(one) for name, one in self.trust.items()},
             temperatures=dict(self.temperatures),
             privacy=self.privacy(),
@@ -243,16 +212,13 @@ class TransferRun:
     ) -> Iterator[ExchangeRecord]:
         for own in asking:
             for teacher in self.agreement.teachers_of(own.name):
-                size = log.sizes.get((own.name, teacher), ExchangeBytes())
                 seconds = self.engine.participants[teacher].notes.answered_seconds
-                yield ExchangeRecord(
-                    algorithm=self.algorithm,
-                    round=self.finished,
-                    student=own.name,
-                    teacher=teacher,
+                yield self._exchange(
+                    log,
+                    self.finished,
+                    own.name,
+                    teacher,
                     answered=teacher in own.notes.senders,
-                    bytes_up=size.up,
-                    bytes_down=size.down,
                     teacher_seconds=seconds.get(own.name, 0.0),
                     student_seconds=own.notes.asked_seconds
                     / len(self.agreement.teachers_of(own.name)),
@@ -335,13 +301,7 @@ def start_transfer(
         )
         for own in data
     ]
-    network = Network(
-        [own.name for own in participants],
-        classify=kind_of,
-        link=link,
-        links=links,
-        rng=np.random.default_rng(seed),
-    )
+    network = network_between(participants, seed=seed, link=link, links=links)
     return TransferRun(
         algorithm=algorithm,
         agreement=agreement,
