@@ -4,7 +4,7 @@
     python bench/privacy_rounds.py --rows rows.jsonl --write docs/differential-privacy.md
 
 Teachers answer from private fits as in `privacy_worth`. A third
-method, "CYCle, private opinions", forms its opinions privately as well, at the same epsilon: then
+method, "CYCle, private alignments", forms these privately as well, at the same epsilon: then
 a hospital's patients cost both. Heads are linear, as the private fits are, and train for ten
 rounds; other settings are the package's defaults. Answers are computed in the clear, by the
 reference that encrypted runs are compared with. Needs SECUREFAIR_DATA; takes about an hour.
@@ -49,20 +49,20 @@ from securefair.algorithms import (
     Vpdl,
 )
 from securefair.algorithms.algorithm import Algorithm
-from securefair.algorithms.population import Opinion
+from securefair.algorithms.population import Alignment
 from securefair.algorithms.transfer import own_fits
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
 from securefair.data.dataset import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.transfer import Polynomial
-from securefair.privacy import Patients, PrivacyTarget, PrivateOpinions, SeededNoise
+from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
 
 Array = NDArray[np.float64]
 ROUNDS, LAMBDA_0, Q, TEMPERATURE = 10, 10.0, 64, 5.0
 LOCAL_EPOCHS, LOCAL_STEPS = 40, 5
 EARLY = "stopped early"
-OPINIONS = "CYCle, private opinions"
-METHODS = ("VPDL", "CYCle", OPINIONS)
+ALIGNMENTS = "CYCle, private alignments"
+METHODS = ("VPDL", "CYCle", ALIGNMENTS)
 IMAGE = "images/privacy-rounds.svg"
 
 
@@ -115,21 +115,23 @@ def measure(name: str, seed: int) -> list[Row]:
         keep(f"VPDL {epsilon:g}", trained(Vpdl(), answering, seed))
         keep(f"CYCle {epsilon:g}", trained(Cycle(), answering, seed))
         private = replace(
-            answering, release=LogitsRelease(), opinions=opinions(people, found, epsilon, seed)
+            answering,
+            release=LogitsRelease(),
+            private_alignments=alignments(people, found, epsilon, seed),
         )
-        keep(f"{OPINIONS} {epsilon:g}", trained(Cycle(), private, seed))
+        keep(f"{ALIGNMENTS} {epsilon:g}", trained(Cycle(), private, seed))
     return rows
 
 
-def opinions(
+def alignments(
     people: Sequence[ParticipantData],
     teachers: Mapping[str, PrivateTeacher],
     epsilon: float,
     seed: int,
-) -> dict[str, Opinion]:
+) -> dict[str, Alignment]:
     target = PrivacyTarget(epsilon=epsilon, delta=DELTA)
     return {
-        one.name: PrivateOpinions(
+        one.name: PrivateAlignments(
             teachers[one.name].model,
             one.train,
             Patients.of(one.train),
@@ -157,8 +159,8 @@ def trained(
 
 
 def columns(method: str) -> list[str]:
-    """Rows of a method; without privacy there is nothing that private opinions would add."""
-    return by_epsilon(method, no_privacy=None if method == OPINIONS else f"{method} {NO_PRIVACY}")
+    """Rows of a method; without privacy there is nothing that private alignments would add."""
+    return by_epsilon(method, no_privacy=None if method == ALIGNMENTS else f"{method} {NO_PRIVACY}")
 
 
 def table(results: Mapping[str, Results]) -> str:

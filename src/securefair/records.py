@@ -227,7 +227,7 @@ class PrivacyResult(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         mechanism: "objective perturbation" or "DP-SGD".
-        epsilon, delta: what was allowed, to fits and opinions together, over all runs.
+        epsilon, delta: what was allowed, to fits and alignments together, over all runs.
         spent_epsilon, spent_delta: of all private fits on these patients that this hospital keeps
             account of, this run's included.
         unit: who is protected.

@@ -123,7 +123,7 @@ def test_play_runs_through_the_rounds(page):
     page.value("document.getElementById('reputation-play').click()")
     assert heat(page)[1].startswith("Round 1 of")
     finished = (
-        "new Promise(done => { const wait = () => "
+        "new StatedGuarantee(done => { const wait = () => "
         "document.getElementById('reputation-play').textContent === 'Play' ? done(true) "
         ": setTimeout(wait, 50); wait(); })"
     )

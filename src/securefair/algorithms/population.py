@@ -45,7 +45,7 @@ from securefair.records import Matrix, RoundRecord
 
 Logits = NDArray[np.float64]
 Heads = Mapping[str, TrainState]
-Opinion = Callable[[str, Logits], float]
+Alignment = Callable[[str, Logits], float]
 PeerLogits = Mapping[str, Mapping[str, Logits]]
 Channel = Callable[[Logits], Logits]
 
@@ -83,7 +83,7 @@ class Population:
     rounding: Rounding | None = None  # of the teachers' weights; None: as they were trained
     clip: Clip = field(default_factory=Clip)  # of what a student opens
     teachers: Mapping[str, Head] | None = None  # that answer; None: those in training
-    opinions: Mapping[str, Opinion] | None = None  # alignments by peer and answer; None: Eq. 6
+    private_alignments: Mapping[str, Alignment] | None = None  # by peer and answer; None: Eq. 6
 
     def __post_init__(self) -> None:
         for name, accepted, expected in (
@@ -195,10 +195,12 @@ class Population:
         What stands in for it sees answers as they were opened: what a student makes of them first
         depends on all of its patients.
         """
-        if self.opinions is not None:
+        if self.private_alignments is not None:
             return {
                 student.name: {
-                    peer: self.opinions[student.name](peer, self._opened(state, student, peer))
+                    peer: self.private_alignments[student.name](
+                        peer, self._opened(state, student, peer)
+                    )
                     for peer in received[student.name]
                 }
                 for student in self.participants

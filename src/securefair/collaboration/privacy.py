@@ -16,11 +16,11 @@ from securefair.storage import Guarantee
 SYSTEM, SEED = "operating system", "seed"
 SIMULATED = "A simulation: the noise came from the run's seed, and whoever knows it takes it off"
 DECISIONS = (
-    "Whether this hospital answers depends on its opinion of the asker, which it formed on its own "
-    "patients: a few bits a round that no epsilon covers"
+    "Whether this hospital answers depends on its reputation of the asker, which it formed on its "
+    "own patients: a few bits a round that no epsilon covers"
 )
 FOLLOWED = (
-    "What opinions cost holds against teachers that follow the protocol: an answer that was not "
+    "What alignments cost holds against teachers that follow the protocol: an answer that was not "
     "computed as agreed may depend on a patient in every number"
 )
 ROWS = "Nobody said whose rows are whose: every row was counted as a patient of its own"
@@ -70,17 +70,17 @@ def privacy_results(
     teachers: Mapping[str, PrivateTeacher],
     *,
     decides: bool,
-    opinions: Mapping[str, Guarantee] | None = None,
+    alignments: Mapping[str, Guarantee] | None = None,
 ) -> dict[str, PrivacyResult] | None:
     """Of every hospital whose answers come from a private model; None where there are none.
 
     Args:
         teachers: by hospital.
-        decides: whether hospitals decline by opinions that they formed on their own patients.
+        decides: whether hospitals decline by reputations that they formed on their own patients.
             Otherwise nothing that they send after they opened an answer depends on it.
-        opinions: what private opinions have cost by now, by hospital, in all runs.
+        alignments: what private alignments have cost by now, by hospital, in all runs.
     """
-    formed = opinions or {}
+    formed = alignments or {}
     return {name: _result(one, decides, formed.get(name)) for name, one in teachers.items()} or None
 
 
@@ -128,14 +128,14 @@ def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
 
 
 def _most(asked: Sequence[float | None]) -> float | None:
-    """Opinions are formed by one algorithm only; the others add nothing."""
+    """Alignments are formed by one algorithm only; the others add nothing."""
     known = [one for one in asked if one is not None]
     return max(known) if len(known) == len(asked) else None
 
 
-def _result(teacher: PrivateTeacher, decides: bool, opinions: Guarantee | None) -> PrivacyResult:
+def _result(teacher: PrivateTeacher, decides: bool, alignments: Guarantee | None) -> PrivacyResult:
     guarantee = teacher.guarantee
-    open_decisions = decides and opinions is None
+    open_decisions = decides and alignments is None
     caveats = [] if teacher.secure else [SIMULATED]
     if not teacher.named:
         caveats.append(ROWS)
@@ -143,7 +143,7 @@ def _result(teacher: PrivateTeacher, decides: bool, opinions: Guarantee | None) 
         caveats.append(DECISIONS)
     elif decides:
         caveats.append(FOLLOWED)
-    asked = teacher.asked if opinions is None else opinions
+    asked = teacher.asked if alignments is None else alignments
     return PrivacyResult(
         mechanism=guarantee.mechanism,
         epsilon=teacher.limit.epsilon,

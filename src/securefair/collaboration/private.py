@@ -29,15 +29,15 @@ from securefair.privacy import (
     PatientGuarantee,
     Patients,
     PrivacyTarget,
-    PrivateOpinions,
+    PrivateAlignments,
     PrivateTraining,
     SeededNoise,
     SgdSettings,
     SystemNoise,
     private_fit,
 )
-from securefair.privacy.durable import PrivacyAccount, is_opinion, reference_of, together
-from securefair.protocol.promise import Promise
+from securefair.privacy.durable import PrivacyAccount, is_alignment, reference_of, together
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.storage import Guarantee, Store
 
 CALIBRATION_SAMPLES = 200
@@ -53,12 +53,12 @@ class PrivacyTerms:
             At most 1 / patients, and so is that of all runs together.
         rows_per_patient: see `PrivacyTarget`.
         by_column: patients are named by a column, so that samples must say whose they are.
-        asked_epsilon: of all opinions that a hospital forms of its peers on its own patients, on
-            top of `epsilon` and at the same delta; None: opinions are not private.
+        asked_epsilon: of all alignments that a hospital forms with its peers on its own patients,
+            on top of `epsilon` and at the same delta; None: alignments are not private.
         require: (epsilon, delta) that a teacher must state to be asked; None: nothing.
         store: of the budgets over all runs; None: a simulation, whose noise comes from its seed.
-        total_epsilon, total_delta: of all runs together, fits and opinions; None: those of one fit
-            and of one run's opinions.
+        total_epsilon, total_delta: of all runs together, fits and alignments; None: those of one
+            fit and of one run's alignments.
         settings: of models that are trained by DP-SGD.
     """
 
@@ -82,7 +82,7 @@ class PrivacyTerms:
         )
 
     def limit(self, target: PrivacyTarget) -> Guarantee:
-        """Of all runs together, fits and opinions: one account of these patients."""
+        """Of all runs together, fits and alignments: one account of these patients."""
         once = Guarantee(epsilon=target.epsilon, delta=target.delta)
         if self.asked_epsilon is not None:
             once = together(once, Guarantee(epsilon=self.asked_epsilon, delta=target.delta))
@@ -99,9 +99,9 @@ class PrivateTeacher:
     Attributes:
         model: private; everything computed from it is.
         guarantee: of this model.
-        limit: of all runs of this hospital, fits and opinions.
+        limit: of all runs of this hospital, fits and alignments.
         spent: by all private fits so far, in the account that is kept.
-        asked: by all opinions on these patients before this run, in the same account.
+        asked: by all alignments on these patients before this run, in the same account.
         secure: the noise came from the operating system.
         named: somebody said whose rows are whose; otherwise every row counts as a patient.
     """
@@ -191,7 +191,7 @@ class _Fitting:
                 "the delta of all runs together promises nothing to so few patients",
                 where=f"{own.name}, privacy.{total}",
                 found=f"{limit.delta:g} with {self.patients.count} patients",
-                expected=f"at most {most:.3g} for fits and opinions together",
+                expected=f"at most {most:.3g} for fits and alignments together",
             )
 
     def teacher(self, store: Store | None) -> PrivateTeacher:
@@ -213,8 +213,8 @@ class _Fitting:
                 reference, guarantee, lambda: msgspec.msgpack.encode(self._fitted(noise))
             )
             parameters = msgspec.msgpack.decode(kept, type=list[list[float]])
-            spent = account.spent_by(lambda event: not is_opinion(event))
-            asked = account.spent_by(is_opinion)
+            spent = account.spent_by(lambda event: not is_alignment(event))
+            asked = account.spent_by(is_alignment)
         return PrivateTeacher(
             model=self._model(parameters),
             guarantee=guarantee,
@@ -337,19 +337,21 @@ def polynomial_of(teacher: PrivateTeacher, degree: Degree) -> Polynomial:
     return Polynomial(constant.copy(), linear.copy(), square)
 
 
-def promise_of(teacher: PrivateTeacher, opinions: PrivateOpinions | None = None) -> Promise:
+def stated_guarantee(
+    teacher: PrivateTeacher, alignments: PrivateAlignments | None = None
+) -> StatedGuarantee:
     """As it stands in a Hello: of all that the account's runs tell of these patients.
 
     Args:
         teacher: that answers.
-        opinions: which it may form in this run, all of them.
+        alignments: which it may form in this run, all of them.
     """
     asked = teacher.asked
-    if opinions is not None:
-        allowed = opinions.allowed
-        asked = together(opinions.others, Guarantee(epsilon=allowed.epsilon, delta=allowed.delta))
+    if alignments is not None:
+        allowed = alignments.allowed
+        asked = together(alignments.others, Guarantee(epsilon=allowed.epsilon, delta=allowed.delta))
     total = together(teacher.spent, asked)
-    return Promise(total.epsilon, total.delta)
+    return StatedGuarantee(total.epsilon, total.delta)
 
 
 @contextlib.contextmanager

@@ -54,9 +54,9 @@ class PrivacySection(Section):
         default=None,
         gt=0,
         le=64,
-        description="Most that a hospital's opinions of its peers may tell of any one patient that "
-        "it asked about (cycle with logits), on top of epsilon, at the same delta. Without it "
-        "opinions are not private, and the report says so",
+        description="Most that a hospital's alignments with its peers may tell of any one patient "
+        "that it asked about (cycle with logits), on top of epsilon, at the same delta. Without it "
+        "alignments are not private, and the report says so",
     )
     store: Annotated[Path, Field(strict=False)] | None = Field(
         default=None,
@@ -68,14 +68,14 @@ class PrivacySection(Section):
         default=None,
         gt=0,
         description="Most that all runs together may spend on a hospital's patients, on fits and "
-        "opinions (with a store); without it: epsilon and asked_epsilon",
+        "alignments (with a store); without it: epsilon and asked_epsilon",
     )
     total_delta: float | None = Field(
         default=None,
         gt=0,
         lt=1,
         description="and their delta, at most 1 / patients; without it: delta, once more for "
-        "opinions",
+        "alignments",
     )
 
     @model_validator(mode="after")

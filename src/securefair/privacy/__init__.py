@@ -6,9 +6,9 @@ their noise from a `NoiseSource`, and their cost is counted before they run (`du
 """
 
 from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
+from securefair.privacy.alignments import PrivateAlignments
 from securefair.privacy.convex import PrivateFit, private_fit
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
-from securefair.privacy.opinions import PrivateOpinions
 from securefair.privacy.patients import Patients
 from securefair.privacy.randomness import NoiseSource, SeededNoise, SystemNoise
 from securefair.privacy.sgd import PrivateTraining, SgdSettings
@@ -19,7 +19,7 @@ __all__ = [
     "Patients",
     "PrivacyTarget",
     "PrivateFit",
-    "PrivateOpinions",
+    "PrivateAlignments",
     "PrivateTraining",
     "SampledGaussian",
     "SeededNoise",

@@ -89,7 +89,7 @@ class PrivacyAccount:
             return composed([one for one in tx.privacy.events(self.hospital) if chosen(one)])
 
 
-def is_opinion(event: PrivacyEvent) -> bool:
+def is_alignment(event: PrivacyEvent) -> bool:
     """Whether an event is about patients that were asked about, and no private fit."""
     return event.mechanism == "Gaussian"
 

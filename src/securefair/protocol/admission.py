@@ -194,7 +194,7 @@ def _import_complete(turn: Turn, name: str) -> None:
 
 
 def _own_hello(turn: Turn) -> Hello:
-    return Hello(PROTOCOL_VERSION, turn.settings.collaboration, turn.settings.promise)
+    return Hello(PROTOCOL_VERSION, turn.settings.collaboration, turn.settings.guarantee)
 
 
 def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | None:
@@ -217,15 +217,15 @@ def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | No
             hint="Features, classes, temperature, release, encryption parameters and forced_every "
             "must be equal everywhere; compare its configuration with yours",
         )
-    required, promise = turn.settings.required, hello.promise
-    if required is not None and (promise is None or not promise.covers(required)):
+    required, guarantee = turn.settings.required, hello.guarantee
+    if required is not None and (guarantee is None or not guarantee.covers(required)):
         return RemoteProtocolError(
             "it promises its patients less than is required here",
             culprit=name,
-            where="hello.promise",
+            where="hello.guarantee",
             found="nothing"
-            if promise is None
-            else f"epsilon {promise.epsilon:g}, delta {promise.delta:g}",
+            if guarantee is None
+            else f"epsilon {guarantee.epsilon:g}, delta {guarantee.delta:g}",
             expected=f"at most epsilon {required.epsilon:g}, delta {required.delta:g}",
         )
     return None

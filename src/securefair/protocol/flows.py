@@ -6,7 +6,7 @@ is a mistake that a test finds; the page docs/threat-model.md shows the table.
 
 Bits are an upper bound for one message, of what its *recipient*, or whoever made the opened value,
 can learn of opened values. They say nothing of what a participant tells of data that it did not
-open: a sharing decision is a bit about an opinion whether or not anybody aimed at it.
+open: a sharing decision is a bit about a reputation whether or not anybody aimed at it.
 
     INDEPENDENT   nothing opened can change it: fixed before, or drawn fresh
     CONTROL       a choice among few: log2 of their number is charged
@@ -82,13 +82,13 @@ def _independent(message: type[Message], role: str, *fields: str) -> tuple[Flow,
 
 
 FLOWS: tuple[Flow, ...] = (
-    *_independent(Hello, EVERYBODY, "protocol_version", "collaboration", "promise"),
+    *_independent(Hello, EVERYBODY, "protocol_version", "collaboration", "guarantee"),
     *_independent(Keys, STUDENT, "key_epoch", "public_key", "evaluation_keys"),
     *_independent(Features, STUDENT, "data_epoch", "samples"),
     Flow(Features, "payload", STUDENT, Dependence.ENCRYPTED),
     Flow(Features, "basis", STUDENT, Dependence.ENCRYPTED),
     *_independent(Query, STUDENT, "exchange"),
-    # That there is a query tells that the student's opinion of the teacher is not 0.
+    # That there is a query tells that the student's reputation of the teacher is not 0.
     Flow(Query, "round", STUDENT, Dependence.CONTROL, "reputation of the teacher", 1.0),
     Flow(Query, "predictions", STUDENT, Dependence.ENCRYPTED, "the own model's predictions"),
     *_independent(Answer, TEACHER, "round", "exchange"),

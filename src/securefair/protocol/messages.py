@@ -28,7 +28,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from securefair.protocol.promise import Promise
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.value import Value
 
 PROTOCOL_VERSION = 2
@@ -70,7 +70,7 @@ class Hello(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
     protocol_version: _Version
     collaboration: _Digest
-    promise: Promise | None = None  # to the patients behind its answers; None: none
+    guarantee: StatedGuarantee | None = None  # to the patients behind its answers; None: none
 
 
 class Keys(Value, frozen=True, array_like=True, forbid_unknown_fields=True):

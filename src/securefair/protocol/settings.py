@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from securefair.errors import ConfigError
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
-from securefair.protocol.promise import Promise
 
 MIN_SENDERS = 2
 """Of averages: a sum over one sender would be that sender's model."""
@@ -60,7 +60,7 @@ class MachineSettings:
         round_seconds: deadline of a round, from its beginning to the step.
         setup_seconds: added to the deadline of the first round, which starts with the keys.
         gossip: of averaging models; None: this collaboration distils.
-        promise: to the patients behind its own answers, told to every peer; None: none.
+        guarantee: to the patients behind its own answers, told to every peer; None: none.
         required: the least that a peer must promise to take part; None: nothing.
         asked: peers that this participant asks, where it distils; None: all.
         answered: peers that it answers; None: all.
@@ -77,8 +77,8 @@ class MachineSettings:
     disclosure: DisclosurePolicy
     round_seconds: float
     setup_seconds: float = 0.0
-    promise: Promise | None = None
-    required: Promise | None = None
+    guarantee: StatedGuarantee | None = None
+    required: StatedGuarantee | None = None
     asked: tuple[str, ...] | None = None
     answered: tuple[str, ...] | None = None
     keep_rounds: int = 1

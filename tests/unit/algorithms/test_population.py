@@ -74,11 +74,11 @@ def test_rows_of_both_bases(make_population):
     np.testing.assert_array_equal(student.rows(samples), student_basis(samples, 8))
 
 
-def seen_by_opinions(make_population, prevalence):
-    """By (student, peer), the answer that an opinion is formed of."""
+def seen_by_alignments(make_population, prevalence):
+    """By (student, peer), the answer that an alignment is formed of."""
     given = {}
 
-    def opinion_of(name):
+    def alignment_of(name):
         def form(peer, answer):
             given[name, peer] = answer
             return 0.5
@@ -88,7 +88,7 @@ def seen_by_opinions(make_population, prevalence):
     three = make_population(
         prevalence=prevalence,
         release=LogitsRelease(),
-        opinions={name: opinion_of(name) for name in "abc"},
+        private_alignments={name: alignment_of(name) for name in "abc"},
     )
     state = Cycle().init(three, seed=0)
     everyone = {n: [k for k in "abc" if k != n] for n in "abc"}
@@ -96,9 +96,9 @@ def seen_by_opinions(make_population, prevalence):
     return given
 
 
-def test_opinions_see_answers_as_they_were_opened(make_population):
+def test_alignments_see_answers_as_they_were_opened(make_population):
     """Moved to the student's own prevalence an answer depends on all of its labels."""
-    moved, unmoved = (seen_by_opinions(make_population, one) for one in ("own", "teacher"))
+    moved, unmoved = (seen_by_alignments(make_population, one) for one in ("own", "teacher"))
     assert set(moved) == {(n, k) for n in "abc" for k in "abc" if n != k}
     for pair, answer in moved.items():
         np.testing.assert_array_equal(answer, unmoved[pair])

@@ -9,7 +9,7 @@ from securefair.collaboration.private import (
     PrivacyTerms,
     default_delta,
     private_teachers,
-    promise_of,
+    stated_guarantee,
 )
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, LedgerError, StorageError
@@ -105,7 +105,7 @@ def test_the_delta_of_all_runs_is_at_most_one_over_the_patients_too(tmp_path):
     assert "60 patients" in str(error.value)
 
 
-def test_the_delta_of_fits_and_opinions_together_is_too():
+def test_the_delta_of_fits_and_alignments_together_is_too():
     teacher(terms=PrivacyTerms(epsilon=1.0, delta=1 / 60))
     with pytest.raises(ConfigError, match=r"north, privacy\.delta"):
         teacher(terms=PrivacyTerms(epsilon=1.0, delta=1 / 60, asked_epsilon=1.0))
@@ -167,8 +167,8 @@ class TestStore:
         assert second.spent.epsilon == 4.0
         # A student hears of everything that was told of these patients, not of the last fit.
         assert second.guarantee.epsilon == 2.0
-        assert promise_of(second).epsilon == 4.0
-        assert promise_of(second).delta == 2e-3
+        assert stated_guarantee(second).epsilon == 4.0
+        assert stated_guarantee(second).delta == 2e-3
         with pytest.raises(LedgerError):
             teacher(hospital(seed=2), terms=terms)
 

@@ -18,6 +18,7 @@ from securefair.protocol.codec import (
     encode,
     kind_of,
 )
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Answer,
@@ -36,7 +37,6 @@ from securefair.protocol.messages import (
     fingerprint,
     name_of,
 )
-from securefair.protocol.promise import Promise
 
 VECTORS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "messages.json").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ anything = st.one_of(
         st.integers(0, 2**16 - 1),
         st.binary(min_size=32, max_size=32),
         st.builds(
-            Promise,
+            StatedGuarantee,
             st.floats(0, 1e6, allow_subnormal=False),
             st.floats(0, 1, exclude_max=True, allow_subnormal=False),
         ),
@@ -123,7 +123,7 @@ def test_good_vectors_decode_to_their_message_and_back(vector):
         else list(value)
         if isinstance(value, tuple)
         else list(msgspec.structs.astuple(value))
-        if isinstance(value, Promise)
+        if isinstance(value, StatedGuarantee)
         else getattr(value, "value", value)
         for name, value in msgspec.structs.asdict(message).items()
     }

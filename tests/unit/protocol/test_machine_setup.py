@@ -13,6 +13,7 @@ from securefair.protocol.effects import (
     Send,
     SetDeadline,
 )
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
     Answered,
     AnswerQuery,
@@ -33,7 +34,6 @@ from securefair.protocol.messages import (
     Keys,
     Query,
 )
-from securefair.protocol.promise import Promise
 from securefair.protocol.states import (
     AdmissionState,
     AskingState,
@@ -124,19 +124,19 @@ def test_a_hello_that_differs_refuses_its_sender_for_good(hello, reason):
 
 
 @pytest.mark.parametrize(
-    ("promise", "enough"),
+    ("guarantee", "enough"),
     [
         (None, False),
-        (Promise(2.0, 1e-3), True),
-        (Promise(1.0, 1e-4), True),
-        (Promise(2.1, 1e-3), False),
-        (Promise(1.0, 2e-3), False),
+        (StatedGuarantee(2.0, 1e-3), True),
+        (StatedGuarantee(1.0, 1e-4), True),
+        (StatedGuarantee(2.1, 1e-3), False),
+        (StatedGuarantee(1.0, 2e-3), False),
     ],
 )
-def test_a_peer_that_promises_its_patients_too_little_is_refused(promise, enough):
-    stage = Stage(required=Promise(2.0, 1e-3))
+def test_a_peer_that_promises_its_patients_too_little_is_refused(guarantee, enough):
+    stage = Stage(required=StatedGuarantee(2.0, 1e-3))
     stage.begin(0)
-    effects = stage.hear("bea", Hello(PROTOCOL_VERSION, bytes(32), promise))
+    effects = stage.hear("bea", Hello(PROTOCOL_VERSION, bytes(32), guarantee))
     blames = [effect for effect in effects if isinstance(effect, Blame)]
     if enough:
         assert blames == []
@@ -146,11 +146,11 @@ def test_a_peer_that_promises_its_patients_too_little_is_refused(promise, enough
     assert stage.admission("bea") is AdmissionState.REFUSED
 
 
-def test_the_own_promise_is_told_to_every_peer():
-    promise = Promise(2.0, 1e-3)
-    effects = Stage(promise=promise).begin(0)
+def test_the_own_guarantee_is_told_to_every_peer():
+    guarantee = StatedGuarantee(2.0, 1e-3)
+    effects = Stage(guarantee=guarantee).begin(0)
     said = [effect.message for effect in effects if isinstance(effect, Send)]
-    assert said == [Hello(PROTOCOL_VERSION, bytes(32), promise)] * 2
+    assert said == [Hello(PROTOCOL_VERSION, bytes(32), guarantee)] * 2
 
 
 def test_an_unusable_upload_refuses_its_sender():

@@ -59,7 +59,7 @@ def test_metrics_state_what_every_hospital_promises_and_has_spent(tmp_path):
         assert 0 < one["delta"] < 1 / 82
         assert one["unit"] == "patient"
         assert one["caveats"] == [SIMULATED, ROWS, DECISIONS]
-        assert one["asked_epsilon"] is None  # cycle declines by opinions
+        assert one["asked_epsilon"] is None  # cycle declines by alignments
 
 
 def test_who_always_answers_says_nothing_about_those_it_asked_about():
@@ -282,7 +282,7 @@ def test_a_transfer_answers_from_private_fits():
         assert one.asked_epsilon == 0.0
 
 
-OPINIONS = {
+ALIGNMENTS = {
     "run.algorithms": ["standalone", "cycle"],
     "distillation.release": "logits",
     "distillation.prevalence": "teacher",
@@ -290,18 +290,18 @@ OPINIONS = {
 }
 
 
-def test_private_opinions_state_a_second_pair_of_figures(tmp_path):
-    config = small(**OPINIONS)
+def test_private_alignments_state_a_second_pair_of_figures(tmp_path):
+    config = small(**ALIGNMENTS)
     outcome = run_experiment(config, Silent())
     assert not outcome.problems
     for one in outcome.result.privacy.values():
         assert one.asked_epsilon == pytest.approx(1.0, rel=0.01)
         assert one.asked_epsilon <= 1.0
-        assert one.epsilon == 3.0  # the limit is of fits and opinions together
+        assert one.epsilon == 3.0  # the limit is of fits and alignments together
         assert one.delta == one.spent_delta + one.asked_delta
         assert "20.1 times as likely" in one.meaning
         assert one.caveats == [SIMULATED, ROWS, FOLLOWED]
-    # The budget of each round: the fit before the first, opinions in the first forced one.
+    # The budget of each round: the fit before the first, alignments in the first forced one.
     spent = [one.privacy_spent for one in outcome.rounds if one.algorithm == "cycle"]
     assert spent[0] == spent[1]
     assert spent[0][0] == pytest.approx(3.0, rel=0.01)
@@ -311,27 +311,27 @@ def test_private_opinions_state_a_second_pair_of_figures(tmp_path):
     assert ", delta 1.0e-04" in page
 
 
-def test_opinions_are_what_the_reference_forms():
-    """Answers and opinions of the protocol are those of the algorithm in the clear."""
+def test_alignments_are_what_the_reference_forms():
+    """Answers and alignments of the protocol are those of the algorithm in the clear."""
     from dataclasses import replace
 
     from securefair.algorithms import Cycle, LogitsRelease, run
     from securefair.collaboration.controls import population_of
     from securefair.collaboration.distillation.kind import CYCLE
-    from securefair.collaboration.distillation.opinions import private_opinions
+    from securefair.collaboration.distillation.private_alignments import private_alignments
     from securefair.collaboration.interface import PublicFacts
     from securefair.collaboration.privacy import privacy_of
     from securefair.collaboration.private import private_teachers
     from securefair.user.participants import load_participants
 
-    config = small(**OPINIONS | {"training.rounds": 3, "encryption.precision": 2**-16})
+    config = small(**ALIGNMENTS | {"training.rounds": 3, "encryption.precision": 2**-16})
     data = load_participants(config, 0)
     encrypted = CYCLE.start(config, CYCLE.agree(config, PublicFacts.of(data), seed=0), data, seed=0)
     terms = privacy_of(config)
     teachers = private_teachers(
         data, ["linear"] * len(data), terms, seed=0, hidden=config.model.hidden
     )
-    opinions = private_opinions(
+    alignments = private_alignments(
         data, teachers, terms, temperature=config.distillation.temperature, seed=0
     )
     population = replace(
@@ -340,7 +340,7 @@ def test_opinions_are_what_the_reference_forms():
         lambda_0=config.distillation.lambda_0,
         forced_every=config.fairness.forced_every,
         teachers={name: one.model for name, one in teachers.items()},
-        opinions={name: one.alignment for name, one in opinions.items()},
+        private_alignments={name: one.alignment for name, one in alignments.items()},
     )
     for a, b in zip(encrypted.rounds(3), run(Cycle(), population, seed=0, rounds=3), strict=True):
         assert a.answered == b.answered
@@ -348,12 +348,12 @@ def test_opinions_are_what_the_reference_forms():
             assert row == pytest.approx(expected, abs=0.05)  # weights are rounded: a vote
 
 
-def test_opinions_are_charged_once_and_kept(tmp_path):
-    changes = OPINIONS | {"privacy.store": str(tmp_path / "store")}
+def test_alignments_are_charged_once_and_kept(tmp_path):
+    changes = ALIGNMENTS | {"privacy.store": str(tmp_path / "store")}
     first = run_experiment(small(**changes), Silent())
     again = run_experiment(small(**changes), Silent())
     assert first.result.privacy == again.result.privacy
     formed = [one.alignment for one in first.rounds if one.forced]
     assert formed == [one.alignment for one in again.rounds if one.forced]
-    with pytest.raises(LedgerError):  # opinions of another epsilon are other opinions
+    with pytest.raises(LedgerError):  # alignments of another epsilon are other alignments
         run_experiment(small(**changes | {"privacy.asked_epsilon": 0.5}), Silent())

@@ -37,7 +37,7 @@ from securefair.exchange.student import Opened
 from securefair.model.heads import Head
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
-from securefair.privacy import PrivateOpinions
+from securefair.privacy import PrivateAlignments
 from securefair.protocol.jobs import ImportPeer, Job, OpenAnswer, Result, Step
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import Features, Keys
@@ -75,7 +75,7 @@ class DistillingHost(Participant):
         backend: str,
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
-        opinions: PrivateOpinions | None = None,
+        alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
         given: Head | None = None,
         stored: Stored | None = None,
@@ -89,7 +89,7 @@ class DistillingHost(Participant):
             backend=backend,
             disclosure=disclosure,
             teacher=teacher,
-            opinions=opinions,
+            alignments=alignments,
             required=required,
             given=given,
             keys=left.keys,

@@ -9,8 +9,8 @@ from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
 from securefair.collaboration.distillation.forecast import forecast_of
 from securefair.collaboration.distillation.host import DistillingHost
-from securefair.collaboration.distillation.opinions import private_opinions
 from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.private_alignments import private_alignments
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.forecast import Forecast
@@ -64,7 +64,7 @@ class DistillationKind(Kind[Collaboration]):
             and release != "logits"
         ):
             raise ConfigError(
-                f"a {release} mixes all patients into every logit: an opinion of it cannot count "
+                f"a {release} mixes all patients into every logit: an alignment of it cannot count "
                 "what one patient changes",
                 where="privacy.asked_epsilon",
                 found=f'distillation.release = "{release}"',
@@ -92,7 +92,7 @@ class DistillationKind(Kind[Collaboration]):
     ) -> EncryptedRun:
         """See `Kind`."""
         section, terms = config.model, privacy_of(config)
-        teachers, opinions = None, None
+        teachers, alignments = None, None
         if terms is not None:
             teachers = private_teachers(
                 data,
@@ -103,7 +103,7 @@ class DistillationKind(Kind[Collaboration]):
                 network=section.network,
             )
             if not self.always_share:
-                opinions = private_opinions(
+                alignments = private_alignments(
                     data,
                     teachers,
                     terms,
@@ -121,7 +121,7 @@ class DistillationKind(Kind[Collaboration]):
             given=models,
             trained=trained,
             teachers=teachers,
-            opinions=opinions,
+            alignments=alignments,
             required=None if terms is None else terms.require,
             made_by=self.participant,
         )

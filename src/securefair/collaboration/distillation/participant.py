@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
-from securefair.collaboration.private import PrivateTeacher, promise_of
+from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
@@ -33,7 +33,8 @@ from securefair.model.prevalence import own_prevalence
 from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed, private_seed
 from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
-from securefair.privacy import PrivateOpinions
+from securefair.privacy import PrivateAlignments
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
     Answered,
     AnswerQuery,
@@ -52,7 +53,6 @@ from securefair.protocol.jobs import (
 from securefair.protocol.jobs import Opened as OpenedResult
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Features, Keys
-from securefair.protocol.promise import Promise
 from securefair.protocol.saved_state import SavedState
 from securefair.protocol.turn import Memory
 from securefair.storage import Secret
@@ -115,8 +115,8 @@ class Participant:
         disclosure: how much it lets out as teacher; one answer a version by default.
         teacher: the private model that answers in every round instead of its own; None: its own
             model answers, and nothing is promised to the patients behind it.
-        opinions: how it forms opinions of its peers at a stated cost to its patients; None: by its
-            own model's gradients, and nothing is promised.
+        alignments: formed with its peers at a stated cost to its patients; None: by its own
+            model's gradients, and nothing is promised.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
         given: the model to start from, which stays as it is; None: a new one from the seed.
         keys: of an earlier process (`Student.export_keys`); None makes new ones.
@@ -141,7 +141,7 @@ class Participant:
         backend: str,
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
-        opinions: PrivateOpinions | None = None,
+        alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
         given: Head | None = None,
         keys: Secret | None = None,
@@ -166,13 +166,13 @@ class Participant:
             )
         self.train_state = TrainState.start(head, model.optimizer)
         self.teacher = teacher
-        self.opinions = opinions
+        self.alignments = alignments
         self._settings = collaboration.machine_settings(
             data.name,
             head.parameter_count,
             disclosure or DisclosureLimits(),
-            promise=None if teacher is None else promise_of(teacher, opinions),
-            required=None if required is None else Promise(*required),
+            guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
+            required=None if required is None else StatedGuarantee(*required),
         )
         self.machine = self._machine(None, memory)
         self.rounds: dict[int, RoundNotes] = {}
@@ -194,9 +194,9 @@ class Participant:
         """Go on where an earlier process of this participant stood after a round."""
         self.train_state = train_state
         self.machine = self._machine(saved_state, None)
-        if self.opinions is not None:
+        if self.alignments is not None:
             known = [one for one in saved_state.reputations.values() if one is not None]
-            self.opinions.formed_earlier(len(known))
+            self.alignments.formed_earlier(len(known))
 
     def prepare(self) -> None:
         """Prepare to open answers to features that an earlier process has encrypted."""
@@ -321,9 +321,9 @@ class Participant:
         )
         if not job.score:
             return None
-        if self.opinions is not None:
+        if self.alignments is not None:
             # As opened: clipping and prevalence depend on all patients, a vote on one of them.
-            aligned = self.opinions.alignment(job.peer, opened.logits)
+            aligned = self.alignments.alignment(job.peer, opened.logits)
         else:
             aligned = steps.align(notes.snapshot, self.data.train, logits, temperature)
         notes.alignment[job.peer] = aligned

@@ -23,7 +23,7 @@ from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
-from securefair.privacy import PrivateOpinions
+from securefair.privacy import PrivateAlignments
 from securefair.protocol.saved_state import SavedState
 from securefair.records import (
     ExchangeRecord,
@@ -110,13 +110,13 @@ class EncryptedRun(SimulatedRun[Participant]):
 
     def privacy(self) -> dict[str, PrivacyResult] | None:
         """What is promised to every hospital's patients, and what that has cost by now."""
-        opinions = {
-            name: own.opinions.spent
+        alignments = {
+            name: own.alignments.spent
             for name, own in self.engine.participants.items()
-            if own.opinions is not None
+            if own.alignments is not None
         }
         return privacy_results(
-            self.teachers(), decides=not self.collaboration.always_share, opinions=opinions
+            self.teachers(), decides=not self.collaboration.always_share, alignments=alignments
         )
 
     def heads(self) -> dict[str, Head]:
@@ -218,7 +218,7 @@ def start_run(
     given: Mapping[str, Head] | None = None,
     trained: bool = True,
     teachers: Mapping[str, PrivateTeacher] | None = None,
-    opinions: Mapping[str, PrivateOpinions] | None = None,
+    alignments: Mapping[str, PrivateAlignments] | None = None,
     required: tuple[float, float] | None = None,
     made_by: type[DistillingHost] = DistillingHost,
 ) -> EncryptedRun:
@@ -236,7 +236,7 @@ def start_run(
         links: particular directions, by (sender, receiver).
         audit: compare every released value with the clear backend.
         teachers: private models that answer, by name; None: everyone answers from its own model.
-        opinions: how hospitals form private opinions, by name; who is missing forms its own.
+        alignments: how hospitals form private alignments, by name; who is missing forms its own.
         required: (epsilon, delta) that everyone requires of its peers; None: nothing.
         given: models to start from, by name, instead of new ones.
         made_by: what every participant is.
@@ -251,7 +251,7 @@ def start_run(
             backend=backend,
             disclosure=disclosure,
             teacher=None if teachers is None else teachers[own.name],
-            opinions=None if opinions is None else opinions.get(own.name),
+            alignments=None if alignments is None else alignments.get(own.name),
             required=required,
             given=None if given is None else given[own.name],
         )

@@ -15,9 +15,9 @@ from securefair.errors import ConfigError, PlanError
 from securefair.fairness.reputation import ReputationRule
 from securefair.model.prevalence import Prevalence
 from securefair.protocol.codec import Limits
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import PROTOCOL_VERSION
-from securefair.protocol.promise import Promise
 from securefair.protocol.settings import MachineSettings
 
 
@@ -91,7 +91,7 @@ class Collaboration:
             )
         if not self.always_share:
             raise ConfigError(
-                "who only teaches has no opinion of those who only learn",
+                "who only teaches has no alignment with those who only learn",
                 where="distillation.roles",
                 found='"apart" with reputations',
                 expected='algorithms = ["standalone", "vpdl"]',
@@ -193,8 +193,8 @@ class Collaboration:
         teacher_parameters: int,
         disclosure: DisclosureLimits,
         *,
-        promise: Promise | None = None,
-        required: Promise | None = None,
+        guarantee: StatedGuarantee | None = None,
+        required: StatedGuarantee | None = None,
     ) -> MachineSettings:
         """Settings of the machine of a participant whose model has that many parameters.
 
@@ -202,7 +202,7 @@ class Collaboration:
             name: of the participant.
             teacher_parameters: of the model that answers.
             disclosure: the most that it lets out.
-            promise: to the patients behind its answers; None: none.
+            guarantee: to the patients behind its answers; None: none.
             required: that a peer must make to take part; None: nothing.
         """
         spec = self.spec
@@ -223,7 +223,7 @@ class Collaboration:
             ),
             round_seconds=self.round_seconds,
             setup_seconds=self.setup_seconds,
-            promise=promise,
+            guarantee=guarantee,
             required=required,
             asked=self.asked_by(name) if self.teachers else None,
             answered=self.answered_by(name) if self.teachers else None,

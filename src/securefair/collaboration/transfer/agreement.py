@@ -19,9 +19,9 @@ from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logi
 from securefair.model.transfer.peers import FEWEST_SUMMED, Opened, asked_peers
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
-from securefair.protocol.promise import Promise
 from securefair.protocol.settings import MIN_SENDERS, GossipSettings, MachineSettings
 
 REQUEST_FRAMING = 64
@@ -221,15 +221,15 @@ class TransferAgreement:
         name: str,
         disclosure: DisclosureLimits,
         *,
-        promise: Promise | None = None,
-        required: Promise | None = None,
+        guarantee: StatedGuarantee | None = None,
+        required: StatedGuarantee | None = None,
     ) -> MachineSettings:
         """Settings of the machine of one participant: one sum, and nothing to align.
 
         Args:
             name: of the participant.
             disclosure: the most that it lets out.
-            promise: to the patients behind its answers; None: none.
+            guarantee: to the patients behind its answers; None: none.
             required: that a peer must make to take part; None: nothing.
         """
         return MachineSettings(
@@ -245,6 +245,6 @@ class TransferAgreement:
                 min_senders=self.fewest_senders,
                 aligns=False,
             ),
-            promise=promise,
+            guarantee=guarantee,
             required=required,
         )

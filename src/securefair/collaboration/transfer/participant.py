@@ -33,7 +33,7 @@ from securefair.averaging.pairwise import (
 )
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.private import PrivateTeacher, polynomial_of, promise_of
+from securefair.collaboration.private import PrivateTeacher, polynomial_of, stated_guarantee
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.exchange import (
     TransferStudent,
@@ -57,6 +57,7 @@ from securefair.model.transfer import (
     transfer,
     transfer_each,
 )
+from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
@@ -78,7 +79,6 @@ from securefair.protocol.jobs import (
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
-from securefair.protocol.promise import Promise
 from securefair.protocol.saved_state import SavedState
 from securefair.protocol.turn import Memory
 from securefair.storage import Secret
@@ -153,8 +153,8 @@ class TransferParticipant:
             agreement.machine_settings(
                 self.name,
                 limits,
-                promise=None if teacher is None else promise_of(teacher),
-                required=None if required is None else Promise(*required),
+                guarantee=None if teacher is None else stated_guarantee(teacher),
+                required=None if required is None else StatedGuarantee(*required),
             ),
             saved_state=saved_state,
             memory=memory,

@@ -16,7 +16,7 @@ from securefair.exchange import steps
 from securefair.model.heads import build_head
 from securefair.model.prevalence import own_prevalence
 from securefair.model.training import evaluate, train_epochs
-from securefair.privacy import Patients, PrivacyTarget, PrivateOpinions, SeededNoise
+from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
 from securefair.protocol.jobs import (
     AnswerQuery,
     ImportPeer,
@@ -213,7 +213,7 @@ class TestOpening:
         np.testing.assert_allclose(logits["own"], own_prevalence(logits["teacher"], labels))
         assert np.abs(logits["own"] - logits["teacher"]).max() > 1e-3
 
-    def test_one_label_moves_a_private_opinion_by_one_vote(self, make_hospital, hospitals):
+    def test_one_label_moves_a_private_alignment_by_one_vote(self, make_hospital, hospitals):
         """With everything at its default, that is with answers moved to the own prevalence."""
         own, other = make_hospital("a", train=40), hospitals[1]
         means = []
@@ -223,7 +223,7 @@ class TestOpening:
             agreed = agreed_on([student, other])
             # The model's odds lie between those of 32 and of 31: prevalence would turn all votes.
             model = constant(np.log(31.95 / 8.95))
-            opinions = PrivateOpinions(
+            alignments = PrivateAlignments(
                 model,
                 student.train,
                 Patients.one_row_each(40),
@@ -232,7 +232,9 @@ class TestOpening:
                 temperature=5.0,
                 noise=lambda _peer: NoNoise(0),
             )
-            one = Participant(student, agreed, MODEL, seed=1, backend="clear", opinions=opinions)
+            one = Participant(
+                student, agreed, MODEL, seed=1, backend="clear", alignments=alignments
+            )
             teacher = participant(other, agreed)
             with torch.no_grad():
                 for ours, given in zip(

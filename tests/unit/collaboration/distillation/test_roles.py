@@ -105,5 +105,5 @@ def test_roles_that_make_no_sense_are_refused(changes):
 
 def test_reputations_need_both_roles():
     spec = ExchangeSpec(features=4, classes=2, samples=24, hidden=0, q=6)
-    with pytest.raises(ConfigError, match="no opinion"):
+    with pytest.raises(ConfigError, match="no alignment"):
         Collaboration(participants=NAMES, spec=spec, teachers=("North",))

@@ -1,12 +1,12 @@
-"""Private opinions over runs: what is the same opinion, and what is another one and charged."""
+"""Private alignments over runs: what is the same alignment, and what is another one and charged."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from securefair.collaboration.distillation.opinions import private_opinions
-from securefair.collaboration.private import PrivacyTerms, private_teachers, promise_of
+from securefair.collaboration.distillation.private_alignments import private_alignments
+from securefair.collaboration.private import PrivacyTerms, private_teachers, stated_guarantee
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import LedgerError
 
@@ -27,7 +27,7 @@ def formed(terms, *peers, temperature=5.0, seed=3):
     """What "north" thinks of each peer, all of whom answer alike; it alone keeps an account."""
     data = [hospital("north"), *(hospital(peer, seed=1) for peer in peers)]
     teachers = private_teachers(data, ["linear"] * len(data), terms, seed=seed)
-    found = private_opinions(data, teachers, terms, temperature=temperature, seed=seed)
+    found = private_alignments(data, teachers, terms, temperature=temperature, seed=seed)
     answers = teachers[peers[0]].model.logits(data[0].train.features)
     return {peer: found["north"].alignment(peer, answers) for peer in peers}
 
@@ -41,28 +41,28 @@ def test_the_same_peers_are_charged_once_in_any_order(terms):
 @pytest.mark.parametrize(
     ("peers", "temperature"), [(("south", "west"), 5.0), (("east", "west"), 2.0)]
 )
-def test_other_peers_and_another_temperature_are_other_opinions(terms, peers, temperature):
+def test_other_peers_and_another_temperature_are_other_alignments(terms, peers, temperature):
     """Each would be a fresh noisy mean of the same votes: paid for, or refused."""
     formed(terms, "east", "west")
     with pytest.raises(LedgerError, match="does not suffice"):
         formed(terms, *peers, temperature=temperature)
 
 
-def test_opinions_by_another_private_model_are_other_opinions(terms):
+def test_alignments_by_another_private_model_are_other_alignments(terms):
     data = [hospital("north"), hospital("east", seed=1)]
     terms = replace(terms, total_epsilon=1.5, total_delta=2e-3)
     for at, epsilon in enumerate((2.0, 1.0)):
         simulated = replace(terms, epsilon=epsilon, store=None)  # only their models differ
         teachers = private_teachers(data, ["linear"] * 2, simulated, seed=3)
         if at == 0:
-            private_opinions(data, teachers, terms, temperature=5.0, seed=3)
-            private_opinions(data, teachers, terms, temperature=5.0, seed=3)
+            private_alignments(data, teachers, terms, temperature=5.0, seed=3)
+            private_alignments(data, teachers, terms, temperature=5.0, seed=3)
             continue
         with pytest.raises(LedgerError, match="does not suffice"):
-            private_opinions(data, teachers, terms, temperature=5.0, seed=3)
+            private_alignments(data, teachers, terms, temperature=5.0, seed=3)
 
 
-def test_fits_and_opinions_have_one_limit(terms):
+def test_fits_and_alignments_have_one_limit(terms):
     """One total bounds both: they are about the same patients."""
     terms = replace(terms, total_epsilon=2.5, total_delta=2e-3)
     with pytest.raises(LedgerError, match=r"epsilon 2\.99.*|epsilon 3"):
@@ -70,17 +70,17 @@ def test_fits_and_opinions_have_one_limit(terms):
     assert formed(replace(terms, total_epsilon=3.0), "east")
 
 
-def test_a_hello_states_fits_and_opinions_of_all_runs(terms):
+def test_a_hello_states_fits_and_alignments_of_all_runs(terms):
     terms = replace(terms, total_epsilon=4.0, total_delta=4e-3)
     promised = []
     for peer in ("east", "west"):
         data = [hospital("north"), hospital(peer, seed=1)]
         teachers = private_teachers(data, ["linear"] * 2, terms, seed=3)
-        opinions = private_opinions(data, teachers, terms, temperature=5.0, seed=3)
-        promised.append(promise_of(teachers["north"], opinions["north"]))
+        alignments = private_alignments(data, teachers, terms, temperature=5.0, seed=3)
+        promised.append(stated_guarantee(teachers["north"], alignments["north"]))
     assert promised[0].epsilon == pytest.approx(3.0, rel=0.01)
     assert promised[1].epsilon == pytest.approx(4.0, rel=0.01)
     assert promised[1].delta == pytest.approx(3e-3)
-    # A later run without opinions: the earlier ones were about the same patients.
+    # A later run without alignments: the earlier ones were about the same patients.
     later = private_teachers(data, ["linear"] * 2, terms, seed=3)["north"]
-    assert promise_of(later).epsilon == promised[1].epsilon
+    assert stated_guarantee(later).epsilon == promised[1].epsilon

@@ -1,4 +1,4 @@
-"""Private opinions of every hospital that distils, kept in a store where there is one."""
+"""Private alignments of every hospital that distils, kept in a store where there is one."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from securefair.privacy import (
     NoiseSource,
     Patients,
     PrivacyTarget,
-    PrivateOpinions,
+    PrivateAlignments,
     SeededNoise,
     SystemNoise,
 )
-from securefair.privacy.durable import PrivacyAccount, is_opinion, reference_of
+from securefair.privacy.durable import PrivacyAccount, is_alignment, reference_of
 from securefair.storage import Guarantee, Store
 
 
-def private_opinions(
+def private_alignments(
     data: Sequence[ParticipantData],
     teachers: Mapping[str, PrivateTeacher],
     terms: PrivacyTerms,
     *,
     temperature: float,
     seed: int,
-) -> dict[str, PrivateOpinions]:
-    """How every hospital forms opinions of the others; none where `asked_epsilon` is not given.
+) -> dict[str, PrivateAlignments]:
+    """How every hospital forms alignments with the others; none where `asked_epsilon` is not given.
 
     Args:
         data: of the hospitals.
         teachers: their private models.
-        terms: what it may cost. With a store all opinions are charged here, before any is formed.
+        terms: what it may cost. With a store all alignments are charged here, before any is formed.
             Each is then kept: later runs use it again, whatever the peer answers by then. Other
-            peers, another private model or another temperature make other opinions, charged anew.
+            peers, another private model or another temperature make other alignments, charged anew.
         temperature: of the distillation loss.
         seed: of the noise in a simulation.
 
     Raises:
         ConfigError: delta is above 1 / patients, or no noise reaches the target.
-        LedgerError: fits and opinions together would cost a hospital's patients too much.
+        LedgerError: fits and alignments together would cost a hospital's patients too much.
         StorageError: the store is open in another process, or cannot be written.
     """
     if terms.asked_epsilon is None:
@@ -60,7 +60,7 @@ def private_opinions(
             delta=fit.delta,
             rows_per_patient=fit.rows_per_patient,
         )
-        opinions = PrivateOpinions(
+        alignments = PrivateAlignments(
             teachers[own.name].model,
             own.train,
             patients,
@@ -73,9 +73,11 @@ def private_opinions(
             peers = [other.name for other in data if other.name != own.name]
             what = _about(peers, teachers[own.name].model, temperature)
             reference = reference_of(own.train, patients, target, what)
-            opinions.others = _charged(terms.store, own.name, reference, opinions, terms.limit(fit))
-            opinions.once = _once(terms.store, own.name, reference)
-        found[own.name] = opinions
+            alignments.others = _charged(
+                terms.store, own.name, reference, alignments, terms.limit(fit)
+            )
+            alignments.once = _once(terms.store, own.name, reference)
+        found[own.name] = alignments
     return found
 
 
@@ -88,7 +90,10 @@ def _noise(terms: PrivacyTerms, seed: int, name: str) -> Callable[[str], NoiseSo
 
 
 def _about(peers: Sequence[str], model: Head, temperature: float) -> str:
-    """All that opinions follow from but the data: equal for equal opinions only."""
+    """All that alignments follow from but the data: equal for equal alignments only.
+
+    Its constants are part of what stores keep: another one would charge every patient again.
+    """
     digest = hashlib.blake2b(digest_size=16, person=b"sf-opinions-mdl")
     for parameter in model.parameters():
         digest.update(str(tuple(parameter.shape)).encode())
@@ -99,17 +104,17 @@ def _about(peers: Sequence[str], model: Head, temperature: float) -> str:
 
 
 def _charged(
-    store: Path, name: str, reference: str, opinions: PrivateOpinions, limit: Guarantee
+    store: Path, name: str, reference: str, alignments: PrivateAlignments, limit: Guarantee
 ) -> Guarantee:
-    """All opinions at once, before any is formed; returns what other opinions have cost."""
+    """All alignments at once, before any is formed; returns what other alignments have cost."""
     with Store.open(store) as opened:
         account = PrivacyAccount(opened, name, limit)
-        account.once(reference, opinions.allowed, lambda: b"")
-        return account.spent_by(lambda one: is_opinion(one) and one.reference != reference)
+        account.once(reference, alignments.allowed, lambda: b"")
+        return account.spent_by(lambda one: is_alignment(one) and one.reference != reference)
 
 
 def _once(store: Path, name: str, reference: str) -> Callable[[str, Callable[[], float]], float]:
-    """Forms an opinion that was paid for, unless an earlier process has kept it."""
+    """Forms an alignment that was paid for, unless an earlier process has kept it."""
 
     def once(peer: str, form: Callable[[], float]) -> float:
         place = f"private/{name}/{reference}/{peer}"

@@ -1,4 +1,4 @@
-"""Opinions of peers: votes of one patient each, and a noisy mean that costs what it says."""
+"""Alignments with peers: votes of one patient each, and a noisy mean that costs what it says."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from hypothesis.extra.numpy import arrays
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, LedgerError, ModelError
 from securefair.model.heads import build_head
-from securefair.privacy import Patients, PrivacyTarget, PrivateOpinions, SeededNoise
+from securefair.privacy import Patients, PrivacyTarget, PrivateAlignments, SeededNoise
+from securefair.privacy.alignments import votes
 from securefair.privacy.auditing import epsilon_lower_bound
-from securefair.privacy.opinions import votes
 
 TARGET = PrivacyTarget(epsilon=1.0, delta=1e-2)
 
@@ -22,11 +22,11 @@ def people(n=40, seed=0):
     return Samples(x, (x[:, 0] > 0).astype(np.int64), 2)
 
 
-def opinions(samples=None, patients=None, seed=0, peers=2, noise=SeededNoise, **kwargs):
+def alignments(samples=None, patients=None, seed=0, peers=2, noise=SeededNoise, **kwargs):
     samples = people() if samples is None else samples
     patients = Patients.one_row_each(len(samples)) if patients is None else patients
     model = build_head("linear", 3, 0, samples.classes, 0)
-    return PrivateOpinions(
+    return PrivateAlignments(
         model,
         samples,
         patients,
@@ -72,7 +72,7 @@ def test_answers_that_do_not_fit_are_refused():
 
 def test_who_knows_the_labels_is_thought_of_better_than_who_inverts_them():
     samples = people(400)
-    formed = opinions(samples, target=PrivacyTarget(epsilon=1.0, delta=1e-3))
+    formed = alignments(samples, target=PrivacyTarget(epsilon=1.0, delta=1e-3))
     assert formed.alignment("good", right(samples)) > 0.9
     assert formed.alignment("inverted", -right(samples)) < -0.9
 
@@ -80,11 +80,11 @@ def test_who_knows_the_labels_is_thought_of_better_than_who_inverts_them():
 def test_the_noise_is_that_of_the_mean_of_so_many_patients():
     samples = people(40)
     found = [
-        opinions(samples, seed=seed).alignment("peer", np.zeros((40, 2))) for seed in range(800)
+        alignments(samples, seed=seed).alignment("peer", np.zeros((40, 2))) for seed in range(800)
     ]
-    own = opinions(samples)
+    own = alignments(samples)
     assert np.std(found) == pytest.approx(own.noise_multiplier / 40, rel=0.1)
-    few = opinions(people(20)).noise_multiplier / 20
+    few = alignments(people(20)).noise_multiplier / 20
     assert few == pytest.approx(2 * own.noise_multiplier / 40)
 
 
@@ -95,14 +95,14 @@ class Released(SeededNoise):
         return np.full_like(super().gaussian_around(values, scale, coarse=coarse), 0.125)
 
 
-def test_an_opinion_is_what_the_noise_source_released_and_nothing_of_the_mean():
+def test_an_alignment_is_what_the_noise_source_released_and_nothing_of_the_mean():
     samples = people(40)
     for answers in (right(samples), -right(samples)):
-        assert opinions(samples, noise=Released).alignment("peer", answers) == 0.125
+        assert alignments(samples, noise=Released).alignment("peer", answers) == 0.125
 
 
 def test_the_same_peer_costs_once_and_all_peers_together_what_was_allowed():
-    formed = opinions(peers=3)
+    formed = alignments(peers=3)
     assert formed.guarantee.epsilon == formed.guarantee.delta == 0.0
     first = formed.alignment("a", np.zeros((40, 2)))
     assert formed.alignment("a", np.ones((40, 2))) == first
@@ -112,7 +112,7 @@ def test_the_same_peer_costs_once_and_all_peers_together_what_was_allowed():
     formed.alignment("ccc", np.zeros((40, 2)))
     assert once.epsilon < formed.guarantee.epsilon <= TARGET.epsilon
     assert formed.guarantee.epsilon == pytest.approx(TARGET.epsilon, rel=0.01)
-    with pytest.raises(LedgerError, match="one more opinion"):
+    with pytest.raises(LedgerError, match="one more alignment"):
         formed.alignment("dddd", np.zeros((40, 2)))
 
 
@@ -124,18 +124,18 @@ def test_a_patient_of_many_rows_has_one_vote():
     patients = Patients.named(["one"] * 20 + [f"p{i}" for i in range(10)])
     target = PrivacyTarget(epsilon=64.0, delta=1e-3, rows_per_patient=100)
     all_ones = np.tile([-9.0, 9.0], (30, 1))
-    formed = opinions(samples, patients, target=target).alignment("peer", all_ones)
+    formed = alignments(samples, patients, target=target).alignment("peer", all_ones)
     assert formed == pytest.approx((1 - 10) / 11, abs=0.2)
 
 
 def test_delta_above_one_in_n_is_refused():
     with pytest.raises(ConfigError, match="delta promises nothing"):
-        opinions(people(4), target=PrivacyTarget(epsilon=1.0, delta=0.5))
+        alignments(people(4), target=PrivacyTarget(epsilon=1.0, delta=0.5))
 
 
 def test_what_an_earlier_process_formed_is_taken_and_not_formed_again():
     kept = {"peer": 0.25}
-    formed = opinions(once=lambda peer, form: kept[peer] if peer in kept else form())
+    formed = alignments(once=lambda peer, form: kept[peer] if peer in kept else form())
     assert formed.alignment("peer", np.zeros((40, 2))) == 0.25
     assert formed.alignment("other", np.zeros((40, 2))) != 0.25
 
@@ -148,7 +148,7 @@ class TooLittleNoise(SeededNoise):
 
 
 def audited(noise, runs=2000):
-    """The opinion of one peer, with and without one patient: a vote of 0 counts as no vote."""
+    """The alignment of one peer, with and without one patient: a vote of 0 counts as no vote."""
     both = []
     for at in (0, 1):
         samples = people(20)
@@ -156,7 +156,9 @@ def audited(noise, runs=2000):
         if at:
             model = build_head("linear", 3, 0, 2, 0)
             answers[0] = model.logits(samples.features)[0]
-        formed = [opinions(samples, seed=2 * run + at, peers=1, noise=noise) for run in range(runs)]
+        formed = [
+            alignments(samples, seed=2 * run + at, peers=1, noise=noise) for run in range(runs)
+        ]
         both.append(np.array([-one.alignment("peer", answers) for one in formed]))
     return epsilon_lower_bound(*both, TARGET.delta)
 

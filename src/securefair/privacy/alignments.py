@@ -1,8 +1,8 @@
-"""Opinions of peers that tell little of any one patient: a noisy mean of patients' votes.
+"""Alignments with peers that tell little of any one patient: a noisy mean of patients' votes.
 
-Whether a hospital asks a peer, and answers it, follows from its opinion of that peer, which it
+Whether a hospital asks a peer, and answers it, follows from its reputation of that peer, which it
 forms on answers about its own patients. So its patients show in what it does. Here each of them
-has one vote in [-1, 1] on each peer, and what becomes an opinion is the mean vote with Gaussian
+has one vote in [-1, 1] on each peer, and what becomes an alignment is the mean vote with Gaussian
 noise. A patient more or less changes the mean over a public number n of patients by at most 1/n.
 
 A vote compares two directions in the space of one patient's logits, as CYCle (Eq. 6) compares two
@@ -68,8 +68,8 @@ def votes(own: Array, answered: Array, labels: NDArray[np.int64], temperature: f
     return np.clip(found, -1.0, 1.0)
 
 
-class PrivateOpinions:
-    """One hospital's opinions of its peers: one noisy mean vote for each.
+class PrivateAlignments:
+    """One hospital's alignments with its peers: one noisy mean vote for each.
 
     Formal guarantees:
         All alignments that it forms, of at most `peers` peers, are together
@@ -86,14 +86,14 @@ class PrivateOpinions:
 
     Attributes:
         once: see the argument.
-        others: what other opinions on these patients cost, in runs that have the same account.
+        others: what other alignments on these patients cost, in runs that have the same account.
 
     Args:
         model: the hospital's private model.
         samples: of the hospital.
         patients: of those rows.
-        target: what all opinions together may cost.
-        peers: whom opinions are formed of, at most.
+        target: what all alignments together may cost.
+        peers: with whom alignments are formed, at most.
         temperature: of the distillation loss.
         noise: where it comes from, for each peer; for the choice of rows, of no name.
         once: gives what an earlier process formed of that peer, or charges and calls its second
@@ -132,24 +132,24 @@ class PrivateOpinions:
 
     @property
     def allowed(self) -> PatientGuarantee:
-        """Of opinions of all peers."""
+        """Of alignments with all peers."""
         return self._guarantee(self._peers)
 
     @property
     def guarantee(self) -> PatientGuarantee:
-        """Of the opinions that were formed so far, all together."""
+        """Of the alignments that were formed so far, all together."""
         return self._guarantee(max(self._earlier, len(self._formed)))
 
     @property
     def spent(self) -> Guarantee:
-        """Of all opinions of these patients so far, other runs' included."""
+        """Of all alignments of these patients so far, other runs' included."""
         formed = self.guarantee
         return Guarantee(
             epsilon=self.others.epsilon + formed.epsilon, delta=self.others.delta + formed.delta
         )
 
     def formed_earlier(self, peers: int) -> None:
-        """Count the opinions of an earlier process, which this one will form again alike."""
+        """Count the alignments of an earlier process, which this one will form again alike."""
         self._earlier = peers
 
     def alignment(self, peer: str, answered: Array) -> float:
@@ -160,13 +160,13 @@ class PrivateOpinions:
             answered: (n, M), its logits on all samples of the hospital.
 
         Raises:
-            LedgerError: opinions of more peers than were paid for; nothing was formed.
+            LedgerError: alignments with more peers than were paid for; nothing was formed.
             ModelError: as `votes`.
         """
         if peer not in self._formed:
             if len(self._formed) == self._peers:
                 raise LedgerError(
-                    "one more opinion would cost more than was allowed",
+                    "one more alignment would cost more than was allowed",
                     where=peer,
                     found=self._peers + 1,
                     expected=f"at most {self._peers} peers",
@@ -183,10 +183,10 @@ class PrivateOpinions:
         noisy = self._noise(peer).gaussian_around(np.array(mean), scale)
         return float(np.clip(noisy, -1.0, 1.0))
 
-    def _guarantee(self, opinions: int) -> PatientGuarantee:
-        mechanism = SampledGaussian(noise_multiplier=self.noise_multiplier, steps=opinions)
+    def _guarantee(self, alignments: int) -> PatientGuarantee:
+        mechanism = SampledGaussian(noise_multiplier=self.noise_multiplier, steps=alignments)
         return PatientGuarantee(
             mechanism="Gaussian",
             epsilon=min(self.target.epsilon, spent((mechanism,), self.target.delta)),
-            delta=self.target.delta if opinions else 0.0,
+            delta=self.target.delta if alignments else 0.0,
         )
