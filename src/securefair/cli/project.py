@@ -12,6 +12,9 @@ from securefair.cli.options import JsonOption
 from securefair.cli.telling import tell
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from securefair.data.table import TableSpec
     from securefair.deployment.project import Project
 
 app = typer.Typer(name="project", help="What all sites agree on.", no_args_is_help=True)
@@ -77,6 +80,10 @@ def new(
     features: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
     classes: Annotated[int | None, typer.Option(help="Where there is no [table].")] = None,
     round_hours: Annotated[float, typer.Option(min=0.01, help="Deadline of a round.")] = 1.0,
+    setup_hours: Annotated[
+        float,
+        typer.Option(min=0, help="Added to the first round's: how long a site is waited for."),
+    ] = 24.0,
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long it runs at most.")] = 365,
     json: JsonOption = False,
 ) -> None:
@@ -106,6 +113,7 @@ def new(
         features=features,
         classes=classes,
         round_seconds=round_hours * 3600,
+        setup_seconds=setup_hours * 3600,
         now=time.time(),
         days=days,
     )
@@ -163,31 +171,56 @@ def check(
     proposals: Annotated[
         list[Path] | None, typer.Argument(help="Further proposals to compare.")
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="File for the rules that cover all proposals."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Check a project: cards, signatures, plan. With proposals: list every difference.
 
     Example: securefair project check heart.toml
 
-    Or: securefair project check north.proposal.toml south.proposal.toml
+    Or: securefair project check north.proposal.toml south.proposal.toml --out settings.toml
     """
     from securefair.cli.ending import EXIT_FAILED
     from securefair.deployment.agreeing import check_agreement
     from securefair.deployment.making import read_proposals
     from securefair.deployment.project import load_project
     from securefair.deployment.schema import differences
+    from securefair.errors import ConfigError
 
     if proposals:
-        found = differences(read_proposals([project, *proposals]))
+        specs = read_proposals([project, *proposals])
+        found = differences(specs)
         lines = [str(one) for one in found]
-        lines.append(f"{len(found)} differences" if found else "The proposals are the same.")
+        many = "1 difference" if len(found) == 1 else f"{len(found)} differences"
+        lines.append(many if found else "The proposals are the same.")
+        if out is not None:
+            lines += _write_joined(specs, out)
         tell(json, "\n".join(lines), found)
-        if found:
+        if found and out is None:
             raise typer.Exit(EXIT_FAILED)
         return
+    if out is not None:
+        raise ConfigError("a project has no proposals to join", where="--out")
     loaded = load_project(project)
     check_agreement(loaded)
     _show(loaded, json)
+
+
+def _write_joined(specs: Mapping[str, TableSpec], out: Path) -> list[str]:
+    from securefair.config.writing import plain_toml
+    from securefair.deployment.schema import joined
+    from securefair.report import write_text
+    from securefair.user.tables import table_settings
+
+    spec, left_out = joined(specs)
+    write_text(out, plain_toml({"table": table_settings(spec)}))
+    return [
+        f"{len(spec.columns)} columns cover all proposals: {out}. Let everyone read it.",
+        *(f"left out: {name} ({why})" for name, why in left_out.items()),
+    ]
 
 
 def _show(project: Project, json: bool) -> None:

@@ -35,6 +35,7 @@ def new_project(
     features: int | None,
     classes: int | None,
     round_seconds: float,
+    setup_seconds: float = 86_400.0,
     now: float,
     days: int,
 ) -> Project:
@@ -48,6 +49,7 @@ def new_project(
         max_samples: most training samples of a site.
         features, classes: where the settings have no [table].
         round_seconds: deadline of a round.
+        setup_seconds: added to the first round's, for sites that start late.
         now: seconds since 1970.
         days: how long the project may run.
 
@@ -59,7 +61,7 @@ def new_project(
         "algorithm": algorithm or default_algorithm(),
         "max_samples": max_samples,
         "round_seconds": float(round_seconds),
-        "setup_seconds": float(max(86_400.0, round_seconds)),
+        "setup_seconds": float(setup_seconds),
         "valid_from": int(now) - 3600,
         "valid_until": int(now) + days * 86_400,
         "protocol": PROTOCOL_VERSION,

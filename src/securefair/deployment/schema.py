@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from securefair.data import Row, infer_table, summarise
 from securefair.data.table import Binary, Categorical, Numeric, TableSpec, code
 from securefair.errors import ConfigError, DataError
@@ -135,6 +137,71 @@ def differences(proposals: Mapping[str, TableSpec]) -> list[Difference]:
     return found
 
 
+def joined(proposals: Mapping[str, TableSpec]) -> tuple[TableSpec, dict[str, str]]:
+    """The rules that cover all proposals: the remedies of `differences`, carried out.
+
+    Ranges and levels are joined, and a value may be missing where one site says so. A column that
+    a site lacks, or that is of different kinds, is left out.
+
+    Args:
+        proposals: rules by site, two or more.
+
+    Returns:
+        The rules, and the columns that are left out, with the reason.
+
+    Raises:
+        ConfigError: sites predict different columns or classes, or no column is left.
+    """
+    (first, spec), *others = proposals.items()
+    for name, other in others:
+        if (other.target.name, set(other.target.groups)) != (
+            spec.target.name,
+            set(spec.target.groups),
+        ):
+            raise ConfigError(
+                "the sites predict different classes",
+                where=name,
+                found=f"{other.target.name}: {_groups(other)}",
+                expected=f"{spec.target.name}: {_groups(spec)}, as at {first}",
+                hint="Name in table.classes every code, and propose again",
+            )
+    columns, left_out = list[Column](), dict[str, str]()
+    having = [{one.name: one for one in each.columns} for each in proposals.values()]
+    for wanted in dict.fromkeys(name for each in having for name in each):
+        found = [each[wanted] for each in having if wanted in each]
+        lacking = [name for name, each in zip(proposals, having, strict=True) if wanted not in each]
+        column = None if lacking else _cover(found)
+        if column is None:
+            left_out[wanted] = f"no feature at {', '.join(lacking)}" if lacking else "other kinds"
+        else:
+            columns.append(column)
+    if not columns:
+        raise ConfigError("no column is a feature at every site", expected="one at least")
+    missing = tuple(dict.fromkeys(code for each in proposals.values() for code in each.missing))
+    return structs.replace(spec, columns=tuple(columns), missing=missing), left_out
+
+
+def _cover(columns: Sequence[Column]) -> Column | None:
+    """One column that takes every value of the others; None where they are of different kinds."""
+    first = columns[0]
+    optional = any(one.optional for one in columns)
+    match first:
+        case Numeric():
+            numeric = [one for one in columns if isinstance(one, Numeric)]
+            low, high = min(one.low for one in numeric), max(one.high for one in numeric)
+            same = len(numeric) == len(columns)
+            return structs.replace(first, low=low, high=high, optional=optional) if same else None
+        case Binary():
+            same = all(_said(one) == _said(first) for one in columns if isinstance(one, Binary))
+            same = same and all(isinstance(one, Binary) for one in columns)
+            return structs.replace(first, optional=optional) if same else None
+        case Categorical():
+            named = [one.levels for one in columns if isinstance(one, Categorical)]
+            levels = tuple(dict.fromkeys(level for each in named for level in each))
+            same = len(named) == len(columns)
+            return structs.replace(first, levels=levels, optional=optional) if same else None
+
+
 def _in_column(name: str, columns: Mapping[str, Column]) -> list[Difference]:
     kinds = {site: type(one).__name__.lower() for site, one in columns.items()}
     if len(set(kinds.values())) > 1:
@@ -142,6 +209,14 @@ def _in_column(name: str, columns: Mapping[str, Column]) -> list[Difference]:
         return [Difference(name, listed, "Agree on one kind; a table may need other codes")]
     found = []
     said = {site: _said(one) for site, one in columns.items()}
+    optional = {one.optional for one in columns.values()}
+    if len(optional) > 1:
+        always = ", ".join(site for site, one in columns.items() if not one.optional)
+        found.append(
+            Difference(
+                name, f"may be missing, but never is at {always}", "Say optional = true everywhere"
+            )
+        )
     if len(set(said.values())) > 1:
         found.append(
             Difference(

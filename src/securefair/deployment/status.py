@@ -16,6 +16,8 @@ from securefair.deployment.standing import read_peer, refusals
 from securefair.deployment.streams import stream_of
 from securefair.storage import Access, Store, Transaction
 
+NEVER = "never"
+
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One peer, as this site sees it.
@@ -102,7 +104,7 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
                 name=card.name,
                 here=card.name not in state.pace.away,
                 ready=state.pace.ready.get(card.name, 0),
-                heard=utc(known.heard) if known.heard else "never",
+                heard=utc(known.heard) if known.heard else NEVER,
                 unconfirmed=following - known.confirmed,
                 numbers=tx.ledger.spent(SCOPE, identity=card.fingerprint.hex()).numbers,
                 bytes_out=known.bytes_out,
@@ -135,9 +137,17 @@ def sentences(status: SiteStatus) -> list[str]:
     ]
     if status.accuracy is not None:
         lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
-    for peer in status.peers:
+    if status.seconds_left > 0 and status.rounds_over < status.rounds:
         lines.append(
-            f"  {peer.name}: {'here' if peer.here else 'AWAY'}, may begin round {peer.ready}, "
+            f"round {status.rounds_over}: at most {status.seconds_left / 3600:.1f} hours left; "
+            "it goes on without whoever has not answered by then"
+        )
+    for peer in status.peers:
+        presence = "here" if peer.here else "AWAY"
+        if peer.heard == NEVER:
+            presence = "NOT HEARD OF YET"
+        lines.append(
+            f"  {peer.name}: {presence}, may begin round {peer.ready}, "
             f"heard {peer.heard}, {peer.unconfirmed} envelopes under way, "
             f"{peer.numbers} of {status.student_limit} numbers disclosed"
         )
