@@ -132,6 +132,22 @@ def test_proposals_of_both_tables_are_compared(ward):
     assert "The proposals are the same" in securefair("project", "check", *proposals[:1] * 2)
 
 
+def test_proposals_are_joined_into_settings_of_a_project(ward):
+    proposals = [ward / "east.proposal.toml", ward / "west.proposal.toml"]
+    for proposal, table in zip(proposals, ("north.csv", "south.csv"), strict=True):
+        options = ("--label", "num", "--out", proposal)
+        securefair("project", "propose", ward / table, *options)
+    settings, joined = ward / "joined.toml", ward / "joined-project.toml"
+    said = securefair("project", "check", *proposals, "--out", settings)
+    assert "columns cover all proposals" in said
+    cards = [part for name in ("north", "south") for part in ("--card", ward / f"{name}.card")]
+    options = ("--max-samples", "200", "--settings", settings, "--setup-hours", "2")
+    securefair("project", "new", "joined", *cards, *options, "--out", joined)
+    assert "setup_seconds = 7200" in joined.read_text()
+    said = securefair("project", "check", joined, "--out", ward / "other.toml", fails=True)
+    assert "no proposals to join" in said
+
+
 @pytest.fixture(scope="module")
 def finished(ward):
     """The same two after all rounds; the machine of one has crashed meanwhile."""

@@ -218,11 +218,12 @@ def _in_column(name: str, columns: Mapping[str, Column]) -> list[Difference]:
             )
         )
     if len(set(said.values())) > 1:
+        cover = _cover(list(columns.values()))
         found.append(
             Difference(
                 name,
                 "; ".join(f"{text} at {site}" for site, text in said.items()),
-                f"Agree on {_joined(list(columns.values()))}, and on what the codes mean",
+                f"Agree on {_said(cover) if cover else 'two codes'}, and on what the codes mean",
             )
         )
     return found
@@ -236,20 +237,6 @@ def _said(column: Column) -> str:
             return f"{column.no} or {column.yes}"
         case Categorical():
             return ", ".join(column.levels)
-
-
-def _joined(columns: Sequence[Column]) -> str:
-    """What covers all of them."""
-    numeric = [one for one in columns if isinstance(one, Numeric)]
-    if numeric:
-        low, high = min(one.low for one in numeric), max(one.high for one in numeric)
-        return f"{low:g} to {high:g}"
-    levels = {
-        level
-        for one in columns
-        for level in ((one.no, one.yes) if isinstance(one, Binary) else getattr(one, "levels", ()))
-    }
-    return ", ".join(sorted(levels))
 
 
 def _groups(spec: TableSpec) -> str:

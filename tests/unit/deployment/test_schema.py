@@ -5,8 +5,8 @@ import pytest
 
 from securefair.data import Row
 from securefair.data.table import Binary, Categorical, Numeric, Target
-from securefair.deployment.schema import differences, propose
-from securefair.errors import DataError
+from securefair.deployment.schema import differences, joined, propose
+from securefair.errors import ConfigError, DataError
 
 
 def rows(count=40, rare="asymptomatic"):
@@ -74,3 +74,77 @@ def test_every_difference_is_listed_with_a_remedy():
     assert "no feature at north" in text
     assert "categorical at north" in text
     assert "0 or 1 at north; 0 or 2 at south" in text
+
+
+def aged():
+    """As `rows`, with ages that are no running number."""
+    return [
+        dataclasses.replace(row, fields=row.fields | {"age": f"{34.5 + at % 30}"})
+        for at, row in enumerate(rows())
+    ]
+
+
+def test_a_column_that_may_be_missing_at_some_sites_only_is_a_difference():
+    spec = propose(aged(), label="num").spec
+    columns = tuple(
+        msgspec.structs.replace(one, optional=one.name != "sex") for one in spec.columns
+    )
+    always = tuple(msgspec.structs.replace(one, optional=False) for one in spec.columns)
+    found = differences(
+        {
+            "north": msgspec.structs.replace(spec, columns=always),
+            "south": msgspec.structs.replace(spec, columns=columns),
+        }
+    )
+    assert {one.column for one in found} == {"age", "pain"}
+    assert all("never is at north" in str(one) for one in found)
+
+
+def test_joined_rules_take_every_value_of_every_site():
+    spec = propose(aged(), label="num").spec
+    columns = (
+        Numeric(name="age", low=10, high=60, optional=True),
+        Binary(name="sex", no="0", yes="1"),
+        Categorical(name="pain", levels=("none", "atypical", "angina")),
+        Numeric(name="weight", low=0, high=200),
+    )
+    other = msgspec.structs.replace(spec, columns=columns, missing=("?", "-9"))
+    both, left_out = joined({"north": spec, "south": other})
+    age, sex, pain = both.columns
+    assert isinstance(age, Numeric)
+    assert isinstance(pain, Categorical)
+    north = spec.columns[0]
+    assert isinstance(north, Numeric)
+    assert (age.low, age.high, age.optional) == (10, max(60, north.high), True)
+    assert not sex.optional
+    assert set(pain.levels) == {"typical", "atypical", "none", "angina"}
+    assert {"?", "-9"} <= set(both.missing)
+    assert left_out == {"weight": "no feature at north"}
+    assert {one.column for one in differences({"north": both, "south": both})} == set()
+
+
+def test_columns_of_other_kinds_are_left_out():
+    spec = propose(aged(), label="num").spec
+    columns = (
+        Binary(name="sex", no="0", yes="2"),
+        Numeric(name="pain", low=0, high=3),
+        *(one for one in spec.columns if one.name == "age"),
+    )
+    both, left_out = joined({"a": spec, "b": msgspec.structs.replace(spec, columns=columns)})
+    assert [one.name for one in both.columns] == ["age"]
+    assert left_out == {"sex": "other kinds", "pain": "other kinds"}
+
+
+def test_sites_that_predict_different_classes_have_no_joined_rules():
+    spec = propose(aged(), label="num").spec
+    target = Target(name="num", groups=(("0",), ("1", "2")))
+    other = msgspec.structs.replace(spec, target=target)
+    with pytest.raises(ConfigError, match="different classes"):
+        joined({"north": spec, "south": other})
+
+
+def test_sites_without_a_common_column_have_no_joined_rules():
+    spec = propose(aged(), label="num").spec
+    other = msgspec.structs.replace(spec, columns=(Numeric(name="weight", low=0, high=200),))
+    with pytest.raises(ConfigError, match="no column is a feature at every site"):
+        joined({"north": spec, "south": other})
