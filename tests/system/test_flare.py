@@ -96,7 +96,8 @@ def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
     project, identities = rehearsal._project(data, "cycle", rounds, "rns")
     rehearsal._make_places(place, data, project, identities, "flare")
     expected = rehearsal.in_one_process(project, data, rounds, 0)
-    troupe = Troupe(place, project.names, 0, 0.0, rounds)
+    witness = rehearsal.witness_of(project)
+    troupe = Troupe(place, project.names, 0, 0.0, rounds, witness)
     first, second = project.names
     ground = str(place / "flare")
     with proof_of_concept(place, {name: place / name for name in project.names}) as proof:

@@ -36,6 +36,7 @@ from securefair.deployment.proof import proof_of_concept
 from securefair.deployment.records import SiteRecord, record_of
 from securefair.deployment.terms import project_sections
 from securefair.deployment.troupe import Troupe
+from securefair.deployment.witness import Witness
 from securefair.errors import ConfigError
 from securefair.model.stored import Function, logits_of
 from securefair.protocol.codec import kind_of as message_kind
@@ -151,7 +152,7 @@ def rehearse(
         _make_places(place, data, project, identities, courier)
         places = {own.name: place / own.name for own in data}
         expected = in_one_process(project, data, length, number)
-        troupe = Troupe(place, project.names, number, faults, length)
+        troupe = Troupe(place, project.names, number, faults, length, witness_of(project))
         with relay_of(courier, place, places):
             results.append(_play(troupe, data, expected, share, until))
         left -= length
@@ -163,6 +164,11 @@ def rehearse(
         refused=sum(one.refused for one in results),
         seconds=round(sum(one.seconds for one in results), 1),
     )
+
+
+def witness_of(project: Project) -> Witness:
+    """Who sees that a project's sites keep their promises."""
+    return Witness({card.name: card.fingerprint.hex() for card in project.cards})
 
 
 def relay_of(

@@ -1,7 +1,7 @@
 """The process of one site in a rehearsal: `python -m securefair.deployment.rehearsing FOLDER ...`.
 
 It runs what `securefair site start` runs, but for two things that no site in earnest takes from
-outside: a common seed, and a courier that fails on purpose.
+outside: a common seed, and a courier that fails on purpose. And it notes what it hands over.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from securefair.deployment.couriers.faulty import faulty
 from securefair.deployment.port import HandOver
 from securefair.deployment.starting import Rehearsal, carried, open_site
+from securefair.deployment.witness import SENT, noting
 from securefair.errors import SecureFairError
 from securefair.storage import unlock
 
@@ -25,7 +26,8 @@ def run_rehearsed(folder: Path, passphrase_file: Path, seed: int, faults: float)
     """
 
     def spoil(peer: str, hand_over: HandOver) -> HandOver:
-        return faulty(hand_over, faults, f"{folder.name} {peer} {os.getpid()}")
+        spoilt = faulty(hand_over, faults, f"{folder.name} {peer} {os.getpid()}")
+        return noting(spoilt, peer, folder / SENT)
 
     rehearsal = Rehearsal(seed=seed, spoil=spoil)
     passphrase = unlock(file=passphrase_file)

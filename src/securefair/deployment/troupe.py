@@ -16,6 +16,7 @@ from securefair.deployment.records import SiteRecord
 from securefair.deployment.site import MODEL, stored_records
 from securefair.deployment.standing import read_peer, refusals
 from securefair.deployment.streams import stream_of
+from securefair.deployment.witness import SENT, Witness, check_versions
 from securefair.errors import SecureFairError
 from securefair.model.stored import Function, from_bytes
 from securefair.storage import Access, Store
@@ -33,6 +34,7 @@ class Troupe:
         seed: that all take.
         faults: rate of each kind of fault of the couriers.
         rounds: of the collaboration.
+        witness: of promises that must hold at every moment.
         kills: processes that were killed so far.
         lost: records that were there before a kill and not after it.
     """
@@ -42,6 +44,7 @@ class Troupe:
     seed: int
     faults: float
     rounds: int
+    witness: Witness
     kills: int = 0
     lost: int = 0
     running: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
@@ -55,7 +58,7 @@ class Troupe:
             until: monotonic seconds.
 
         Raises:
-            SecureFairError: a site failed, or the time is over.
+            SecureFairError: a site failed or broke a promise, or the time is over.
         """
         draw = random.Random(secrets.randbits(32))
         try:
@@ -74,6 +77,7 @@ class Troupe:
                     busy = [name for name in self.running if self._finished(name) < self.rounds]
                     if busy:
                         self._kill(draw.choice(busy))
+            self._check_promises()
         finally:
             for process in self.running.values():
                 process.kill()
@@ -122,6 +126,7 @@ class Troupe:
         process.communicate()
         self.kills += 1
         self.lost += max(0, before - self._finished(name))
+        self._check_promises()
         self._start(name)
 
     def _check(self) -> None:
@@ -143,6 +148,21 @@ class Troupe:
                     where=name,
                     found=lines[-1] if lines else f"exit code {code}",
                 )
+
+    def _check_promises(self) -> None:
+        """See what left so far, whether sites run or not.
+
+        Raises:
+            SecureFairError: see `Witness`.
+        """
+        for look in (self.witness.see, self.witness.compare):  # first what arrived, then ledgers
+            for name in self.names:
+                store = self._read(name)
+                if store is not None:
+                    with store, store.view() as tx:
+                        look(name, tx)
+        for name in self.names:
+            check_versions(self.folder / name / SENT, name)
 
     def _finished(self, name: str) -> int:
         return len(self.records(name))
