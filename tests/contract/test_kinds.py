@@ -16,6 +16,7 @@ from securefair.protocol.codec import kind_of as message_kind
 from securefair.run.resumable import ParticipantsRun
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Network
+from securefair.storage import Store
 
 CONFIG = """
 [run]
@@ -212,8 +213,24 @@ def test_privacy_is_kept_or_refused_and_never_passed_over(name):
     promised = run.facts().privacy
     assert sorted(promised) == ["East", "North", "South"]
     assert all(0 < one.spent_epsilon <= one.epsilon == 2.0 for one in promised.values())
-    with pytest.raises(ConfigError, match="private models"):
-        kind.host(config, agreement, data[0], seed=5)
+
+
+def test_one_participant_pays_for_its_private_model_once_in_its_own_store(name, tmp_path):
+    config = configured(name, **{"privacy.epsilon": 2.0, "encryption.backend": "clear"})
+    kind, data = kind_of(name), everyone()
+    if refusal_of(kind, config) is not None:
+        return
+    agreement = kind.agree(config, PublicFacts.of(data), seed=5)
+    fits = []
+    for seed in (5, 6):  # a site's seed is a secret; the noise is not drawn from it
+        with Store.open(tmp_path / "store") as store:
+            host = kind.host(config, agreement, data[0], seed=seed, stored=Stored(budget=store))
+            with store.view() as tx:
+                (event,) = tx.privacy.events(data[0].name)
+        assert host.teacher.secure
+        assert event.guarantee.epsilon == 2.0 == host.teacher.spent.epsilon
+        fits.append([one.tolist() for one in host.teacher.model.parameters()])
+    assert fits[0] == fits[1]
 
 
 def test_everyone_keeps_a_model(name):

@@ -37,7 +37,7 @@ from securefair.protocol.saved_state import SavedState as MachineState
 from securefair.protocol.turn import Memory
 from securefair.records import ExchangeRecord, RoundRecord
 from securefair.simulation.engine import Hosted
-from securefair.storage import Secret
+from securefair.storage import Secret, Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +210,7 @@ class Stored:
         memory: of its machine, from the same transaction as the pieces.
         saved_state: what its machine begins with after a recovery, where there is no memory.
         key_epoch: of its keys; higher than that of any earlier ones.
+        budget: open, for what private fits cost its patients; None: a simulation.
     """
 
     pieces: Mapping[str, bytes] = field(default_factory=dict)
@@ -217,6 +218,7 @@ class Stored:
     memory: Memory | None = None
     saved_state: MachineState | None = None
     key_epoch: int = 0
+    budget: Store | None = None
 
 
 A = TypeVar("A", bound=Agreement)
@@ -359,6 +361,7 @@ class Kind(ABC, Generic[A]):
 
         Raises:
             ConfigError: this kind has no such role.
+            LedgerError: a private fit would cost its patients more than was agreed.
             SecureFairError: data or what is stored do not fit the agreement.
         """
 

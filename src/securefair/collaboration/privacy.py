@@ -8,7 +8,6 @@ import msgspec
 
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 from securefair.config import RunConfig
-from securefair.errors import ConfigError
 from securefair.privacy.guarantees import meaning_of
 from securefair.records import PrivacyResult
 from securefair.storage import Guarantee
@@ -51,19 +50,20 @@ def privacy_of(config: RunConfig) -> PrivacyTerms | None:
     )
 
 
-def refuse_privacy(config: RunConfig) -> None:
-    """For a participant in a process of its own, whose teacher has no private model yet.
+def gaps_of(config: RunConfig, decides: bool) -> list[str]:
+    """What a site's guarantee does not cover, a sentence each.
 
-    Raises:
-        ConfigError: the configuration asks for one.
+    Args:
+        config: with a [privacy] section.
+        decides: whether sites decline by reputations that they formed on their own patients.
     """
-    if config.privacy is not None:
-        raise ConfigError(
-            "a site does not answer from private models yet: only a run on one machine does",
-            where="privacy",
-            found="a section",
-            expected="none",
-        )
+    given = config.privacy
+    found = []
+    if given is not None and given.patient_column is None:
+        found.append(ROWS)
+    if given is not None and decides:
+        found.append(DECISIONS if given.asked_epsilon is None else FOLLOWED)
+    return found
 
 
 def privacy_results(

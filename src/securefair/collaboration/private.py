@@ -8,9 +8,9 @@ patients what the one fit cost (post-processing), and nothing that was opened fl
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,7 +36,13 @@ from securefair.privacy import (
     SystemNoise,
     private_fit,
 )
-from securefair.privacy.durable import PrivacyAccount, is_alignment, reference_of, together
+from securefair.privacy.durable import (
+    PrivacyAccount,
+    budget_in,
+    is_alignment,
+    reference_of,
+    together,
+)
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.storage import Guarantee, Store
 
@@ -128,6 +134,7 @@ def private_teachers(
     seed: int,
     hidden: int = 16,
     network: str | None = None,
+    budget: Store | None = None,
 ) -> dict[str, PrivateTeacher]:
     """A private model of every hospital, by name; charged before it is fitted.
 
@@ -139,6 +146,7 @@ def private_teachers(
         terms: what it may cost.
         seed: public; of initial parameters and, in a simulation, of the noise.
         hidden, network: of the models.
+        budget: an open store in the place of `terms.store`.
 
     Raises:
         ConfigError: delta, or that of all runs, is above 1 / patients, or no noise reaches the
@@ -147,7 +155,10 @@ def private_teachers(
         LedgerError: a hospital's budget is spent.
         StorageError: the store is open in another process, or cannot be written.
     """
-    with _opened(terms) as store:
+    where = budget or terms.store
+    opened: AbstractContextManager[Store | None]
+    opened = nullcontext() if where is None else budget_in(where)
+    with opened as store:
         teachers = {}
         for own, kind in zip(data, kinds, strict=True):
             fitted = _Fitting(own, kind, terms, seed, hidden, network)
@@ -167,32 +178,11 @@ class _Fitting:
         hidden: int,
         network: str | None,
     ) -> None:
-        check_named(own, terms)
+        self.patients, self.target = checked_target(own, terms)
         self.name, self.samples, self.kind, self.terms = own.name, own.train, kind, terms
-        self.patients = Patients.of(own.train)
-        self.target = terms.target(self.patients.count)
         self.seed, self.hidden, self.network = seed, hidden, network
         logits = 1 if own.train.classes == 2 else own.train.classes
         self.convex = kind == "linear" or (kind == "quadratic" and hidden >= 2 * logits)
-        try:
-            self.target.check(self.patients.count)
-        except ConfigError as error:
-            raise ConfigError(
-                error.problem,
-                where=f"{own.name}, {error.where}",
-                found=error.found,
-                expected=error.expected,
-                hint=error.hint,
-            ) from error
-        most, limit = 1 / self.patients.count, terms.limit(self.target)
-        if limit.delta > most:
-            total = "total_delta" if terms.total_delta is not None else "delta"
-            raise ConfigError(
-                "the delta of all runs together promises nothing to so few patients",
-                where=f"{own.name}, privacy.{total}",
-                found=f"{limit.delta:g} with {self.patients.count} patients",
-                expected=f"at most {most:.3g} for fits and alignments together",
-            )
 
     def teacher(self, store: Store | None) -> PrivateTeacher:
         """Fit, or take what an earlier run has fitted and paid for."""
@@ -269,6 +259,38 @@ class _Fitting:
             network=self.network,
             seed=derived_seed(self.seed, "private head", self.name),
         )
+
+
+def checked_target(own: ParticipantData, terms: PrivacyTerms) -> tuple[Patients, PrivacyTarget]:
+    """A hospital's patients, and what is promised to them.
+
+    Raises:
+        ConfigError: delta, or that of all runs, is above 1 / patients.
+        DataError: patients should be named by a column, and are not.
+    """
+    check_named(own, terms)
+    patients = Patients.of(own.train)
+    target = terms.target(patients.count)
+    try:
+        target.check(patients.count)
+    except ConfigError as error:
+        raise ConfigError(
+            error.problem,
+            where=f"{own.name}, {error.where}",
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        ) from error
+    most, limit = 1 / patients.count, terms.limit(target)
+    if limit.delta > most:
+        total = "total_delta" if terms.total_delta is not None else "delta"
+        raise ConfigError(
+            "the delta of all runs together promises nothing to so few patients",
+            where=f"{own.name}, privacy.{total}",
+            found=f"{limit.delta:g} with {patients.count} patients",
+            expected=f"at most {most:.3g} for fits and alignments together",
+        )
+    return patients, target
 
 
 def check_named(own: ParticipantData, terms: PrivacyTerms) -> None:
@@ -352,12 +374,3 @@ def stated_guarantee(
         asked = together(alignments.others, Guarantee(epsilon=allowed.epsilon, delta=allowed.delta))
     total = together(teacher.spent, asked)
     return StatedGuarantee(total.epsilon, total.delta)
-
-
-@contextlib.contextmanager
-def _opened(terms: PrivacyTerms) -> Iterator[Store | None]:
-    if terms.store is None:
-        yield None
-        return
-    with Store.open(terms.store) as store:
-        yield store

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from securefair.collaboration.privacy import privacy_of
+from securefair.collaboration.private import checked_target
 from securefair.deployment.agreeing import check_agreement, disclosure_of, kind_in, rounds_of
 from securefair.deployment.card import utc
 from securefair.deployment.place import KEYS, STORE, identity_of, project_of, read_settings
@@ -40,6 +42,13 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     yield f"keys: of {settings.name}"
     data = own_samples(settings, project.terms, seed=0)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
+    private = privacy_of(project.terms.config)
+    if private is not None:
+        patients, target = checked_target(data, private)
+        yield (
+            f"privacy: a private fit answers, epsilon {target.epsilon:g} and delta "
+            f"{target.delta:g} for each of {patients.count} patients"
+        )
     Store.open(folder / STORE).close()
     needed = ROOM * agreement.limits.largest_frame * len(project.names)
     free = shutil.disk_usage(folder).free

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.deployment.agreeing import kind_in
 from securefair.deployment.project import Project
@@ -23,12 +24,14 @@ from securefair.model.stored import Function, from_bytes
 from securefair.prediction import Calibration, save_model
 from securefair.prediction.card import Taught
 from securefair.prediction.folder import folder_name
+from securefair.privacy.durable import composed
+from securefair.privacy.guarantees import meaning_of
 from securefair.report import write_json, write_json_lines, write_text
 from securefair.run.execute import versions
 from securefair.run.folder import MODELS
 from securefair.run.kept import kept_model
 from securefair.run.resumable import ReferenceRun
-from securefair.storage import Store
+from securefair.storage import Store, Transaction
 
 
 def write_results(
@@ -52,7 +55,7 @@ def write_results(
     """
     with store.view() as tx:
         records, weights = stored_records(tx), tx.memory.get(MODEL)
-        status = site_status(tx, project, own.name)
+        status, promised = site_status(tx, project, own.name), _promised(tx, own.name)
     if weights is None or not records:
         raise StorageError("this site has no model yet: no round is over", where=own.name)
     terms = project.terms
@@ -64,20 +67,23 @@ def write_results(
         controls=_alone(project, own, seed),
         taught=_taught(project, own.name, records, status),
         calibration=_calibration(records[-1], own),
+        privacy=promised,
         versions=versions(),
     )
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)
     return [
         model,
-        write_text(out / "report.md", report_of(project, records, status)),
+        write_text(out / "report.md", report_of(project, records, status, promised)),
         write_json_lines(out / "rounds.jsonl", records),
         write_json(out / "status.json", status),
     ]
 
 
-def report_of(project: Project, records: list[SiteRecord], status: SiteStatus) -> str:
-    """What happened, as this site knows it, in Markdown."""
+def report_of(
+    project: Project, records: list[SiteRecord], status: SiteStatus, promised: str | None
+) -> str:
+    """What happened, as this site knows it, in Markdown; `promised` to its own patients."""
     kind, limits = kind_in(project.terms), limits_of(project.terms.config)
     lines = [
         f"# {status.name} in project {status.project}",
@@ -111,11 +117,23 @@ def report_of(project: Project, records: list[SiteRecord], status: SiteStatus) -
         lines.append(
             f"| {record.round} | {', '.join(answers) or 'nobody'} | {' | '.join(values)} | {note} |"
         )
+    if promised is not None:
+        lines += ["", "## Privacy of the own patients", "", promised]
+        lines += [f"- {gap}" for gap in gaps_of(project.terms.config, kind.wording.reputations)]
     if status.refused:
         lines += ["", "## Refused", ""]
         lines += [f"- {what}: {count}" for what, count in status.refused.items()]
     lines += ["", f"Audit log: {status.audit_rows} rows, head {status.audit_head}", ""]
     return "\n".join(lines)
+
+
+def _promised(tx: Transaction, name: str) -> str | None:
+    """What private fits and opinions have told of any one patient; None where none was made."""
+    events = tx.privacy.events(name)
+    if not events:
+        return None
+    spent = composed(events)
+    return meaning_of(spent.epsilon, spent.delta)
 
 
 def _alone(project: Project, own: ParticipantData, seed: int) -> Mapping[str, Function]:

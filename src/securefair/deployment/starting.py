@@ -267,6 +267,7 @@ def stored_host(store: Store, peers: tuple[str, ...], keys: Secret | None) -> St
             memory=None if data is None else decode_memory(data, load),
             saved_state=None if left is None else left.saved_state(peers),
             key_epoch=0 if left is None else left.key_epoch,
+            budget=store,
         )
 
 

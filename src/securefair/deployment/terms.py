@@ -13,7 +13,7 @@ from securefair.config import RunConfig, checked_settings
 from securefair.config.base import Ratio, Section
 from securefair.errors import ConfigError
 
-_LOCAL = {"run", "data", "participants", "report", "privacy"}
+_LOCAL = {"run", "data", "participants", "report"}
 """Sections of a configuration that a project does not have, or says in other words."""
 
 _SETTINGS = set(RunConfig.model_fields) - _LOCAL
@@ -113,6 +113,7 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
     project = _project(table.get("project"), source)
     settings = {key: value for key, value in table.items() if key != "project"}
     file = "own.csv" if "table" in settings else "own.npz"
+    _check_privacy(settings.get("privacy"), source)
     settings["run"] = {
         "name": project.name,
         "algorithms": ["standalone", project.algorithm],
@@ -130,6 +131,22 @@ def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:
             expected="a [table] section, or features and classes",
         )
     return Terms(project, config)
+
+
+def _check_privacy(section: object, source: str) -> None:
+    """Refuse what a project cannot say of differential privacy: where each site keeps its budget.
+
+    Raises:
+        ConfigError: names the key.
+    """
+    for key in ("store", "total_epsilon", "total_delta"):
+        if isinstance(section, Mapping) and key in section:
+            raise ConfigError(
+                "every site keeps the budget of its patients in its own store",
+                where=f"{source}: privacy.{key}",
+                found=section[key],
+                expected="no such key: epsilon and delta hold for the whole project",
+            )
 
 
 def _project(table: object, source: str) -> ProjectSection:

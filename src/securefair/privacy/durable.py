@@ -13,8 +13,10 @@ was not charged, and one private fit is charged once, however many students it a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -87,6 +89,20 @@ class PrivacyAccount:
         """What the chosen events so far amount to."""
         with self.store.view() as tx:
             return composed([one for one in tx.privacy.events(self.hospital) if chosen(one)])
+
+
+@contextmanager
+def budget_in(store: Path | Store) -> Iterator[Store]:
+    """The store of budgets for a block; one that is open already stays open.
+
+    Raises:
+        StorageError: it is open in another process, or cannot be written.
+    """
+    if isinstance(store, Store):
+        yield store
+        return
+    with Store.open(store) as opened:
+        yield opened
 
 
 def is_alignment(event: PrivacyEvent) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
-from securefair.config import parse_config
+from securefair.config import override, parse_config
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.deployment.identity import Identity
 from securefair.deployment.post import Correspondence, Post
@@ -248,12 +248,13 @@ def make_town(tmp_path):
         folder="town",
         round_seconds=50.0,
         settings="",
+        changes=None,
         roles=None,
     ):
         names = NAMES[:count]
         data = [samples(name, at) for at, name in enumerate(names)]
         text = CONFIG.format(algorithm=algorithm, rounds=rounds, backend=backend, forced_every=3)
-        config = parse_config(text + settings, source="town")
+        config = override(parse_config(text + settings, source="town"), changes or {})
         place = tmp_path / folder
         place.mkdir()
         town = Town(place, data, config=config, round_seconds=round_seconds, roles=roles)

@@ -20,8 +20,8 @@ from securefair.collaboration.interface import (
     Role,
     Stored,
 )
-from securefair.collaboration.privacy import privacy_of, refuse_privacy
-from securefair.collaboration.private import private_teachers
+from securefair.collaboration.privacy import privacy_of
+from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
 from securefair.collaboration.training import clip_of, optimizer_of
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig
@@ -29,6 +29,8 @@ from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
+from securefair.privacy import PrivateAlignments
+from securefair.storage import Store
 
 TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
@@ -91,25 +93,8 @@ class DistillationKind(Kind[Collaboration]):
         trained: bool = True,
     ) -> EncryptedRun:
         """See `Kind`."""
-        section, terms = config.model, privacy_of(config)
-        teachers, alignments = None, None
-        if terms is not None:
-            teachers = private_teachers(
-                data,
-                [section.kind] * len(data),
-                terms,
-                seed=seed,
-                hidden=section.hidden,
-                network=section.network,
-            )
-            if not self.always_share:
-                alignments = private_alignments(
-                    data,
-                    teachers,
-                    terms,
-                    temperature=config.distillation.temperature,
-                    seed=seed,
-                )
+        terms = privacy_of(config)
+        teachers, alignments = self._private(config, agreement, data, terms, seed=seed)
         return start_run(
             self.name,
             data,
@@ -138,7 +123,10 @@ class DistillationKind(Kind[Collaboration]):
     ) -> DistillingHost:
         """See `Kind`."""
         self.check_role(role)
-        refuse_privacy(config)
+        terms, budget = privacy_of(config), None if stored is None else stored.budget
+        teachers, alignments = self._private(
+            config, agreement, [own], terms, seed=seed, budget=budget
+        )
         host = self.participant(
             own,
             agreement,
@@ -146,11 +134,50 @@ class DistillationKind(Kind[Collaboration]):
             seed=seed,
             backend=config.encryption.backend,
             disclosure=limits_of(config),
+            teacher=teachers.get(own.name),
+            alignments=alignments.get(own.name),
+            required=None if terms is None else terms.require,
             stored=stored,
         )
         if not host.restored:
             host.train_alone()
         return host
+
+    def _private(
+        self,
+        config: RunConfig,
+        agreement: Collaboration,
+        data: Sequence[ParticipantData],
+        terms: PrivacyTerms | None,
+        *,
+        seed: int,
+        budget: Store | None = None,
+    ) -> tuple[dict[str, PrivateTeacher], dict[str, PrivateAlignments]]:
+        """What answers for these participants and how they form alignments, where it is private."""
+        if terms is None:
+            return {}, {}
+        section = config.model
+        teachers = private_teachers(
+            data,
+            [section.kind] * len(data),
+            terms,
+            seed=seed,
+            hidden=section.hidden,
+            network=section.network,
+            budget=budget,
+        )
+        if self.always_share:
+            return teachers, {}
+        alignments = private_alignments(
+            data,
+            teachers,
+            terms,
+            participants=agreement.participants,
+            temperature=config.distillation.temperature,
+            seed=seed,
+            budget=budget,
+        )
+        return teachers, alignments
 
     def refit(
         self,

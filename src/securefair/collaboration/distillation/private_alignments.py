@@ -21,7 +21,7 @@ from securefair.privacy import (
     SeededNoise,
     SystemNoise,
 )
-from securefair.privacy.durable import PrivacyAccount, is_alignment, reference_of
+from securefair.privacy.durable import PrivacyAccount, budget_in, is_alignment, reference_of
 from securefair.storage import Guarantee, Store
 
 
@@ -32,6 +32,8 @@ def private_alignments(
     *,
     temperature: float,
     seed: int,
+    participants: Sequence[str] | None = None,
+    budget: Store | None = None,
 ) -> dict[str, PrivateAlignments]:
     """How every hospital forms alignments with the others; none where `asked_epsilon` is not given.
 
@@ -43,6 +45,8 @@ def private_alignments(
             peers, another private model or another temperature make other alignments, charged anew.
         temperature: of the distillation loss.
         seed: of the noise in a simulation.
+        participants: names of all who take part; None: those in `data`.
+        budget: an open store in the place of `terms.store`.
 
     Raises:
         ConfigError: delta is above 1 / patients, or no noise reaches the target.
@@ -51,7 +55,8 @@ def private_alignments(
     """
     if terms.asked_epsilon is None:
         return {}
-    found = {}
+    found, store = {}, budget or terms.store
+    names = [own.name for own in data] if participants is None else participants
     for own in data:
         patients = Patients.of(own.train)
         fit = terms.target(patients.count)
@@ -65,26 +70,26 @@ def private_alignments(
             own.train,
             patients,
             target,
-            peers=len(data) - 1,
+            peers=len(names) - 1,
             temperature=temperature,
-            noise=_noise(terms, seed, own.name),
+            noise=_noise(seed, own.name) if store is None else _system_noise(),
         )
-        if terms.store is not None:
-            peers = [other.name for other in data if other.name != own.name]
+        if store is not None:
+            peers = [name for name in names if name != own.name]
             what = _about(peers, teachers[own.name].model, temperature)
             reference = reference_of(own.train, patients, target, what)
-            alignments.others = _charged(
-                terms.store, own.name, reference, alignments, terms.limit(fit)
-            )
-            alignments.once = _once(terms.store, own.name, reference)
+            alignments.others = _charged(store, own.name, reference, alignments, terms.limit(fit))
+            alignments.once = _once(store, own.name, reference)
         found[own.name] = alignments
     return found
 
 
-def _noise(terms: PrivacyTerms, seed: int, name: str) -> Callable[[str], NoiseSource]:
-    if terms.store is not None:
-        system = SystemNoise()
-        return lambda _peer: system
+def _system_noise() -> Callable[[str], NoiseSource]:
+    system = SystemNoise()
+    return lambda _peer: system
+
+
+def _noise(seed: int, name: str) -> Callable[[str], NoiseSource]:
     # One generator a peer: answers come in any order, and a resumed run repeats what it drew.
     return lambda peer: SeededNoise(derived_seed(seed, f"private opinion {peer}", name))
 
@@ -104,21 +109,23 @@ def _about(peers: Sequence[str], model: Head, temperature: float) -> str:
 
 
 def _charged(
-    store: Path, name: str, reference: str, alignments: PrivateAlignments, limit: Guarantee
+    store: Path | Store, name: str, reference: str, alignments: PrivateAlignments, limit: Guarantee
 ) -> Guarantee:
     """All alignments at once, before any is formed; returns what other alignments have cost."""
-    with Store.open(store) as opened:
+    with budget_in(store) as opened:
         account = PrivacyAccount(opened, name, limit)
         account.once(reference, alignments.allowed, lambda: b"")
         return account.spent_by(lambda one: is_alignment(one) and one.reference != reference)
 
 
-def _once(store: Path, name: str, reference: str) -> Callable[[str, Callable[[], float]], float]:
+def _once(
+    store: Path | Store, name: str, reference: str
+) -> Callable[[str, Callable[[], float]], float]:
     """Forms an alignment that was paid for, unless an earlier process has kept it."""
 
     def once(peer: str, form: Callable[[], float]) -> float:
         place = f"private/{name}/{reference}/{peer}"
-        with Store.open(store) as opened:
+        with budget_in(store) as opened:
             with opened.view() as tx:
                 kept = tx.memory.get(place)
             if kept is None:

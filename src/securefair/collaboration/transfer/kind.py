@@ -9,7 +9,7 @@ from securefair.collaboration.controls import degree_of
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.interface import Kind, PublicFacts, Role, Stored
-from securefair.collaboration.privacy import privacy_of, refuse_privacy
+from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.forecast import forecast_of
@@ -108,13 +108,19 @@ class TransferKind(Kind[TransferAgreement]):
         role: Role = "both",
     ) -> TransferHost:
         """See `Kind`."""
-        refuse_privacy(config)
+        terms, teacher = privacy_of(config), None
+        if terms is not None and role != "student":  # nothing of a student's patients is answered
+            budget = None if stored is None else stored.budget
+            fitted = private_teachers([own], ["linear"], terms, seed=seed, budget=budget)
+            teacher = fitted[own.name]
         return TransferHost(
             own,
             agreement,
             seed=seed,
             backend=config.encryption.backend,
             disclosure=limits_of(config),
+            teacher=teacher,
+            required=None if terms is None else terms.require,
             stored=stored,
             role=role,
         )
@@ -130,7 +136,8 @@ class TransferKind(Kind[TransferAgreement]):
         without: str,
     ) -> Function:
         """See `Kind`."""
-        return self.host(config, agreement, own, seed=seed).refitted(pieces, without)
+        host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
+        return host.refitted(pieces, without)
 
     def forecast(
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
