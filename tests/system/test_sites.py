@@ -120,6 +120,7 @@ def test_a_site_is_checked_before_it_starts(ward):
     said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
     for word in ("signed by north, south", "clock", "plan", "disclosure", "keys", "data", "disk"):
         assert word in said
+    assert "WARNING: One answer determines a teacher's fit. north, south will know" in said
 
 
 def test_proposals_of_both_tables_are_compared(ward):

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,16 @@ def instructions():
     for line in "\n".join(lines).replace("\\\n", " ").splitlines():
         word, _, rest = line.strip().partition(" ")
         yield word, rest.strip()
+
+
+def test_a_linter_finds_nothing():
+    linter = Path(sys.executable).with_name("hadolint")
+    file = FOLDER / "Containerfile"
+    done = subprocess.run([linter, "--no-color", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    worse = file.read_text(encoding="utf-8").replace("WORKDIR /source", "WORKDIR source")
+    done = subprocess.run([linter, "-"], input=worse, capture_output=True, text=True, check=False)
+    assert "DL3000" in done.stdout
 
 
 def test_every_instruction_is_known_and_the_image_runs_as_nobody():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -16,12 +16,14 @@ class Wording:
         reputations: whether participants form reputations of each other.
         steps: what is done, one paragraph each, where it is not distillation in rounds; the nouns
             `{participant}`, `{participants}` (with their number) and `{samples}` are filled in.
+        messages: what its messages are, by type, where the usual names would mislead.
     """
 
     title: str
     rule: str
     reputations: bool = False
     steps: tuple[str, ...] = ()
+    messages: Mapping[str, str] = field(default_factory=dict)
 
 
 CONTROL_WORDINGS: Mapping[str, Wording] = {

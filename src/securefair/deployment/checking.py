@@ -7,11 +7,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
+from securefair.collaboration.interface import Agreement
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import checked_target
+from securefair.data import ParticipantData, Samples
 from securefair.deployment.agreeing import check_agreement, disclosure_of, kind_in, rounds_of
 from securefair.deployment.card import utc
 from securefair.deployment.place import KEYS, STORE, identity_of, project_of, read_settings
+from securefair.deployment.project import Project
 from securefair.deployment.samples import own_samples
 from securefair.errors import ConfigError, StorageError
 from securefair.storage import Keystore, Secret, Store
@@ -42,6 +47,7 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     yield f"keys: of {settings.name}"
     data = own_samples(settings, project.terms, seed=0)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
+    yield from _warnings(project, agreement, data)
     private = privacy_of(project.terms.config)
     if private is not None:
         patients, target = checked_target(data, private)
@@ -68,3 +74,22 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
         yield f"courier: folder {shared}"
     else:
         yield f"courier: {courier.kind}, at the door in {folder}"
+
+
+def _warnings(project: Project, agreement: Agreement, own: ParticipantData) -> Iterator[str]:
+    """What may surprise; peers are taken to bring as many samples as they may."""
+    everyone = [own if name == own.name else _largest(name, own, project) for name in project.names]
+    forecast = kind_in(project.terms).forecast(project.terms.config, agreement, everyone)
+    for warning in forecast.warnings:
+        yield f"WARNING: {warning}"
+
+
+def _largest(name: str, own: ParticipantData, project: Project) -> ParticipantData:
+    """A peer with as many samples as it may bring, and nothing in them."""
+    count = project.terms.project.max_samples
+    samples = Samples(
+        np.broadcast_to(np.zeros(()), (count, *own.train.features.shape[1:])),
+        np.arange(count) % own.train.classes,
+        own.train.classes,
+    )
+    return ParticipantData(name, samples, samples)

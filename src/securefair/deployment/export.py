@@ -128,7 +128,7 @@ def report_of(
 
 
 def _promised(tx: Transaction, name: str) -> str | None:
-    """What private fits and opinions have told of any one patient; None where none was made."""
+    """What private fits and alignments have told of any one patient; None where none was made."""
     events = tx.privacy.events(name)
     if not events:
         return None

@@ -24,6 +24,7 @@ from securefair.records import (
 class MessageTotal:
     """All messages of one type."""
 
+    algorithm: str
     message: str
     count: int
     bytes: int
@@ -142,6 +143,7 @@ def message_totals(traffic: Sequence[TrafficRow], algorithm: str) -> list[Messag
     )
     return [
         MessageTotal(
+            algorithm=algorithm,
             message=message,
             count=sum(row.count for row in rows if row.message == message),
             bytes=sum(row.bytes for row in rows if row.message == message),

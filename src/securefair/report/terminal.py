@@ -164,7 +164,12 @@ def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:
     return FittingTable(
         "What crossed the wire",
         [
-            Column("Message", [message_name(one.message) for one in messages], "All", False),
+            Column(
+                "Message",
+                [message_name(one.message, one.algorithm) for one in messages],
+                "All",
+                False,
+            ),
             Column(
                 "Number",
                 [count(one.count) for one in messages],

@@ -55,9 +55,9 @@ def algorithm_rule(algorithm: str) -> str:
     return wording_of(algorithm).rule
 
 
-def message_name(message: str) -> str:
-    """A message type in plain words."""
-    return _MESSAGES.get(message, message)
+def message_name(message: str, algorithm: str) -> str:
+    """A message type of an algorithm in plain words."""
+    return {**_MESSAGES, **wording_of(algorithm).messages}.get(message, message)
 
 
 def percent(fraction: float, digits: int = 1) -> str:

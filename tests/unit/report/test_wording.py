@@ -67,8 +67,14 @@ def test_counts_and_nouns():
     assert wording.nouns("digits").samples == "samples"
 
 
+def test_messages_are_called_what_they_are_in_each_kind():
+    assert wording.message_name("share", "cycle-gossip") == "Sealed parts of sums"
+    assert wording.message_name("share", "transfer") == "Sealed answers"
+    assert wording.message_name("hello", "transfer") == wording.message_name("hello", "cycle")
+
+
 def test_unknown_names_stay_as_they_are():
     assert wording.algorithm_name("cycle") == "CYCle"
     assert wording.algorithm_name("gossip") == "gossip"
-    assert wording.message_name("gossip") == "gossip"
+    assert wording.message_name("gossip", "gossip") == "gossip"
     assert wording.algorithm_rule("gossip") == ""

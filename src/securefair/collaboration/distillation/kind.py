@@ -105,8 +105,8 @@ class DistillationKind(Kind[Collaboration]):
             disclosure=limits_of(config),
             given=models,
             trained=trained,
-            teachers=teachers,
-            alignments=alignments,
+            teachers=teachers or None,
+            alignments=alignments or None,
             required=None if terms is None else terms.require,
             made_by=self.participant,
         )

@@ -161,5 +161,13 @@ TRANSFER = TransferKind(
             "averaged many settings, some of them without any peer, by how well each predicts its "
             "own held-out {samples}. Where peers do not help, they count little.",
         ),
+        messages={
+            "offer": "Whether a question is answered",
+            "sharerequest": "Questions, with keys and encrypted samples",
+            "share": "Sealed answers",
+            "refusal": "Refusals to answer",
+            "sharereveal": "Requests for keys of answers",
+            "sharekey": "Keys of answers",
+        },
     ),
 )
