@@ -1,0 +1,241 @@
+"""The tables of docs/reproduction.md, made of the stored results of the papers' experiments.
+
+    python bench/stored_tables.py                                 # print
+    python bench/stored_tables.py --write docs/reproduction.md    # replace them in the page
+
+A test compares the page with what this makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from page import replace_tables
+from stored_cells import EVERYONE, Column, Line, fields_of, level, ours, papers, step, table
+from stored_cycle import CYCLE
+
+from securefair.papers.stored import stored_result
+
+CFFL_METHODS = (
+    ("Standalone", "Standalone", None, None),
+    ("FedAvg", "FedAvg", None, None),
+    ("DSSGD, upload rate 0.1", "DSSGD", None, 0.1),
+    ("DSSGD, upload rate 1", "DSSGD", None, 1.0),
+    ("CFFL, upload rate 0.1", "CFFL", False, 0.1),
+    ("CFFL, upload rate 1", "CFFL", False, 1.0),
+    ("CFFL, pretrained, upload rate 0.1", "CFFL", True, 0.1),
+    ("CFFL, pretrained, upload rate 1", "CFFL", True, 1.0),
+)
+FOREST, NETWORK = "fair SL (random forest)", "fair SL (neural network)"
+BUDGETS = (("none", "inf"), ("0.2N", "0.2N"), ("0.1N", "0.1N"), ("0.05N", "0.05N"))
+TUNED = {"FedAvg+FT": "FedAvg, tuned", "FedProx+FT": "FedProx, tuned"}
+
+
+def cffl(experiment: str, metric: str) -> str:
+    """MNIST and Adult beside each other: by our rule, by the printed one, and the paper's."""
+    columns = []
+    for name in ("MNIST", "Adult"):
+        own = {"dataset": name}
+        printed = {**own, "method": "CFFL, reward as printed"}
+        columns += [
+            Column(f"{name}: ours", ours(metric), own),
+            Column("as printed", ours(metric), printed),
+            Column("paper", papers(metric), own),
+        ]
+    return table(experiment, ["method"], cffl_lines(experiment), columns)
+
+
+def cffl_lines(experiment: str) -> list[Line]:
+    """The methods that an experiment has."""
+    keys = ("method", "pretrain", "theta_u")
+    there = fields_of(experiment, *keys)
+    return [
+        Line([label], dict(zip(keys, own, strict=True)))
+        for label, *own in CFFL_METHODS
+        if tuple(own) in there
+    ]
+
+
+def cffl_classes() -> str:
+    """Everyone's accuracy where participants hold more and more classes."""
+    columns = [Column(one, ours(one)) for one in EVERYONE]
+    return table("cffl-figure3", ["method"], cffl_lines("cffl-figure3"), columns)
+
+
+def forest_steps(experiment: str, participants: int) -> str:
+    """What each participant has over the one before it, in percent."""
+    columns = []
+    for n in range(1, participants):
+        one = f"{n}->{n + 1}"
+        columns += [Column(f"{one}: ours", step(one)), Column("paper", papers(one))]
+    return table(experiment, ["data"], by_data(experiment), columns)
+
+
+def by_data(experiment: str) -> list[Line]:
+    """A line for each data set."""
+    return [Line([str(name)], {"dataset": name}) for (name,) in fields_of(experiment, "dataset")]
+
+
+def levels(experiment: str) -> str:
+    """Everyone's level alone, after fair swarm learning, and after the standard one."""
+    return table(experiment, ["data"], by_data(experiment), scenarios(FOREST))
+
+
+def network_levels() -> str:
+    """The same of networks, a figure a line."""
+    lines = [
+        Line([str(n), str(name), str(stored_result(experiment).seeds)], {}, experiment)
+        for n, experiment in ((n, f"fairsl-figure{n}") for n in (3, 5, 6, 8))
+        for (name,) in fields_of(experiment, "dataset")
+    ]
+    return table("", ["figure", "data", "seeds"], lines, scenarios(NETWORK))
+
+
+def scenarios(fair: str) -> list[Column]:
+    """Alone, fair and standard."""
+    return [
+        Column(heading, level, {"method": method})
+        for heading, method in (("local", "local"), ("fair", fair), ("standard", "standard SL"))
+    ]
+
+
+def dpfl_accuracies() -> str:
+    """All methods of DPFL's first table on all divisions."""
+    lines = []
+    for method, budget in fields_of("dpfl-table1", "method", "budget"):
+        shown = "no budget" if budget == "inf" else budget
+        name = f"{method}, {shown}" if budget else TUNED.get(str(method), str(method))
+        lines.append(Line([name], {"method": method, "budget": budget}))
+    columns = [
+        Column(heading, ours("accuracy", paper=True), {"split": split})
+        for heading, split in (
+            ("Dir(0.1)", "dirichlet(0.1)"),
+            ("Patho(3)", "patho(3)"),
+            ("FEMNIST", "natural"),
+        )
+    ]
+    return table("dpfl-table1", ["method"], lines, columns)
+
+
+def dpfl_budgets(columns: Sequence[Column], *, fewest: int = 0) -> str:
+    """A line for each budget."""
+    lines = [Line([label], {"budget": budget}) for label, budget in BUDGETS[fewest:]]
+    return table("", ["budget"], lines, columns)
+
+
+def chosen_or_random() -> str:
+    """DPFL against graphs at random."""
+    return dpfl_budgets(
+        [
+            Column(
+                "decentralised SGD, a graph a round",
+                ours("accuracy", paper=True),
+                {"method": "Decentralized SGD"},
+                "dpfl-table2",
+            ),
+            Column(
+                "DPFL on one random graph (Figure 4)",
+                ours("accuracy"),
+                {"graph": "random"},
+                "dpfl-figure4",
+            ),
+            Column("DPFL", ours("accuracy", paper=True), {"method": "DPFL"}, "dpfl-table2"),
+        ],
+        fewest=1,
+    )
+
+
+def dpfl_settings(experiment: str, key: str, values: Mapping[object, str]) -> str:
+    """DPFL under every budget by one of its settings, the usual one as None."""
+    lines = [Line([label], {"method": "DPFL", key: value}) for value, label in values.items()]
+    columns = [
+        Column("no budget" if label == "none" else label, ours("accuracy", paper=True), own)
+        for label, budget in BUDGETS
+        for own in ({"budget": budget},)
+    ]
+    return table(experiment, [key.replace("period", "P")], lines, columns)
+
+
+def partial_and_repeated() -> str:
+    """Fewer participants in a round, and choices among all in every round."""
+    usual, accuracy = {"method": "DPFL", "participation": None}, ours("accuracy", paper=True)
+    fewer = {"method": "DPFL", "participation": "partial"}
+    repeated = {"method": "DPFL with repeated BGGC"}
+    return dpfl_budgets(
+        [
+            Column("DPFL", accuracy, usual, "dpfl-table5"),
+            Column("partial participation", accuracy, fewer, "dpfl-table5"),
+            Column("repeated BGGC", accuracy, repeated, "dpfl-table6"),
+        ]
+    )
+
+
+def graphs() -> str:
+    """How sparse and how symmetric DPFL's graphs are."""
+    names = ("dpfl-figure8", "dpfl-figure9", "dpfl-figure10", "dpfl-figure11")
+    lines = [Line([label], {}, name) for (label, _), name in zip(BUDGETS, names, strict=True)]
+    columns = [
+        Column(f"{what}, {when}", ours(f"{first} {what}", 0))
+        for what in ("sparsity", "symmetry")
+        for when, first in (("initially", "initial"), ("in the last round", "last"))
+    ]
+    return table("", ["budget"], lines, columns)
+
+
+def permuted() -> str:
+    """Links of the honest that go to participants with other labels."""
+    lines = [
+        Line([division, flippers], {"split": split, "malicious": malicious})
+        for division, split in (("Dir(0.1)", "dirichlet(0.1)"), ("even", "homogeneous"))
+        for flippers, malicious in (("only train", "train alone"), ("choose too", "choose too"))
+    ]
+    columns = [
+        Column("initially", ours("initial harmful links", 0)),
+        Column("in the last round", ours("last harmful links", 0)),
+        Column("accuracy", ours("accuracy")),
+    ]
+    return table("dpfl-figure3", ["division", "flippers"], lines, columns)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "cffl-table1": partial(cffl, "cffl-table1", "fairness"),
+    "cffl-table2": partial(cffl, "cffl-table2", "max_accuracy"),
+    "cffl-figure3": cffl_classes,
+    "fairsl-table5": partial(forest_steps, "fairsl-table5", 3),
+    "fairsl-figure9": partial(levels, "fairsl-figure9"),
+    "fairsl-table6": partial(forest_steps, "fairsl-table6", 4),
+    "fairsl-figure10": partial(levels, "fairsl-figure10"),
+    "fairsl-levels": network_levels,
+    **CYCLE,
+    "dpfl-table1": dpfl_accuracies,
+    "dpfl-table2": chosen_or_random,
+    "dpfl-table3": partial(
+        dpfl_settings, "dpfl-table3", "tau_init", {1: "1 (1)", 2: "2 (5)", None: "4 (10)"}
+    ),
+    "dpfl-table4": partial(
+        dpfl_settings, "dpfl-table4", "period", {None: "1 (1)", 3: "3 (10)", 6: "6 (20)"}
+    ),
+    "dpfl-table5": partial_and_repeated,
+    "dpfl-figure8": graphs,
+    "dpfl-figure3": permuted,
+}
+
+
+def main(
+    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+) -> None:
+    """Print all tables, or write them."""
+    made = {name: make() for name, make in TABLES.items()}
+    if write is not None:
+        replace_tables(write, made)
+        return
+    for name, text in made.items():
+        print(f"\n{name}\n\n{text}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
