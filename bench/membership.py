@@ -84,7 +84,7 @@ def cell(found: tuple[Rate, Rate] | None, allowed: float | None) -> str:
 
 
 def main(
-    pools: Annotated[int, typer.Option(help="Draws of 160 patients.")] = 5,
+    pools: Annotated[int, typer.Option(help="Draws of 160 patients.")] = 6,
     write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
 ) -> None:
     """Attack, print, and write."""

@@ -8,10 +8,12 @@ from types import MappingProxyType
 
 from securefair.errors import ConfigError
 from securefair.papers.cffl_tables import CFFL_TABLES
+from securefair.papers.controls import CONTROLS
 from securefair.papers.cycle_figures import CYCLE_FIGURES
 from securefair.papers.cycle_hospitals import CYCLE_HOSPITALS
 from securefair.papers.cycle_lambda import CYCLE_BASELINES, CYCLE_LAMBDA
 from securefair.papers.cycle_misbehaviour import CYCLE_MISBEHAVIOUR
+from securefair.papers.cycle_rates import CYCLE_RATES
 from securefair.papers.cycle_tables import CYCLE_TABLES
 from securefair.papers.dpfl_figures import DPFL_FIGURES
 from securefair.papers.dpfl_tables import DPFL_TABLES
@@ -40,11 +42,13 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
                 *CYCLE_HOSPITALS,
                 CYCLE_LAMBDA,
                 CYCLE_BASELINES,
+                CYCLE_RATES,
                 *MEAN_ESTIMATION,
                 *DPFL_TABLES,
                 *DPFL_FIGURES,
                 *CFFL_TABLES,
                 *FAIRSL_TABLES,
+                *CONTROLS,
             ),
             key=_place,
         )

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from securefair.algorithms import Algorithm, CycleGossip, GossipSgd, Standalone, Vpdl
+from securefair.algorithms import (
+    Algorithm,
+    CycleGossip,
+    EarlyStopping,
+    GossipSgd,
+    Standalone,
+    Vpdl,
+)
 from securefair.algorithms.cycle import Cycle
 from securefair.papers.algorithms import FedAvg
 from securefair.papers.algorithms.cffl import Cffl
@@ -89,6 +96,12 @@ CGSV = Method(
     algorithm=lambda scale: Cgsv(schedule=scale.rewarded_schedule),
     federated=True,
 )
+TUNED_ALONE = Method(
+    name="tuned alone",
+    family="none",
+    algorithm=lambda scale: EarlyStopping(rounds=scale.rounds, folds=5),
+)
+"""Training alone that stops where cross-validation on the own samples says."""
 FEDMD = Method(name="FedMD", family="public", algorithm=lambda _: FedMd(temperature=TEMPERATURE))
 ONE_SHOT = Method(
     name="one-shot distillation",

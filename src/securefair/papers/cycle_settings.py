@@ -136,6 +136,7 @@ class Setting:
             by them (CFFL), or settings are chosen by them.
         alignment_temperature: see `NetworkPopulation`.
         lambda_0: weight of the distillation loss; None: the paper's of this data set.
+        learning_rate: None: that of the size.
     """
 
     size: Size
@@ -150,6 +151,7 @@ class Setting:
     held_out: float = 0.0
     alignment_temperature: float = TEMPERATURE
     lambda_0: float | None = None
+    learning_rate: float | None = None
 
     @property
     def scale(self) -> Scale:
@@ -164,10 +166,12 @@ class Setting:
 
     def __call__(self, seed: int) -> NetworkPopulation:
         """The participants of one seed."""
-        shared = replace(self, alignment_temperature=TEMPERATURE, lambda_0=None)
+        shared = replace(self, alignment_temperature=TEMPERATURE, lambda_0=None, learning_rate=None)
         population = _population(shared, seed)  # divided only once
+        sgd = population.optimizer
         return replace(
             population,
+            optimizer=replace(sgd, learning_rate=self.learning_rate or sgd.learning_rate),
             alignment_temperature=self.alignment_temperature,
             lambda_0=population.lambda_0 if self.lambda_0 is None else self.lambda_0,
         )
