@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -97,9 +99,16 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
         )
         return
     origin = "inferred from the tables" if checked.inferred else "as configured"
-    yield Text(f"{plural(len(features), 'feature')} ({origin}): {', '.join(features)}")
+    yield Text(f"{plural(len(features), 'feature')} ({origin}): {', '.join(_folded(features))}")
     for name, why in checked.unused.items():
         yield Text(f"Column {name} is not used: {why}.", style="dim")
+
+
+def _folded(features: Sequence[str]) -> Iterator[str]:
+    """Names; the many of an image, photo#1 to photo#64, as one."""
+    for _, names in groupby(features, lambda name: re.sub(r"#\d+$", "#", name)):
+        first, *others = names
+        yield f"{first} to {others[-1]}" if others and "#" in first else first
 
 
 def _plan(plan: PlanReport) -> Table:

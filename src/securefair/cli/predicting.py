@@ -16,7 +16,10 @@ ModelArgument = Annotated[
 
 def predict(
     model: ModelArgument,
-    table: Annotated[str, typer.Argument(help="Table of patients, or a query; it needs no label.")],
+    table: Annotated[
+        str,
+        typer.Argument(help="Table of patients, a query, or a folder of images; without a label."),
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write (default: the terminal).")
     ] = None,
@@ -27,9 +30,12 @@ def predict(
     One row a patient, in the table's order: the probability of each class, the most probable
     class, the columns whose value lies outside the range that the model was trained on, and those
     that were filled in: a level that the model does not know, or a value that is missing and never
-    was in training. These are warned of by name; a missing column is refused.
+    was in training. These are warned of by name; a missing column is refused. Of a folder each
+    image is a patient, in the order of names, and its name is the first column.
 
     Example: securefair predict runs/mine/models/north new.csv --out predictions.csv
+
+    Example: securefair predict runs/skin/models/north photographs --out predictions.csv
     """
     import msgspec
 
@@ -51,6 +57,7 @@ def predict(
             "classes": prediction.classes,
             "probabilities": prediction.probabilities.tolist(),
             "class": prediction.chosen,
+            "images": prediction.images,
             "outside_training_range": prediction.outside,
             "filled_in": prediction.filled,
             "warnings": prediction.warnings,

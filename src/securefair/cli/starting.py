@@ -29,6 +29,19 @@ def new(
         bool,
         typer.Option("--join-spellings", help="Take codes that differ in case only for one."),
     ] = False,
+    image: Annotated[
+        str | None,
+        typer.Option("--image", help="Column of your tables with paths of images."),
+    ] = None,
+    extractor: Annotated[
+        str,
+        typer.Option(help="Network that looks at the images; others as torchvision names them."),
+    ] = "efficientnet_lite0",
+    weights: Annotated[
+        Path | None,
+        typer.Option(help="Weights of another network, the same .safetensors file everywhere."),
+    ] = None,
+    features: Annotated[int, typer.Option(min=1, help="Features of an image that it keeps.")] = 64,
     json: JsonOption = False,
 ) -> None:
     """Make a folder with a commented configuration that runs as it is.
@@ -39,15 +52,23 @@ def new(
     Example: securefair new my-hospitals
 
     Example: securefair new mine --data north.csv --data south.csv --label diagnosis
+
+    Example: securefair new skin --data north.csv --data south.csv --label finding --image photo
     """
     import msgspec
 
     from securefair.cli.check_tables import line_of
     from securefair.user.tables import tables_read_once
-    from securefair.user.template import new_project
+    from securefair.user.template import image_column, new_project
 
     with tables_read_once():
-        project = new_project(name, tables=data or (), label=label, joined=join_spellings)
+        project = new_project(
+            name,
+            tables=data or (),
+            label=label,
+            joined=join_spellings,
+            image=None if image is None else image_column(image, extractor, weights, features),
+        )
     if json:
         typer.echo(msgspec.json.encode(project).decode())
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
 from securefair.config.base import Section, contradiction, refuse_repeats
 
@@ -130,6 +130,95 @@ class CategoricalColumn(_FeatureSection):
     levels: Codes = Field(description="All codes that may occur; one feature each")
 
 
+Colours = Annotated[tuple[float, float, float], Field(strict=False)]
+_COLOURS: dict[str, JsonValue] = {"expected": "three numbers: red, green, blue"}
+
+
+class ImageColumn(_ColumnSection):
+    """Paths of images, which a frozen network turns into features."""
+
+    kind: Literal["image"] = Field(description="What the values are")
+    architecture: Literal[
+        "efficientnet_lite0",
+        "resnet18",
+        "resnet34",
+        "resnet50",
+        "mobilenet_v2",
+        "mobilenet_v3_small",
+        "mobilenet_v3_large",
+        "efficientnet_b0",
+        "efficientnet_b1",
+        "densenet121",
+        "convnext_tiny",
+        "shufflenet_v2_x1_0",
+        "vit_b_16",
+        "swin_t",
+    ] = Field(
+        description="The network without its last layer: EfficientNet-Lite0, or as torchvision "
+        "names it"
+    )
+    weights: FilePath | None = Field(
+        default=None,
+        description="Its weights, a .safetensors file; a path relative to this file, at a site "
+        "relative to its table. Not for efficientnet_lite0, whose weights are installed",
+    )
+    sha256: str = Field(
+        pattern=r"^[0-9a-f]{64}$",
+        description="SHA-256 of that file: everybody has the same weights, others are refused",
+        json_schema_extra={"expected": "64 hexadecimal digits"},
+    )
+    features: int = Field(
+        ge=1,
+        description="As many as the network has, or fewer: the directions in which its own last "
+        "layer weighs them most",
+    )
+    side: int = Field(
+        default=224, ge=16, le=1024, description="Pixels a side that its middle square is scaled to"
+    )
+    mean: Colours = Field(
+        default=(0.485, 0.456, 0.406),
+        description="Of the colours, 0 to 1, as the network was trained",
+        json_schema_extra=_COLOURS,
+    )
+    deviation: Colours = Field(
+        default=(0.229, 0.224, 0.225),
+        description="Of the colours, as the network was trained",
+        json_schema_extra=_COLOURS,
+    )
+    limit: float = Field(
+        default=4.0, gt=0, description="A feature of this size becomes 1, and larger ones as well"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.architecture == "efficientnet_lite0") != (self.weights is None):
+            raise contradiction(
+                "weights",
+                "the weights of efficientnet_lite0 are installed, all others come as a file",
+                found=str(self.weights) if self.weights else "nothing",
+                expected="no such key" if self.weights else "the path of a .safetensors file",
+            )
+        if self.weights is None and self.model_fields_set & {"mean", "deviation", "limit"}:
+            given = {"mean": self.mean, "deviation": self.deviation, "limit": self.limit}
+            usual = type(self).model_fields
+            for key, value in given.items():
+                if value != usual[key].default:
+                    raise contradiction(
+                        key,
+                        "efficientnet_lite0 has constants of its own",
+                        found=value,
+                        expected="no such key",
+                    )
+        if min(self.deviation) <= 0:
+            raise contradiction(
+                "deviation",
+                "colours are divided by it",
+                found=list(self.deviation),
+                expected="three numbers above 0",
+            )
+        return self
+
+
 class IgnoredColumn(_ColumnSection):
     """Not a feature."""
 
@@ -137,7 +226,7 @@ class IgnoredColumn(_ColumnSection):
 
 
 ColumnSection = Annotated[
-    NumericColumn | BinaryColumn | CategoricalColumn | IgnoredColumn,
+    NumericColumn | BinaryColumn | CategoricalColumn | ImageColumn | IgnoredColumn,
     Field(discriminator="kind"),
 ]
 
@@ -170,6 +259,16 @@ class TableSection(Section):
         default=(),
         description="The features; other columns are not used. Without any: inferred, and shown",
     )
+
+    def in_folder(self, folder: Path) -> TableSection:
+        """The same with absolute paths; a path in here is relative to that folder."""
+        columns = tuple(
+            one.model_copy(update={"weights": folder / one.weights})
+            if isinstance(one, ImageColumn) and one.weights is not None
+            else one
+            for one in self.columns
+        )
+        return self.model_copy(update={"columns": columns})
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -119,6 +120,7 @@ class Table(Sequence[Row]):
         line_of: where a row stands, 1-based; a text file's header is line 1.
         unit: what it counts.
         notes: what the reader had to decide.
+        folder: that paths in the table are relative to.
     """
 
     source: str
@@ -126,6 +128,7 @@ class Table(Sequence[Row]):
     line_of: Callable[[int], int]
     unit: str = "line"
     notes: tuple[Note, ...] = field(default=())
+    folder: Path = Path()
 
     def __len__(self) -> int:
         return next((len(column.cells) for column in self.columns.values()), 0)

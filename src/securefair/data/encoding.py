@@ -6,16 +6,29 @@ for it with what is usual, and says where.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.data.cells import Row, Table, release_memory, table_of
 from securefair.data.dataset import Features, Samples
-from securefair.data.table import Binary, Categorical, Numeric, TableSpec, code, feature_names
-from securefair.errors import DataError
+from securefair.data.table import (
+    Binary,
+    Categorical,
+    Image,
+    Numeric,
+    Rule,
+    TableSpec,
+    code,
+    feature_names,
+)
+from securefair.errors import ConfigError, DataError
+
+Extract = Callable[[Image, Sequence[tuple[Path, str]]], Features]
+"""Files of images, each with its place in a table for messages, -> features (K, d) by a rule."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,31 +53,42 @@ class Filled:
     as_missing: bool
 
 
-def encode(rows: Sequence[Row], spec: TableSpec) -> Samples:
+def encode(rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None) -> Samples:
     """Features (B, d) in [-1, 1] and labels (B,) of `rows`, by the agreed rules only.
 
+    Args:
+        rows: at least one.
+        spec: the agreed rules.
+        extract: looks at images, where a column names some.
+
     Raises:
+        ConfigError: there are images, and nothing that looks at them.
         DataError: no rows, a column is not there, or a value is not what the specification says;
             names file, line and column.
     """
     table = table_of(rows)
     _check_columns(table, [*(column.name for column in spec.columns), spec.target.name])
-    features = encode_features(table, spec)
+    features = encode_features(table, spec, extract)
     return Samples(features, encode_labels(table, spec), classes=len(spec.target.groups))
 
 
-def encode_features(rows: Sequence[Row], spec: TableSpec) -> Features:
+def encode_features(
+    rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None
+) -> Features:
     """Features (B, d) in [-1, 1] of `rows`, at least one, which need no label.
 
     Raises:
         DataError: as `encode`.
     """
-    features, _ = _encoded(rows, spec, None)
+    features, _ = _encoded(rows, spec, None, extract)
     return np.clip(features, -1.0, 1.0, out=features)
 
 
 def encode_new(
-    rows: Sequence[Row], spec: TableSpec, usual: NDArray[np.float64]
+    rows: Sequence[Row],
+    spec: TableSpec,
+    usual: NDArray[np.float64],
+    extract: Extract | None = None,
 ) -> tuple[Features, list[Filled]]:
     """Features (B, d) of new patients, not clipped: a measurement beyond its range shows.
 
@@ -76,12 +100,14 @@ def encode_new(
         rows: at least one; they need no label.
         spec: the agreed rules.
         usual: (d,), what stands in, such as the mean of the training patients.
+        extract: looks at images, where a column names some.
 
     Raises:
+        ConfigError: there are images, and nothing that looks at them.
         DataError: no rows, a column is not there, or a measurement is no number; names file, line
             and column.
     """
-    return _encoded(rows, spec, usual)
+    return _encoded(rows, spec, usual, extract)
 
 
 def encode_labels(rows: Sequence[Row], spec: TableSpec) -> NDArray[np.int64]:
@@ -112,7 +138,10 @@ def encode_labels(rows: Sequence[Row], spec: TableSpec) -> NDArray[np.int64]:
 
 
 def _encoded(
-    rows: Sequence[Row], spec: TableSpec, usual: NDArray[np.float64] | None
+    rows: Sequence[Row],
+    spec: TableSpec,
+    usual: NDArray[np.float64] | None,
+    extract: Extract | None,
 ) -> tuple[Features, list[Filled]]:
     table = table_of(rows)
     _check_columns(table, [column.name for column in spec.columns])
@@ -122,7 +151,7 @@ def _encoded(
     for rule in spec.columns:
         part = slice(at, at + len(feature_names(rule)))
         own = None if usual is None else usual[part]
-        values, stood_in = _by_text(table, rule, spec, own)
+        values, stood_in = _by_text(table, rule, spec, own, extract)
         features[:, part] = values[table.columns[rule.name].codes]
         filled += stood_in
         at = part.stop
@@ -146,18 +175,23 @@ def _check_columns(table: Table, names: Sequence[str]) -> None:
 
 def _by_text(
     table: Table,
-    rule: Numeric | Binary | Categorical,
+    rule: Rule,
     spec: TableSpec,
     usual: NDArray[np.float64] | None,
+    extract: Extract | None,
 ) -> tuple[Features, list[Filled]]:
     """The features of each different text of a column, (K, width): each is looked at once."""
     column = table.columns[rule.name]
     codes = {*spec.missing, *rule.missing}
     absent = np.array([text in codes for text in column.texts], dtype=bool)
-    if isinstance(rule, Numeric):
-        values, unknown = _measured(table, rule, absent), np.zeros(len(absent), dtype=bool)
-    else:
-        values, unknown = _chosen(table, rule, absent, joined=spec.spellings == "joined")
+    unknown = np.zeros(len(absent), dtype=bool)
+    match rule:
+        case Numeric():
+            values = _measured(table, rule, absent)
+        case Image():
+            values = _seen(table, rule, absent, extract)
+        case _:
+            values, unknown = _chosen(table, rule, absent, joined=spec.spellings == "joined")
     if usual is None:
         _refuse(table, rule, absent, unknown)
     if rule.optional:
@@ -179,19 +213,18 @@ def _by_text(
     return values, filled
 
 
-def _levels(rule: Numeric | Binary | Categorical) -> tuple[str, ...]:
+def _levels(rule: Rule) -> tuple[str, ...]:
     match rule:
-        case Numeric():
-            return ()
         case Binary():
             return (rule.no, rule.yes)
         case Categorical():
             return rule.levels
+    return ()
 
 
 def _refuse(
     table: Table,
-    rule: Numeric | Binary | Categorical,
+    rule: Rule,
     absent: NDArray[np.bool_],
     unknown: NDArray[np.bool_],
 ) -> None:
@@ -246,3 +279,24 @@ def _chosen(
     )
     values[absent | unknown] = 0.0
     return values, unknown
+
+
+def _seen(
+    table: Table, rule: Image, absent: NDArray[np.bool_], extract: Extract | None
+) -> Features:
+    """(K, d) of images; 0 where missing."""
+    if extract is None:
+        raise ConfigError(
+            "images need the extractor of the rules",
+            where=f"{table.source}, column {rule.name}",
+            expected=f"{rule.architecture} with weights of SHA-256 {rule.sha256}",
+        )
+    column = table.columns[rule.name]
+    _, first = np.unique(column.codes, return_index=True)
+    named = [
+        (table.folder / column.texts[at], table.place(int(first[at]), rule.name))
+        for at in np.flatnonzero(~absent).tolist()
+    ]
+    values = np.zeros((len(absent), rule.features))
+    values[~absent] = extract(rule, named)
+    return values

@@ -24,7 +24,7 @@ from securefair.data.identifying import (
     tell_numbers_apart,
     tell_texts_apart,
 )
-from securefair.data.table import Binary, Categorical, Numeric, TableSpec, Target, code
+from securefair.data.table import Binary, Categorical, Numeric, Rule, TableSpec, Target, code
 from securefair.errors import DataError
 
 MAX_LEVELS = 20
@@ -197,6 +197,7 @@ def infer_table(
     classes: Sequence[Sequence[str]] = (),
     missing: Sequence[str] = ("",),
     joined: bool = False,
+    given: Sequence[Rule] = (),
 ) -> InferredTable:
     """Rules for everyone, of what everyone says.
 
@@ -210,6 +211,7 @@ def infer_table(
         classes: its codes, one class each; by default those that occur, in order.
         missing: codes of a missing value.
         joined: take levels that differ in case or white space only for one.
+        given: rules that need no inference, which come last.
 
     Columns that not everyone has are left out, too.
 
@@ -218,7 +220,7 @@ def infer_table(
             class, does not vary or is spelt in several ways, or no column can be used.
     """
     common, unused = _common(summaries, label)
-    columns: list[Numeric | Binary | Categorical] = []
+    columns: list[Rule] = []
     groups = tuple(tuple(codes) for codes in classes)
     for merged in (_merged(parts, joined=joined) for parts in common):
         if merged.name == label:
@@ -226,12 +228,15 @@ def infer_table(
                 _check_label(merged, joined=joined)
             groups = groups or tuple((level,) for level in _in_order(merged.levels))
             continue
+        if merged.name in {rule.name for rule in given}:
+            continue
         column = _column(merged)
         if isinstance(column, str):
             unused[merged.name] = column
         else:
             columns.append(column)
     _check_classes(groups, label)
+    columns += given
     if not columns:
         raise DataError(
             "no column can be used as a feature",

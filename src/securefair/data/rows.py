@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from securefair.data.arrow_tables import read_parquet
@@ -30,6 +31,10 @@ def read_rows(path: Path | str) -> Table:
     if isinstance(path, str) and is_query(path):
         return read_query(path)
     path = Path(path)
+    return replace(_read(path), folder=path.parent)
+
+
+def _read(path: Path) -> Table:
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     match ending.lower():
         case ".parquet":

@@ -74,6 +74,43 @@ class Categorical(Column, frozen=True, kw_only=True, tag_field="kind", tag="cate
         _check_codes(self.levels, self.name)
 
 
+class Image(Column, frozen=True, kw_only=True, tag_field="kind", tag="image"):
+    """Paths of image files, relative to the table's folder: the features of a frozen network.
+
+    Everything that decides them is here, and the weights by their hash: who has other weights has
+    other rules. A missing image is an error in training.
+
+    Args:
+        architecture: a classifier of torchvision, such as "resnet18", without its last layer.
+        sha256: of the file of its weights, 64 hexadecimal digits.
+        features: how many, d: as many as the network has, or fewer, the directions in which its
+            own last layer weighs them most.
+        side: pixels a side that the middle square of an image is scaled to.
+        mean, deviation: of the colours, with which the network was trained.
+        limit: becomes 1; features beyond it are cut off.
+    """
+
+    architecture: str
+    sha256: str
+    features: int
+    side: int = 224
+    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
+    deviation: tuple[float, float, float] = (0.229, 0.224, 0.225)
+    limit: float = 4.0
+
+    def __post_init__(self) -> None:
+        fine = self.features > 0 and self.side >= 16 and 0 < self.limit < math.inf
+        if self.optional or not fine or min(self.deviation) <= 0:
+            raise ConfigError(
+                "no rules for images",
+                where=f"column {self.name}",
+                found=f"features {self.features}, side {self.side}, limit {self.limit}, "
+                f"deviation {self.deviation}",
+                expected="features, limit and deviation above 0, a side of 16 or more, and an "
+                "image of every patient",
+            )
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The column to predict: the i-th group of codes is class i."""
 
@@ -88,6 +125,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 where=f"target {self.name}",
                 found=self.groups,
             )
+
+
+Rule = Numeric | Binary | Categorical | Image
+"""How one column becomes features."""
 
 
 class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,7 +147,7 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ConfigError: no columns, two of one name, or the target among them.
     """
 
-    columns: tuple[Numeric | Binary | Categorical, ...]
+    columns: tuple[Rule, ...]
     target: Target
     missing: tuple[str, ...] = ("", "?", "NA", "NaN", "nan")
     spellings: Literal["exact", "joined"] = "exact"
@@ -122,6 +163,11 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             )
 
     @property
+    def images(self) -> tuple[Image, ...]:
+        """The columns that name images."""
+        return tuple(column for column in self.columns if isinstance(column, Image))
+
+    @property
     def features(self) -> tuple[str, ...]:
         """The names of the d features, in order."""
         return tuple(name for column in self.columns for name in feature_names(column))
@@ -129,7 +175,7 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def read_spec(path: Path) -> TableSpec:
     """The specification in a TOML file: `target`, `missing` and a list of `columns`, each with
-    its `kind` (numeric, binary or categorical) and that kind's fields.
+    its `kind` (numeric, binary, categorical or image) and that kind's fields.
 
     Raises:
         ConfigError: the file cannot be read, or is no specification; names what is wrong.
@@ -144,13 +190,15 @@ def read_spec(path: Path) -> TableSpec:
         raise ConfigError("not a table specification", where=str(path), found=str(error)) from error
 
 
-def feature_names(column: Numeric | Binary | Categorical) -> list[str]:
+def feature_names(column: Rule) -> list[str]:
     """The features that one column becomes, in order."""
-    names = (
-        [f"{column.name}={level}" for level in column.levels]
-        if isinstance(column, Categorical)
-        else [column.name]
-    )
+    match column:
+        case Categorical():
+            names = [f"{column.name}={level}" for level in column.levels]
+        case Image():
+            names = [f"{column.name}#{at}" for at in range(1, column.features + 1)]
+        case _:
+            names = [column.name]
     return [*names, f"{column.name}?"] if column.optional else names
 
 

@@ -35,7 +35,7 @@ from securefair.storage import Store, Transaction
 
 
 def write_results(
-    out: Path, project: Project, own: ParticipantData, store: Store, *, seed: int
+    out: Path, project: Project, own: ParticipantData, store: Store, *, seed: int, data: str
 ) -> list[Path]:
     """Write everything; what an earlier call has written is replaced.
 
@@ -45,6 +45,7 @@ def write_results(
         own: its samples, split as in its rounds.
         store: of the site.
         seed: of models that are trained alone, to compare with.
+        data: the site's table, which weights of extractors lie beside.
 
     Returns:
         The files and folders that were written.
@@ -69,6 +70,7 @@ def write_results(
         calibration=_calibration(records[-1], own),
         privacy=promised,
         versions=versions(),
+        folder=Path(data).parent,
     )
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)

@@ -174,6 +174,7 @@ def refit(folder: Path, passphrase: Secret, without: str, out: Path) -> Path:
             controls={},
             taught=[],
             versions=versions(),
+            folder=Path(opened.settings.data).parent,
         )
         place = out / MODELS / folder_name(own.name)
         save_model(kept.model, place, card=kept.card)

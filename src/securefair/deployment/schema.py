@@ -14,13 +14,11 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from securefair.data import Row, infer_table, summarise
-from securefair.data.table import Binary, Categorical, Numeric, TableSpec, code
+from securefair.data.table import Binary, Categorical, Image, Numeric, Rule, TableSpec, code
 from securefair.errors import ConfigError, DataError
 
 AT_LEAST = 5
 """Patients who must share a level before it is named, unless the site says otherwise."""
-
-Column = Numeric | Binary | Categorical
 
 
 @dataclass(frozen=True)
@@ -165,14 +163,16 @@ def joined(proposals: Mapping[str, TableSpec]) -> tuple[TableSpec, dict[str, str
                 expected=f"{spec.target.name}: {_groups(spec)}, as at {first}",
                 hint="Name in table.classes every code, and propose again",
             )
-    columns, left_out = list[Column](), dict[str, str]()
+    columns, left_out = list[Rule](), dict[str, str]()
     having = [{one.name: one for one in each.columns} for each in proposals.values()]
     for wanted in dict.fromkeys(name for each in having for name in each):
         found = [each[wanted] for each in having if wanted in each]
         lacking = [name for name, each in zip(proposals, having, strict=True) if wanted not in each]
         column = None if lacking else _cover(found)
         if column is None:
-            left_out[wanted] = f"no feature at {', '.join(lacking)}" if lacking else "other kinds"
+            images = any(isinstance(one, Image) for one in found)
+            why = "images: add them by hand, with the weights" if images else "other kinds"
+            left_out[wanted] = f"no feature at {', '.join(lacking)}" if lacking else why
         else:
             columns.append(column)
     if not columns:
@@ -181,7 +181,7 @@ def joined(proposals: Mapping[str, TableSpec]) -> tuple[TableSpec, dict[str, str
     return structs.replace(spec, columns=tuple(columns), missing=missing), left_out
 
 
-def _cover(columns: Sequence[Column]) -> Column | None:
+def _cover(columns: Sequence[Rule]) -> Rule | None:
     """One column that takes every value of the others; None where they are of different kinds."""
     first = columns[0]
     optional = any(one.optional for one in columns)
@@ -200,9 +200,11 @@ def _cover(columns: Sequence[Column]) -> Column | None:
             levels = tuple(dict.fromkeys(level for each in named for level in each))
             same = len(named) == len(columns)
             return structs.replace(first, levels=levels, optional=optional) if same else None
+        case Image():
+            return None  # a rule does not say where its weights lie
 
 
-def _in_column(name: str, columns: Mapping[str, Column]) -> list[Difference]:
+def _in_column(name: str, columns: Mapping[str, Rule]) -> list[Difference]:
     kinds = {site: type(one).__name__.lower() for site, one in columns.items()}
     if len(set(kinds.values())) > 1:
         listed = ", ".join(f"{kind} at {site}" for site, kind in kinds.items())
@@ -223,13 +225,16 @@ def _in_column(name: str, columns: Mapping[str, Column]) -> list[Difference]:
             Difference(
                 name,
                 "; ".join(f"{text} at {site}" for site, text in said.items()),
-                f"Agree on {_said(cover) if cover else 'two codes'}, and on what the codes mean",
+                "Agree on one file of weights and one setting"
+                if any(isinstance(one, Image) for one in columns.values())
+                else f"Agree on {_said(cover) if cover else 'two codes'}, and on what the codes "
+                "mean",
             )
         )
     return found
 
 
-def _said(column: Column) -> str:
+def _said(column: Rule) -> str:
     match column:
         case Numeric():
             return f"{column.low:g} to {column.high:g}"
@@ -237,6 +242,8 @@ def _said(column: Column) -> str:
             return f"{column.no} or {column.yes}"
         case Categorical():
             return ", ".join(column.levels)
+        case Image():
+            return f"{column.features} features of {column.architecture}, {column.sha256[:12]}..."
 
 
 def _groups(spec: TableSpec) -> str:

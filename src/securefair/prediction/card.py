@@ -34,10 +34,12 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
         hospital, run, algorithm, backend: what the model is of.
         seed, seeds: of the model, and how many the run has.
         label: what is predicted; None where samples came as numbers.
-        features: names, or how many where they have none.
+        features: names, or how many where they have none; those of an image are one entry, which
+            names its extractor.
         train_by_class: own training patients.
         model: on the hospital's own test patients.
         controls: the same for models of the same hospital without the others, by algorithm.
+        titles: of the controls, for people.
         taught: by peer.
         origin: where ranges and levels of the table come from.
         limits: sentences on what the model is not.
@@ -66,6 +68,7 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     calibration: Calibration = Calibration()
     uncalibrated: Evaluation | None = None
     privacy: str | None = None
+    titles: dict[str, str] = {}
 
 
 def limits(test: Evaluation, seeds: int, origin: str | None, outcomes: dict[str, int]) -> list[str]:
@@ -101,7 +104,6 @@ def _privacy(card: ModelCard) -> list[str]:
 
 def markdown(card: ModelCard) -> str:
     """card.md."""
-    features = card.features if isinstance(card.features, int) else len(card.features)
     lines = [
         f"# Model of {_plain(card.hospital)}",
         "",
@@ -112,8 +114,12 @@ def markdown(card: ModelCard) -> str:
         "",
         f"- Predicts: {_plain(card.label or 'the class of a sample')} "
         f"({', '.join(map(_plain, card.model.classes))})",
-        f"- From: {features} features"
-        + ("" if isinstance(card.features, int) else f": {_plain(', '.join(card.features))}"),
+        "- From: "
+        + (
+            f"{card.features} features"
+            if isinstance(card.features, int)
+            else _plain(", ".join(card.features))
+        ),
         "- Training patients: "
         + ", ".join(f"{_plain(name)}: {count}" for name, count in card.train_by_class.items()),
         f"- Test patients: {card.model.patients}",
@@ -147,10 +153,10 @@ def markdown(card: ModelCard) -> str:
 
 
 def _scores(card: ModelCard) -> list[str]:
-    models = {"This model": card.model}
+    models = {"Model": card.model}
     if card.uncalibrated is not None:
-        models["Before calibration"] = card.uncalibrated
-    models |= {f"Alone: {name}": one for name, one in card.controls.items()}
+        models["As fitted"] = card.uncalibrated
+    models |= {card.titles.get(name, name): one for name, one in card.controls.items()}
     rows = [f"| Score | {' | '.join(models)} |", f"|---|{'---:|' * len(models)}"]
     for name, title, form in SHOWN:
         values = [one.scores.get(name) for one in models.values()]
@@ -169,7 +175,7 @@ def _calibrated(found: Calibration) -> str:
         f"Probabilities are calibrated: logits are divided by {found.temperature:.3f}, which was "
         f"fitted to predictions for {found.patients} training patients, each by fits that had not "
         "seen it. Models alone are not calibrated, as in the run's report: compare them with the "
-        "model before calibration."
+        "column As fitted, the model before calibration."
     )
 
 

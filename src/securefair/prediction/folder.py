@@ -2,6 +2,7 @@
 
     model.json           what a prediction needs besides weights (`record`)
     model.safetensors    the weights (`model.stored`)
+    extractor-*          the weights of the network that looks at images, where there are any
     card.json, card.md   what the model is, and what it is not (`card`)
 
 Nothing in it is code, and nothing in it is run when it is read.
@@ -16,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from securefair.errors import DataError, SecureFairError
+from securefair.model.image_columns import weights_digest
 from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
 from securefair.prediction.hospital_model import HospitalModel
@@ -47,6 +49,8 @@ def save_model(model: HospitalModel, folder: Path, *, card: ModelCard) -> None:
     weights = to_bytes(model.function)
     record = msgspec.structs.replace(model.record, weights=_digest(weights))
     write_private(folder / WEIGHTS, weights)
+    for digest, path in model.extractors.items():
+        _keep_extractor(path, folder / _extractor_name(digest), digest)
     write_private(folder / "card.json", _json(card))
     write_private(folder / "card.md", markdown(card).encode())
     write_private(folder / RECORD, _json(record))
@@ -65,7 +69,9 @@ def load_model(folder: Path | str) -> HospitalModel:
         raise DataError(
             "the weights are not those that the model was stored with", where=str(folder / WEIGHTS)
         )
-    return HospitalModel(record, from_bytes(weights, where=str(folder / WEIGHTS)))
+    images = () if record.table is None else record.table.images
+    extractors = {rule.sha256: folder / _extractor_name(rule.sha256) for rule in images}
+    return HospitalModel(record, from_bytes(weights, where=str(folder / WEIGHTS)), extractors)
 
 
 def load_card(folder: Path | str) -> ModelCard:
@@ -76,6 +82,22 @@ def load_card(folder: Path | str) -> ModelCard:
     """
     path = Path(folder) / "card.json"
     return _decoded(_read(path), ModelCard, path)
+
+
+def _extractor_name(digest: str) -> str:
+    return f"extractor-{digest[:16]}.weights"
+
+
+def _keep_extractor(path: Path, target: Path, digest: str) -> None:
+    """Put the weights of an extractor beside the model: its own are not those of another day."""
+    if target.exists() and weights_digest(target) == digest:
+        return
+    content = _read(path)
+    if _digest(content) != digest:
+        raise DataError(
+            "the weights of the extractor were changed", where=str(path), expected=digest
+        )
+    write_private(target, content)
 
 
 def _record(folder: Path) -> ModelRecord:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeGuard
 
@@ -16,9 +16,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from securefair.data import Row, Table, encode_new, feature_names, read_rows, samples_of
 from securefair.data.arrays import array_of
 from securefair.data.arrow_tables import is_frame, read_frame
+from securefair.data.cells import table_of
+from securefair.data.databases import is_query
 from securefair.data.encoding import Filled
+from securefair.data.images.files import image_files
+from securefair.data.table import Image
 from securefair.errors import ConfigError, DataError
+from securefair.model.image_columns import ImageColumns
 from securefair.model.stored import Function, inputs_of, logits_of, probabilities_of
+from securefair.prediction.pictures import folder_table, strange_images
 from securefair.prediction.record import ModelRecord
 
 Array = NDArray[np.float64]
@@ -44,6 +50,8 @@ class Prediction:
         filled: for each patient the columns whose value the model does not know, so that something
             else stood in; empty for most.
         warnings: what was filled in, by column, with the place of the first.
+        images: for each patient the image as its table or folder names it; empty where the model
+            looks at none.
     """
 
     classes: tuple[str, ...]
@@ -51,6 +59,7 @@ class Prediction:
     outside: tuple[tuple[str, ...], ...]
     filled: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> list[str]:
@@ -65,7 +74,8 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Its scorers, displays, `permutation_importance` and `FrozenEstimator` take it. It is not fitted
     anew, so `cross_val_score` and searches are for `TransferClassifier`.
 
-    Data come as the path of a table, as its rows (`read_rows`), as a DataFrame of pandas or polars,
+    Data come as the path of a table, or of a folder of images where the model looks at nothing but
+    one image a patient, as its rows (`read_rows`), as a DataFrame of pandas or polars,
     or as numbers (B, d): features that lie in [-1, 1] already where the model was trained on a
     table, samples as they were given to the training otherwise. A table needs no label, and columns
     that are no features are not looked at. A level that the model does not know, or a missing value
@@ -74,6 +84,7 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         record: everything but the weights.
         function: features -> logits.
+        extractors: files of the weights that look at images, by their SHA-256.
 
     Raises:
         DataError: record and weights do not belong together.
@@ -81,6 +92,7 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     record: ModelRecord
     function: Function
+    extractors: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         record, width = self.record, inputs_of(self.function)
@@ -160,13 +172,15 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             DataError: a column is missing, or a measurement is no number; names file, line and
                 column.
         """
-        features, filled = self._encoded(data)
+        rows = self._rows(data)
+        features, filled = self._encoded(data if rows is None else rows)
         return Prediction(
             classes=tuple(self.record.classes),
             probabilities=self.probabilities(np.clip(features, -1.0, 1.0)),
             outside=self._outside(features),
             filled=_by_patient(filled, len(features)),
-            warnings=tuple(map(_warning, filled)),
+            warnings=(*_left_out(data), *map(_warning, filled)),
+            images=self._images(rows),
         )
 
     def probabilities(self, features: Array) -> Array:
@@ -177,17 +191,34 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _encoded(self, data: Data) -> tuple[Array, list[Filled]]:
         """Data as the model sees them, (B, d), but for clipping to [-1, 1]."""
         table = self.record.table
-        if isinstance(data, str | Path) or is_frame(data) or _are_rows(data):
-            if table is None and is_frame(data):
-                return self._numbers(np.asarray(data)), []
-            if table is None:
-                raise DataError(
-                    "this model was trained on numbers, not on a table",
-                    where=self.record.hospital,
-                    expected=f"an array (B, {inputs_of(self.function)})",
-                )
-            return encode_new(_rows(data), table, np.array(self.record.usual))
-        return self._numbers(data), []
+        if table is not None and _are_rows(data):
+            extract = ImageColumns(self.extractors) if table.images else None
+            return encode_new(data, table, np.array(self.record.usual), extract)
+        return self._numbers(np.asarray(data) if is_frame(data) else data), []
+
+    def _rows(self, data: Data) -> Sequence[Row] | None:
+        """Data as rows of a table; None where they are numbers."""
+        table = self.record.table
+        if is_frame(data):
+            return None if table is None else read_frame(data, source="data frame")
+        if not isinstance(data, str | Path) and not _are_rows(data):
+            return None
+        if table is None:
+            raise DataError(
+                "this model was trained on numbers, not on a table",
+                where=self.record.hospital,
+                expected=f"an array (B, {inputs_of(self.function)})",
+            )
+        if isinstance(data, str | Path):
+            return folder_table(Path(data), table) if _is_folder(data) else read_rows(data)
+        return data
+
+    def _images(self, rows: Sequence[Row] | None) -> tuple[str, ...]:
+        table = self.record.table
+        if rows is None or table is None or not table.images:
+            return ()
+        column = table_of(rows).columns[table.images[0].name]
+        return tuple(column.texts[code] for code in column.codes.tolist())
 
     def _numbers(self, data: Data) -> Array:
         numbers = array_of(data, where="samples")
@@ -200,10 +231,22 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _outside(self, features: Array) -> tuple[tuple[str, ...], ...]:
         low, high = np.array(self.record.low), np.array(self.record.high)
         beyond = (features < low - SLACK) | (features > high + SLACK)
+        for part in self._of_images():
+            beyond[:, part] = strange_images(beyond[:, part], self.record.patients)[:, None]
         names = self._columns()
         return tuple(
             tuple(dict.fromkeys(names[at] for at in np.flatnonzero(row))) for row in beyond
         )
+
+    def _of_images(self) -> list[slice]:
+        """Which features are of images, a slice a column."""
+        found, at = [], 0
+        for column in () if self.record.table is None else self.record.table.columns:
+            width = len(feature_names(column))
+            if isinstance(column, Image):
+                found.append(slice(at, at + width))
+            at += width
+        return found
 
     def _columns(self) -> list[str]:
         """For each feature the column that it comes from."""
@@ -219,10 +262,17 @@ def _are_rows(data: object) -> TypeGuard[Sequence[Row]]:
     )
 
 
-def _rows(data: Data) -> Sequence[Row]:
-    if isinstance(data, str | Path):
-        return read_rows(data)
-    return read_frame(data, source="data frame") if is_frame(data) else data
+def _is_folder(data: object) -> bool:
+    return isinstance(data, str | Path) and not is_query(str(data)) and Path(data).is_dir()
+
+
+def _left_out(data: object) -> tuple[str, ...]:
+    """What lies in a folder beside images."""
+    others = image_files(Path(str(data)))[1] if _is_folder(data) else []
+    if not others:
+        return ()
+    shown = ", ".join(others[:3]) + (f" and {len(others) - 3} others" if len(others) > 3 else "")
+    return (f"{data}: left out, as no image: {shown}",)
 
 
 def _by_patient(filled: Sequence[Filled], patients: int) -> tuple[tuple[str, ...], ...]:

@@ -7,18 +7,20 @@ import io
 
 from securefair.prediction.hospital_model import Prediction
 
-OUTSIDE, FILLED = "outside_training_range", "filled_in"
+IMAGE, OUTSIDE, FILLED = "image", "outside_training_range", "filled_in"
 
 
 def predictions_csv(prediction: Prediction) -> str:
-    """One row a patient, in order: `probability_CLASS` for each class, `class`, the columns outside
-    the range of training, and those that were filled in, each separated by "; "."""
+    """One row a patient, in order: the image where there is one, `probability_CLASS` for each
+    class, `class`, the columns outside the range of training, and those that were filled in, each
+    separated by "; "."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [*(f"probability_{name}" for name in prediction.classes), "class", OUTSIDE, FILLED]
-    )
-    for row, chosen, outside, filled in zip(
+    head = [*(f"probability_{name}" for name in prediction.classes), "class", OUTSIDE, FILLED]
+    writer.writerow([IMAGE, *head] if prediction.images else head)
+    images = [[name] for name in prediction.images] or [[]] * len(prediction.outside)
+    for image, row, chosen, outside, filled in zip(
+        images,
         prediction.probabilities.tolist(),
         prediction.chosen,
         prediction.outside,
@@ -26,5 +28,5 @@ def predictions_csv(prediction: Prediction) -> str:
         strict=True,
     ):
         marks = ("; ".join(outside), "; ".join(filled))
-        writer.writerow([*(f"{value:.6f}" for value in row), chosen, *marks])
+        writer.writerow([*image, *(f"{value:.6f}" for value in row), chosen, *marks])
     return text.getvalue()

@@ -160,6 +160,12 @@ def _without_paths(config: RunConfig) -> RunConfig:
                     r"^(duckdb:|\w[\w+]*://)[^?]*?([^/?]*)\?", r"\1\2?", str(one["data"])
                 )
         changes["participants"] = people
+    if config.table is not None and config.table.columns:
+        columns = [one.model_dump(mode="json", exclude_none=True) for one in config.table.columns]
+        changes["table.columns"] = [
+            one | ({"weights": Path(one["weights"]).name} if "weights" in one else {})
+            for one in columns
+        ]
     if config.privacy is not None and config.privacy.store is not None:
         changes["privacy.store"] = config.privacy.store.name
     if config.data.module_folder is not None:

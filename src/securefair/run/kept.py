@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from msgspec import structs
 
+from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
-from securefair.data import HEART_SPEC, ParticipantData, TableSpec
+from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
+from securefair.data.table import Image
 from securefair.model.stored import Function
 from securefair.prediction import (
     Calibration,
@@ -22,7 +25,7 @@ from securefair.prediction import (
 from securefair.prediction.card import Taught, limits
 from securefair.prediction.evaluation import score
 from securefair.run.results import KeptModel, Repetition, controls_among
-from securefair.user.tables import table_spec
+from securefair.user.tables import extractor_files, table_spec
 
 UNCALIBRATED = Calibration()
 
@@ -80,6 +83,7 @@ def kept_model(
     privacy: str | None = None,
     rules: TableSpec | None = None,
     classes: Sequence[str] | None = None,
+    folder: Path | None = None,
 ) -> KeptModel:
     """What one participant keeps.
 
@@ -94,6 +98,7 @@ def kept_model(
         calibration: of the model's probabilities.
         privacy: what is promised to the patients behind its answers.
         rules, classes: see `kept_models`.
+        folder: that relative paths of extractors' weights start from.
     """
     spec = rules or table_rules(config)
     facts = training_facts(own.train)
@@ -130,10 +135,11 @@ def kept_model(
         seed=record.seed,
         seeds=len(config.run.seeds),
         label=None if spec is None else spec.target.name,
-        features=len(facts.low) if spec is None else list(spec.features),
+        features=len(facts.low) if spec is None else _features(spec),
         train_by_class=by_class,
         model=test,
         controls={name: tested(control) for name, control in controls.items()},
+        titles={name: wording_of(name).title for name in controls},
         taught=taught,
         origin=origin,
         limits=limits(test, len(config.run.seeds), origin, by_class),
@@ -142,7 +148,22 @@ def kept_model(
         uncalibrated=tested(function) if record.calibration.method != "none" else None,
         privacy=privacy,
     )
-    return KeptModel(HospitalModel(record, function), card)
+    weights = extractor_files(config.table, folder or Path())
+    return KeptModel(HospitalModel(record, function, weights), card)
+
+
+def _features(spec: TableSpec) -> list[str]:
+    """Names; the many of an image in one."""
+    names = []
+    for column in spec.columns:
+        if isinstance(column, Image):
+            names.append(
+                f"{column.features} of the image {column.name} by {column.architecture} "
+                f"(SHA-256 {column.sha256})"
+            )
+        else:
+            names += feature_names(column)
+    return names
 
 
 def _calibration(repetition: Repetition, algorithm: str, own: ParticipantData) -> Calibration:

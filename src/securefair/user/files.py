@@ -13,14 +13,20 @@ from securefair.data import (
     ParticipantData,
     Samples,
     Table,
+    TableSpec,
     encode,
     hold_out,
     read_npz,
     samples_of,
 )
+from securefair.data.encoding import Extract
 from securefair.errors import ConfigError, DataError
+from securefair.model.image_columns import ImageColumns, headers_only
 from securefair.user.data_sets import alike
-from securefair.user.tables import about, resolve, rows_of, table_spec
+from securefair.user.tables import about, extractor_files, resolve, rows_of, table_spec
+
+FEATURES = ".securefair-features"
+"""Folder beside a table for the features of its images, which tell of patients as these do."""
 
 
 def from_files(config: RunConfig, seed: int, *, outlines: bool) -> list[ParticipantData]:
@@ -30,7 +36,7 @@ def from_files(config: RunConfig, seed: int, *, outlines: bool) -> list[Particip
         DataError: a file cannot be used; names participant, file, line and column.
     """
     config = resolve(config).config
-    load = _FileLoader(config)
+    load = _FileLoader(config, outlines=outlines)
     if not outlines:
         return alike([_loaded(config, load, one, seed) for one in config.participants])
 
@@ -81,10 +87,13 @@ def _loaded(
 class _FileLoader:
     """One file -> samples, by the rules of a configuration."""
 
-    def __init__(self, config: RunConfig, classes: int | None = None) -> None:
+    def __init__(
+        self, config: RunConfig, classes: int | None = None, *, outlines: bool = False
+    ) -> None:
+        self._outlines = outlines
         self._range = config.data.feature_range
         self._patients = None if config.privacy is None else config.privacy.patient_column
-        table = config.table
+        self._table = table = config.table
         self._spec = table_spec(table) if table is not None and table.columns else None
         self._classes = classes or (len(table.classes) or None if table is not None else None)
         if self._classes is None and self._spec is None:
@@ -105,8 +114,19 @@ class _FileLoader:
         if self._spec is None:
             raise ConfigError("no rules for this table", where=str(path), expected="[table]")
         rows = rows_of(path)
-        samples = encode(rows, self._spec)
+        samples = encode(rows, self._spec, self._extract(self._spec, rows.folder))
         return samples if self._patients is None else _of_patients(samples, rows, self._patients)
+
+    def _extract(self, spec: TableSpec, folder: Path) -> Extract | None:
+        """What looks at the images of a table, if any; for outlines it sees that it could."""
+        if not spec.images:
+            return None
+        images = ImageColumns(extractor_files(self._table, folder), cache=folder / FEATURES)
+        if not self._outlines:
+            return images
+        for rule in spec.images:
+            images.extractor(rule)
+        return headers_only
 
 
 def _of_patients(samples: Samples, table: Table, name: str) -> Samples:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from securefair.config import RunConfig
 from securefair.data.between import findings_between, site_columns
+from securefair.data.images.findings import image_findings
 from securefair.data.inference import shapes_of
 from securefair.data.quality import Finding, site_findings
 from securefair.errors import DataError
 from securefair.user.tables import about, table_rows
 
 
-def inspect_tables(config: RunConfig) -> list[Finding]:
+def inspect_tables(config: RunConfig, images: Sequence[str] = ()) -> list[Finding]:
     """Every finding of every table, those of single tables first; none where there are no tables.
+
+    Args:
+        config: checked.
+        images: columns of paths, besides those that it describes.
 
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
@@ -33,12 +40,21 @@ def inspect_tables(config: RunConfig) -> list[Finding]:
                     found=", ".join(table.columns),
                     expected=label,
                 )
+            described = [column.name for column in section.columns if column.kind == "image"]
+            for name in (*images, *described):
+                if name in table.columns:
+                    found += image_findings(one.name, table, name)
+                table = table.without(name)  # paths are neither levels nor measurements
             shapes = shapes_of(table, section.missing)
             found += site_findings(one.name, table, shapes, label=label, joined=joined)
             sites[one.name] = site_columns(table, shapes)
     if section.columns:
         used = {column.name for column in section.columns if column.kind != "ignored"} | {label}
-        handled = {c.name: set(c.missing) for c in section.columns if c.kind != "ignored"}
+        handled = {
+            c.name: set(c.missing)
+            for c in section.columns
+            if c.kind != "ignored" and c.kind != "image"
+        }
         found = [one for one in found if _still_open(one, used, handled)]
         sites = {
             site: {name: column for name, column in columns.items() if name in used}

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from securefair.config import (
     BinaryColumn,
     CategoricalColumn,
+    ImageColumn,
     NumericColumn,
     ParticipantSection,
     RunConfig,
@@ -30,7 +32,9 @@ from securefair.data import (
     summarise,
 )
 from securefair.data.cells import table_of
+from securefair.data.table import Image, Rule
 from securefair.errors import ConfigError, DataError
+from securefair.model.extractor import lite0_weights
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,12 @@ class Resolved:
     unused: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve(config: RunConfig) -> Resolved:
+def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
     """Spell out the rules of tables that the configuration leaves to inference.
+
+    Args:
+        config: checked.
+        image: a column that names images, which nothing is inferred of.
 
     Raises:
         DataError: a file cannot be read, or no common rules can be found.
@@ -76,8 +84,11 @@ def resolve(config: RunConfig) -> Resolved:
         classes=table.classes,
         missing=table.missing,
         joined=table.spellings == "joined",
+        given=() if image is None else (image_rule(image),),
     )
     settings = table_settings(inferred.spec) | {"origin": "participants"}
+    if image is not None:
+        settings["columns"] = [*settings["columns"], image.model_dump(mode="json")]
     return Resolved(override(config, {"table": settings}), True, inferred.unused)
 
 
@@ -93,7 +104,7 @@ def table_spec(table: TableSection) -> TableSpec:
             where="table.classes",
             expected="the codes of each class, such as [[0], [1, 2]]",
         )
-    columns: list[Numeric | Binary | Categorical] = []
+    columns: list[Rule] = []
     for one in table.columns:
         name = one.name
         match one:
@@ -123,6 +134,8 @@ def table_spec(table: TableSection) -> TableSpec:
                         name=name, levels=one.levels, optional=one.optional, missing=one.missing
                     )
                 )
+            case ImageColumn():
+                columns.append(image_rule(one))
     return TableSpec(
         columns=tuple(columns),
         target=Target(name=table.label, groups=table.classes),
@@ -131,8 +144,43 @@ def table_spec(table: TableSection) -> TableSpec:
     )
 
 
-def table_settings(spec: TableSpec) -> dict[str, object]:
-    """Rules as the keys and values of a [table] section; `table_spec` gives them back."""
+def image_rule(column: ImageColumn) -> Image:
+    """The rule of a column of images: all but where the weights lie."""
+    return Image(
+        name=column.name,
+        architecture=column.architecture,
+        sha256=column.sha256,
+        features=column.features,
+        side=column.side,
+        mean=column.mean,
+        deviation=column.deviation,
+        limit=column.limit,
+    )
+
+
+def extractor_files(table: TableSection | None, folder: Path) -> dict[str, Path]:
+    """The files of weights that columns of images name, by the SHA-256 that they should have.
+
+    Args:
+        table: the rules.
+        folder: that relative paths start from.
+
+    Raises:
+        BackendUnavailableError: weights that come with the extra `vision` are not installed.
+    """
+    columns = () if table is None else table.columns
+    return {
+        one.sha256: lite0_weights() if one.weights is None else folder / one.weights
+        for one in columns
+        if isinstance(one, ImageColumn)
+    }
+
+
+def table_settings(spec: TableSpec) -> dict[str, Any]:
+    """Rules as the keys and values of a [table] section; `table_spec` gives them back.
+
+    Images are left out: a rule does not say where its weights lie.
+    """
     columns: list[dict[str, object]] = []
     for column in spec.columns:
         common: dict[str, object] = {"name": column.name, "optional": column.optional}

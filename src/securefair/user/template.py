@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.config import (
+    ImageColumn,
     ParticipantSection,
     RunConfig,
     checked_settings,
@@ -27,7 +28,9 @@ from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
-from securefair.user.files import one_from_files
+from securefair.model.extractor import lite0_weights
+from securefair.model.image_columns import LITE0, weights_digest
+from securefair.user.files import from_files
 from securefair.user.inspection import inspect_tables
 from securefair.user.tables import resolve, table_settings
 
@@ -81,6 +84,7 @@ def new_project(
     tables: Sequence[Path | str] = (),
     label: str | None = None,
     joined: bool = False,
+    image: Mapping[str, object] | None = None,
 ) -> Project:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
@@ -90,6 +94,7 @@ def new_project(
             "north=duckdb:clinic.db?query=..."; none for the packaged example.
         label: column of the tables to predict.
         joined: take codes of the tables that differ in case or white space only for one.
+        image: a column of the tables that names images (`image_column`).
 
     Raises:
         ConfigError: the folder is taken, its name cannot be a run's, or tables come without a
@@ -106,13 +111,41 @@ def new_project(
             "a run cannot be named so", where=str(folder), hint="Use letters and digits"
         )
     if tables:
-        files, unused, findings = _own_files(name, folder, tables, label, joined=joined)
-    elif label is not None:
-        raise ConfigError("a label needs tables", where="--label", hint="Name them with --data")
+        files, unused, findings = _own_files(
+            name, folder, tables, label, joined=joined, image=image
+        )
+    elif label is not None or image is not None:
+        option = "label" if label is not None else "image"
+        raise ConfigError(
+            f"a {option} needs tables", where=f"--{option}", hint="Name them with --data"
+        )
     else:
         files, unused, findings = _example_files(name), {}, []
     _write(folder, files)
     return Project(folder=str(folder), files=sorted(files), unused=unused, findings=findings)
+
+
+def image_column(
+    name: str, architecture: str, weights: Path | None, features: int
+) -> dict[str, object]:
+    """The settings of a column of images, with the hash of its extractor's weights.
+
+    Raises:
+        ConfigError: there are no weights.
+        DataError: the weights cannot be read.
+        BackendUnavailableError: those that come with the extra `vision` are not installed.
+    """
+    if weights is None and architecture != LITE0:
+        raise ConfigError(
+            "this network needs its weights", where="--weights", expected="a .safetensors file"
+        )
+    return {
+        "name": name,
+        "kind": "image",
+        "architecture": architecture,
+        "sha256": weights_digest(weights or lite0_weights()),
+        "features": features,
+    } | ({} if weights is None else {"weights": str(weights)})
 
 
 def demo_text() -> str:
@@ -147,7 +180,13 @@ def _example_files(name: str) -> dict[str, str]:
 
 
 def _own_files(
-    name: str, folder: Path, tables: Sequence[Path | str], label: str | None, *, joined: bool
+    name: str,
+    folder: Path,
+    tables: Sequence[Path | str],
+    label: str | None,
+    *,
+    joined: bool,
+    image: Mapping[str, object] | None,
 ) -> tuple[dict[str, str], dict[str, str], list[Finding]]:
     """A configuration for tables that stay where they are."""
     if label is None:
@@ -174,16 +213,33 @@ def _own_files(
     people = [_plain(one.in_folder(Path.cwd())) for one in given]
     rules: dict[str, object] = {"label": label, "spellings": "joined" if joined else "exact"}
     smallest = _config(name, people, rules, q=1)
-    resolved = resolve(smallest)
+    column = None if image is None else _checked_column(name, people, rules, image)
+    resolved = resolve(smallest, column)
     q = _affordable_q(resolved.config)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
+    if column is not None and column.weights and not column.weights.is_absolute():
+        settings["table"]["columns"][-1]["weights"] = os.path.normpath(back / column.weights)
     relative = [_plain(_relative(one, back)) for one in given]
     config = _config(name, relative, settings["table"], q=q)
     title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
     title += '# write ranges from general knowledge, then say origin = "public".'
     text = _config_text(config, title)
-    return {"config.toml": text}, dict(resolved.unused), inspect_tables(smallest)
+    images = () if column is None else (column.name,)
+    return {"config.toml": text}, dict(resolved.unused), inspect_tables(smallest, images)
+
+
+def _checked_column(
+    name: str,
+    people: Sequence[Mapping[str, object]],
+    rules: dict[str, object],
+    image: Mapping[str, object],
+) -> ImageColumn:
+    config = _config(name, people, rules | {"columns": [dict(image)]}, q=1)
+    assert config.table is not None
+    column = config.table.columns[0]
+    assert isinstance(column, ImageColumn)  # as its kind says
+    return column
 
 
 def _participant(table: Path | str) -> ParticipantSection:
@@ -220,12 +276,8 @@ def _stem(path: Path) -> str:
 
 def _affordable_q(config: RunConfig) -> int:
     """Numbers per class and answer: at most 64, and half the smallest participant's samples."""
-    classes = len(config.table.classes) if config.table is not None else 0
     seed = config.run.seeds[0]
-    fewest = min(  # one at a time: tables may be large
-        len(one_from_files(config, one, classes=classes, seed=seed).train)
-        for one in config.participants
-    )
+    fewest = min(len(own.train) for own in from_files(config, seed, outlines=True))
     return max(1, min(64, fewest // 2))
 
 

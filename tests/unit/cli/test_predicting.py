@@ -82,6 +82,26 @@ def test_the_card_is_shown(invoke, kept):
     assert json.loads(invoke("show", kept / "north", "--json").stdout)["label"] == "ill"
 
 
+def test_the_card_names_its_columns_whole_on_a_narrow_terminal(invoke, kept, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    said = invoke("show", kept / "north").stdout
+    assert "…" not in said
+    assert "early_stopping" not in said
+    for word in ("Stopped", "Averaged", "Calibration", "common"):
+        assert word in said
+
+
+def test_a_run_is_logged_with_its_cards(invoke, kept, tmp_path):
+    pytest.importorskip("tensorboard")
+    options = ("--rounds", "1", "--backend", "clear", "--log", "tensorboard:boards")
+    done = invoke("run", "p/config.toml", *options)
+    assert done.exit_code == 0, done.output
+    assert list((tmp_path / "boards").glob("events.*"))
+    done = invoke("run", "p/config.toml", "--out", "other", "--log", "wandb")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert not (tmp_path / "other").exists()
+
+
 def test_the_folder_of_the_run_is_no_model(invoke, kept):
     done = invoke("show", kept.parent)
     assert done.exit_code == 2
