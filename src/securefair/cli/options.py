@@ -38,6 +38,12 @@ TrustOption = Annotated[
     bool,
     typer.Option("--trust", help="Run the code, or ask the server, that the configuration names."),
 ]
+LogOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log", help="Also log rounds, scores and cards of models: mlflow, tensorboard:FOLDER."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and where the results are.")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from securefair.cli.ending import interrupted, os_problem, shown, stop
+from securefair.cli.loggers import loggers
 from securefair.cli.options import (
     BackendOption,
     CeilingOption,
     JsonOption,
+    LogOption,
     OutOption,
     QuietOption,
     RestartOption,
@@ -52,6 +55,7 @@ def run(
     backend: BackendOption = None,
     ceiling: CeilingOption = False,
     restart: RestartOption = False,
+    log: LogOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -61,12 +65,24 @@ def run(
     """
     from securefair.config import load_config
 
-    _start(load_config(config), out, seeds, rounds, backend, ceiling, restart, quiet, json)
+    _start(
+        load_config(config),
+        out,
+        seeds,
+        rounds,
+        backend,
+        ceiling,
+        restart,
+        quiet,
+        json,
+        log=log or (),
+    )
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of results that a run was writing to.")],
     trust: TrustOption = False,
+    log: LogOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -87,7 +103,7 @@ def resume(
     config = unfinished_config(folder)
     check_trusted(config, trust=trust)
     check_writable(folder)
-    _run(config, folder, quiet, json, resume=True)
+    _run(config, folder, quiet, json, resume=True, log=log or ())
 
 
 def _start(
@@ -100,6 +116,8 @@ def _start(
     restart: bool,
     quiet: bool,
     json: bool,
+    *,
+    log: Sequence[str] = (),
 ) -> None:
     from securefair.config import override
     from securefair.report import check_writable
@@ -128,10 +146,18 @@ def _start(
             f"{folder} holds a finished run. Replace it with --restart, or write to another folder "
             "with --out"
         )
-    _run(config, folder, quiet, json, resume=False)
+    _run(config, folder, quiet, json, resume=False, log=log)
 
 
-def _run(config: RunConfig, folder: Path, quiet: bool, json: bool, *, resume: bool) -> None:
+def _run(
+    config: RunConfig,
+    folder: Path,
+    quiet: bool,
+    json: bool,
+    *,
+    resume: bool,
+    log: Sequence[str],
+) -> None:
     import msgspec
     from rich.console import Console
 
@@ -155,8 +181,14 @@ def _run(config: RunConfig, folder: Path, quiet: bool, json: bool, *, resume: bo
             style="yellow",
         )
     try:
-        with only_run(folder), show_progress(console) as progress:
-            outcome = run_experiment(config, progress, out=folder, resume=resume)
+        with (
+            loggers(config, log) as callbacks,
+            only_run(folder),
+            show_progress(console) as progress,
+        ):
+            outcome = run_experiment(
+                config, progress, out=folder, resume=resume, callbacks=callbacks
+            )
             write_outcome(outcome, config, folder)
     except KeyboardInterrupt:
         interrupted(_how_to_go_on("Interrupted", folder))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from rich.console import Console
 from torch import nn
 
 from securefair.circuit.spec import Basis
@@ -32,7 +34,7 @@ from securefair.library.settings import settings
 from securefair.library.tables import participants_of_tables
 from securefair.model.heads import Head
 from securefair.model.training import OptimizerConfig
-from securefair.records import RoundRecord
+from securefair.report.progress import Progress, Silence, show_progress
 from securefair.run.callbacks import Callback
 from securefair.run.execute import Task, run_task
 from securefair.user.data_sets import alike
@@ -67,6 +69,7 @@ def collaborate(
     seed: int = 0,
     threads: int = 1,
     callbacks: Sequence[Callback] = (),
+    progress: bool | None = None,
     checkpoint: Path | str | None = None,
     resume: bool = False,
 ) -> Result:
@@ -118,6 +121,8 @@ def collaborate(
         threads: that compute, of this whole process as long as this lasts. More than one pays off
             where samples are many and models wide; on small ones threads wait for each other.
         callbacks: hear of every round, but for those that an earlier call has finished.
+        progress: show how far it has come, on standard error or below a notebook's cell; None where
+            that is a terminal or a notebook.
         checkpoint: folder that keeps what is finished after every round, in its `unfinished`;
             `Result.write` into that folder removes it. None keeps nothing.
         resume: go on with that checkpoint, to what the interrupted call would have given.
@@ -184,10 +189,10 @@ def collaborate(
         rules=rules,
         classes=classes,
     )
-    with threads_set(threads):
+    with threads_set(threads), _watched(progress) as watched:
         outcome = run_task(
             task,
-            _Unheard(),
+            watched,
             out=None if checkpoint is None else Path(checkpoint),
             resume=resume,
             callbacks=callbacks,
@@ -202,17 +207,15 @@ def collaborate(
     )
 
 
-class _Unheard:
-    """Progress that nobody watches; callbacks hear of rounds."""
-
-    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
-        """Nothing."""
-
-    def advance(self, record: RoundRecord) -> None:
-        """Nothing."""
-
-    def finish(self) -> None:
-        """Nothing."""
+@contextmanager
+def _watched(wanted: bool | None) -> Iterator[Progress]:
+    """Progress for whoever sits before it, on standard error; scripts' own output stays clean."""
+    console = Console(stderr=True)
+    if wanted or (wanted is None and (console.is_terminal or console.is_jupyter)):
+        with show_progress(console) as progress:
+            yield progress
+    else:
+        yield Silence()
 
 
 def _check_callbacks(callbacks: Sequence[Callback]) -> None:

@@ -1,11 +1,14 @@
-"""How far a run has come: a live display on a terminal, a few plain lines in a log."""
+"""How far a run has come: a live display on a terminal or in a notebook, plain lines in a log."""
 
 from __future__ import annotations
 
+import html
+import importlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -47,9 +50,12 @@ class Progress(Protocol):
 def show_progress(console: Console) -> Iterator[Progress]:
     """A display that suits the console, cleared up however the run ends.
 
-    A terminal gets one live line per algorithm, anything else (a file, a pipe, CI) a few
-    plain lines, so that logs stay readable.
+    A terminal gets one live line per algorithm, a notebook one bar, anything else (a file, a pipe,
+    CI) a few plain lines, so that logs stay readable.
     """
+    if console.is_jupyter and not console.quiet:
+        yield NotebookProgress()
+        return
     if not console.is_terminal:
         yield PlainProgress(console)
         return
@@ -87,6 +93,63 @@ class LiveProgress:
     def finish(self) -> None:
         """Leave the bar as it stands."""
         self._task = None
+
+
+class NotebookProgress:
+    """Progress as a bar below a notebook's cell, one for each algorithm.
+
+    A notebook always has IPython, which alone changes what stands there; rich would need widgets.
+    """
+
+    def __init__(self) -> None:
+        self._text, self._done, self._rounds = "", 0, 0
+        self._shown: Any = None
+
+    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+        """Show another bar."""
+        display = importlib.import_module("IPython.display").display
+        self._text, self._done, self._rounds = _label(algorithm, seed), done, rounds
+        self._shown = display(_Bar(self._text, done, rounds), display_id=True)
+
+    def advance(self, record: RoundRecord) -> None:
+        """Move the bar by one round."""
+        self._done += 1
+        if self._shown is not None:
+            text = f"{self._text}: {_accuracy(record)}"
+            self._shown.update(_Bar(text, self._done, self._rounds))
+
+    def finish(self) -> None:
+        """Leave the bar as it stands."""
+        self._shown = None
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A line and a bar, as a notebook shows them."""
+
+    text: str
+    done: int
+    rounds: int
+
+    def __repr__(self) -> str:
+        return f"{self.text}, {self.done} of {self.rounds}"
+
+    def _repr_html_(self) -> str:
+        bar = f'<progress value="{self.done}" max="{max(self.rounds, 1)}"></progress>'
+        return f"{bar} {self.done}/{self.rounds} {html.escape(self.text)}"
+
+
+class Silence:
+    """Progress that nobody watches."""
+
+    def start(self, algorithm: str, rounds: int, seed: int | None = None, *, done: int = 0) -> None:
+        """Nothing."""
+
+    def advance(self, record: RoundRecord) -> None:
+        """Nothing."""
+
+    def finish(self) -> None:
+        """Nothing."""
 
 
 class PlainProgress:

@@ -1,6 +1,7 @@
-"""Who hears of a collaboration while it runs: anything with `on_round`, and two loggers.
+"""Who hears of a collaboration: anything with `on_round`, and two loggers.
 
-A logger imports its library when it is made; neither is needed otherwise.
+A logger imports its library when it is made; neither is needed otherwise. Loggers also hear of the
+models at the end, with their cards.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+import msgspec
+
 from securefair.errors import ConfigError
+from securefair.prediction.card import ModelCard, markdown
 from securefair.records import RoundRecord
+from securefair.run.results import KeptModel
 
 _SLASH = re.compile("/")
 _REFUSED_BY_MLFLOW = re.compile(r"[^\w\-. ]")  # and slashes, which part a tag
@@ -23,7 +28,8 @@ _FOLDERS = ("", ".", "..")
 class Callback(Protocol):
     """Hears of every round, in order, from the thread that runs them.
 
-    What it raises ends the run and reaches the caller of `collaborate`.
+    What it raises ends the run and reaches the caller of `collaborate`. One that has a method
+    `on_models` as well is given what every hospital keeps (`KeptModel`s) at the end.
     """
 
     def on_round(self, record: RoundRecord) -> None:
@@ -93,6 +99,30 @@ def distinct(names: Sequence[str], forbidden: re.Pattern[str]) -> list[str]:
     return result
 
 
+def tell_models(callbacks: Sequence[Callback], kept: Sequence[KeptModel]) -> None:
+    """Give what every hospital keeps to those who want to hear of it."""
+    for one in callbacks:
+        hear = getattr(one, "on_models", None)
+        if callable(hear):
+            hear(kept)
+
+
+def card_scores(card: ModelCard, name: str) -> dict[str, float]:
+    """The scores of a card with their tags, such as "cycle/test/auc/North"; undefined ones are
+    left out.
+
+    Args:
+        card: of one model.
+        name: of its hospital, as a logger may write it.
+    """
+    scores = card.model.scores.items()
+    return {
+        f"{card.algorithm}/test/{score}/{name}": value
+        for score, value in scores
+        if value is not None
+    }
+
+
 class _Logger:
     """A callback that is closed at the end of a with statement."""
 
@@ -135,6 +165,14 @@ class TensorBoardLogger(_Logger):
         for tag, value in scalars(record, self._names):
             self._writer.add_scalar(tag, value, record.round)
 
+    def on_models(self, kept: Sequence[KeptModel]) -> None:
+        """Write every model's card as text, and its scores."""
+        for name, one in _named(kept, _SLASH):
+            self._writer.add_text(f"{one.card.algorithm}/card/{name}", markdown(one.card))
+            for tag, value in card_scores(one.card, name).items():
+                self._writer.add_scalar(tag, value)
+        self._writer.flush()
+
     def close(self) -> None:
         """Write what is left."""
         self._writer.close()
@@ -169,11 +207,26 @@ class MlflowLogger(_Logger):
         """See `Callback`."""
         self._mlflow.log_metrics(dict(scalars(record, self._names)), step=record.round)
 
+    def on_models(self, kept: Sequence[KeptModel]) -> None:
+        """Log every model's card as artifacts, card.md and card.json, and its scores as metrics."""
+        for name, one in _named(kept, _REFUSED_BY_MLFLOW):
+            folder = f"models/{name}"
+            self._mlflow.log_text(markdown(one.card), f"{folder}/card.md")
+            self._mlflow.log_dict(msgspec.to_builtins(one.card), f"{folder}/card.json")
+            self._mlflow.log_metrics(card_scores(one.card, name))
+
     def close(self) -> None:
         """End the run, if this logger started it."""
         if self._own:
             self._mlflow.end_run()
             self._own = False
+
+
+def _named(
+    kept: Sequence[KeptModel], forbidden: re.Pattern[str]
+) -> Iterator[tuple[str, KeptModel]]:
+    names = distinct([one.card.hospital for one in kept], forbidden)
+    return zip(names, kept, strict=True)
 
 
 def _not_installed(package: str) -> ConfigError:

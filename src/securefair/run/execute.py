@@ -20,7 +20,7 @@ from securefair.model.heads import Head
 from securefair.model.stored import from_bytes
 from securefair.records import BASELINE, CEILING, RoundRecord
 from securefair.report import Progress
-from securefair.run.callbacks import Callback
+from securefair.run.callbacks import Callback, tell_models
 from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.entry import Entry
@@ -190,6 +190,7 @@ def run_task(
         rules=task.rules,
         classes=task.classes,
     )
+    tell_models(callbacks, outcome.models)
     return outcome
 
 

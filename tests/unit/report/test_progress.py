@@ -2,6 +2,8 @@
 
 import io
 import itertools
+import sys
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -81,3 +83,24 @@ def test_the_cursor_comes_back_after_an_error(run):
     with pytest.raises(AttributeError):
         run_through(console, [run.rounds[0], None])
     assert console.file.getvalue().rstrip().endswith("\x1b[?25h")
+
+
+def test_a_notebook_gets_a_bar_that_moves(run, monkeypatch):
+    shown = []
+
+    class Handle:
+        def update(self, bar):
+            shown.append(bar)
+
+    def display(bar, display_id):
+        shown.append(bar)
+        return Handle()
+
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    with show_progress(Console(force_jupyter=True)) as progress:
+        progress.start("cycle", 2, 7)
+        progress.advance(run.rounds[0])
+        progress.finish()
+    assert [(bar.done, bar.rounds) for bar in shown] == [(0, 2), (1, 2)]
+    assert '<progress value="1" max="2">' in shown[1]._repr_html_()
+    assert repr(shown[1]).startswith("CYCle (seed 7): accuracy")

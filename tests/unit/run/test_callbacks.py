@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 import securefair as sf
 from securefair.errors import ConfigError
+from securefair.prediction import Evaluation, ModelCard
 from securefair.records import RoundRecord
-from securefair.run.callbacks import distinct, scalars
+from securefair.run.callbacks import distinct, scalars, tell_models
+from securefair.run.results import KeptModel
 
 NAMES = ("St. Mary's (Nord)", "A/B")
 
@@ -156,8 +158,14 @@ class FakeMlflow:
         self.active = None
         self.events.append(("end",))
 
-    def log_metrics(self, metrics, step):
+    def log_metrics(self, metrics, step=None):
         self.metrics[step] = metrics
+
+    def log_text(self, text, path):
+        self.events.append((path, text.splitlines()[0]))
+
+    def log_dict(self, values, path):
+        self.events.append((path, values["hospital"]))
 
 
 @pytest.mark.parametrize("active", [None, SimpleNamespace(name="the caller's")])
@@ -172,6 +180,50 @@ def test_mlflow_gets_allowed_names_and_only_its_own_run_is_ended(monkeypatch, ac
     assert fake.metrics[0]["cycle/accuracy/St. Mary_s _Nord_"] == 0.5
     assert fake.events == ([] if active else [("start", "trial"), ("end",)])
     assert fake.active is active
+
+
+def kept(hospital):
+    test = Evaluation(
+        hospital=hospital,
+        patients=4,
+        classes=["0", "1"],
+        scores={"accuracy": 0.75, "auc": None},
+        accuracy_se=0.1,
+        confusion=[[2, 0], [1, 1]],
+    )
+    card = ModelCard(
+        hospital=hospital, run="r", algorithm="cycle", backend="rns", seed=0, seeds=1, label="ill",
+        features=["age"], train_by_class={"0": 3, "1": 2}, model=test, controls={}, taught=[],
+        origin=None, limits=["none"], versions={},
+    )  # fmt: skip
+    return KeptModel(None, card)
+
+
+def test_mlflow_gets_the_cards(monkeypatch):
+    fake = FakeMlflow(None)
+    monkeypatch.setitem(sys.modules, "mlflow", fake)
+    with sf.MlflowLogger(NAMES) as logger:
+        tell_models([logger, SimpleNamespace(on_round=None)], [kept(name) for name in NAMES])
+    assert fake.events[1:-1] == [
+        ("models/St. Mary_s _Nord_/card.md", "# Model of St. Mary's (Nord)"),
+        ("models/St. Mary_s _Nord_/card.json", "St. Mary's (Nord)"),
+        ("models/A_B/card.md", "# Model of A/B"),
+        ("models/A_B/card.json", "A/B"),
+    ]
+    assert fake.metrics[None] == {"cycle/test/accuracy/A_B": 0.75}
+
+
+def test_tensorboard_itself_reads_the_cards(tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with sf.TensorBoardLogger(tmp_path, NAMES) as logger:
+        logger.on_models([kept(name) for name in NAMES])
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    (card,) = events.Tensors("cycle/card/A_B/text_summary")
+    assert b"# Model of A/B" in card.tensor_proto.string_val[0]
+    assert events.Scalars("cycle/test/accuracy/A_B")[0].value == 0.75
 
 
 def test_tensorboard_gets_every_number_with_its_round(monkeypatch):
@@ -215,7 +267,10 @@ def test_mlflow_itself_keeps_what_was_logged(tmp_path, monkeypatch):
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
     with sf.MlflowLogger(NAMES, run_name="trial") as logger:
         logger.on_round(record())
+        logger.on_models([kept(name) for name in NAMES])
     (run,) = mlflow.search_runs(output_format="list")
     assert run.info.status == "FINISHED"
     assert run.data.metrics["cycle/accuracy/St. Mary_s _Nord_"] == 0.5
     assert run.data.metrics["cycle/mean accuracy"] == 0.625
+    text = mlflow.artifacts.load_text(f"{run.info.artifact_uri}/models/A_B/card.md")
+    assert text.startswith("# Model of A/B")
