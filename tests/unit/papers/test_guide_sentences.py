@@ -1,0 +1,125 @@
+"""Sentences of the guide, with the numbers that the stored results have now."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from statistics import mean
+from types import ModuleType
+
+import pytest
+
+from securefair.papers.experiment import Row
+from securefair.papers.lambda_choice import advantage
+from securefair.papers.stored import stored_result
+
+ROOT = Path(__file__).parents[3]
+GUIDE = " ".join((ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8").split())
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven")
+
+
+@pytest.fixture(scope="module")
+def cells() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(ROOT / "bench"))
+    yield import_module("stored_cells")
+    sys.path.remove(str(ROOT / "bench"))
+
+
+@pytest.fixture
+def lambdas(cells: ModuleType) -> list[Row]:
+    rows: list[Row] = cells.told(stored_result("cycle-lambda"))
+    return rows
+
+
+def between(values: Sequence[float], digits: int = 1) -> str:
+    return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+
+
+def above(found: Mapping[str, float]) -> list[float]:
+    return [value for value in found.values() if value > 0]
+
+
+def of(cells: ModuleType, experiment: str, metric: str, **fields: object) -> float:
+    found: float = cells.numbers(experiment, fields).numbers[metric].ours
+    return found
+
+
+def test_at_the_printed_lambda(lambdas: list[Row]) -> None:
+    soft, plain = (above(advantage(lambdas, 50.0, "MCG", one)) for one in ("softened", "plain"))
+    assert (
+        "At the printed lambda_0 = 50 the paper's order holds on "
+        f"{WORDS[len(soft)]} of seven splits with softened alignment, by {between(soft)} points, "
+        f"and on {WORDS[len(plain)]} of seven with plain alignment, by {between(plain)}."
+    ) in GUIDE
+
+
+def test_at_a_large_and_at_the_best_lambda(lambdas: list[Row]) -> None:
+    for reading in ("softened", "plain"):
+        assert len(above(advantage(lambdas, 200.0, "MCG", reading))) == 7
+    assert "At 200 it holds on all seven" in GUIDE
+    best = advantage(lambdas, None, "MCG", "plain")
+    worst = best.pop("dirichlet(0.5)")
+    assert (
+        f"with plain alignment CYCle is within {max(map(abs, best.values())):.1f} points of VPDL, "
+        f"above it on {WORDS[len(above(best))]} splits by at most {max(best.values()):.1f}, and "
+        f"{-worst:.1f} points below it on dirichlet(0.5)."
+    ) in GUIDE
+
+
+def test_flippers(cells: ModuleType) -> None:
+    soft, plain = (
+        of(cells, "cycle-table3", "reputation of flippers", flip_rate=1.0, alignment=reading)
+        for reading in ("softened", "plain")
+    )
+    row = f"| who flips all labels gets reputation 0 | yes: {soft:.2f} | no: {plain:.2f} |"
+    assert row in GUIDE
+
+
+def test_thresholds(cells: ModuleType) -> None:
+    gain, spread = (
+        [
+            mean(
+                of(cells, "cycle-figure22", metric, tau_opt=low, tau_max=high)
+                for high in (0.6, 0.75, 0.9)
+            )
+            for low in (0.1, 0.25)
+        ]
+        for metric in ("MCG", "CGS")
+    )
+    assert (
+        f"smaller they are ({gain[0]:.1f} against {gain[1]:.1f} on average). Their spread is "
+        f"{spread[0]:.2f} against {spread[1]:.2f}"
+    ) in GUIDE
+
+
+def test_twenty_participants(cells: ModuleType) -> None:
+    name = "cycle-table12"
+    share = 100 * of(cells, name, "MCG", links="relative")
+    share /= of(cells, name, "MCG", method="Gossip-SGD")
+    assert of(cells, name, "least gain", links="relative") > 0
+    assert (
+        f"With relative links everyone gains, on average {share:.0f} % of what Gossip-SGD gains"
+    ) in GUIDE
+
+
+def test_the_free_rider(cells: ModuleType) -> None:
+    cost = cells.numbers("cffl-free-rider", {}).numbers["cost to the honest"]
+    assert f"the honest lose {cost.ours:.2f} ± {cost.spread:.2f} points (three seeds)" in GUIDE
+
+
+def test_how_much_less_is_answered(cells: ModuleType) -> None:
+    """Of what VPDL answers, on equal and imbalanced splits, and on Dirichlet's."""
+    row = "| 35 to 50 % fewer answers than VPDL "
+    for reading in ("softened", "plain"):
+        saved = {
+            str(number.fields["split"]): 100 - number.ours
+            for name in ("cycle-figure5", "cycle-figure12")
+            for number in stored_result(name).numbers
+            if number.metric == "answered" and number.fields["alignment"] == reading
+        }
+        skewed = saved.pop("dirichlet(0.5)")
+        least, most = (f"{value:.0f}" for value in (min(saved.values()), max(saved.values())))
+        row += f"| {least} to {most} %, on Dirichlet {skewed:.0f} % "
+    assert f"{row}|" in GUIDE
