@@ -74,7 +74,7 @@ def own_fit(
     penalties = np.stack([design.penalties(slopes) for slopes in PENALTIES])
     offsets = np.zeros((len(PENALTIES), len(samples), design.outputs))
     validated = validate(
-        design.matrix(), samples.labels, offsets, penalties, dealt, samples.weights
+        design.columns(), samples.labels, offsets, penalties, dealt, samples.weights
     )
     models = [design.polynomial(theta) for theta in validated.coefficients]
     weights = averaging_weights(validated.scores)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from securefair.model.transfer.folds import training_counts
-from securefair.model.transfer.penalised import fit, losses
+from securefair.model.transfer.penalised import Columns, fit, losses
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class Validated:
 
 
 def validate(
-    design: Array,
+    columns: Columns,
     labels: NDArray[np.int64],
     offsets: Array,
     penalties: Array,
@@ -51,7 +51,7 @@ def validate(
     """Fit every setting on all patients and, fold by fold, without those held out.
 
     Args:
-        design: (n, L, P).
+        columns: of n samples, with P coefficients.
         labels: (n,).
         offsets: (S, n, L).
         penalties: (S, P).
@@ -62,13 +62,14 @@ def validate(
     counts = counts * each
     settings, rounds = len(offsets), len(counts)
     theta = fit(
-        design,
+        columns,
         labels,
         np.repeat(offsets, rounds, axis=0),
         np.repeat(penalties, rounds, axis=0),
         np.tile(counts, (settings, 1)),
     ).reshape(settings, rounds, -1)
-    logits = np.einsum("nlp,srp->srnl", design, theta, optimize=True)
+    logits = columns.logits(theta.reshape(settings * rounds, -1))
+    logits = logits.reshape(settings, rounds, *logits.shape[1:])
     held_out = offsets + logits[:, folds, np.arange(len(labels))]
     return Validated(theta[:, -1], held_out, each * losses(held_out, labels))
 

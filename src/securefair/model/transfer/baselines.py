@@ -6,7 +6,7 @@ import numpy as np
 
 from securefair.data.dataset import Samples
 from securefair.model.transfer.design import INTERCEPT_PENALTY
-from securefair.model.transfer.penalised import fit, outputs
+from securefair.model.transfer.penalised import Columns, fit, outputs
 from securefair.model.transfer.polynomial import Polynomial
 
 
@@ -17,9 +17,8 @@ def most_common(samples: Samples) -> Polynomial:
     that a hospital lacks is unlikely and not impossible.
     """
     width = outputs(samples.classes)
-    design = np.broadcast_to(np.eye(width), (len(samples), width, width))
     constant = fit(
-        np.ascontiguousarray(design),
+        Columns(np.ones((len(samples), 1)), np.empty((len(samples), width, 0))),
         samples.labels,
         np.zeros((1, len(samples), width)),
         np.full((1, width), INTERCEPT_PENALTY),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from securefair.data.dataset import Samples
 from securefair.model.kernel import QUADRATIC_WEIGHT
-from securefair.model.transfer.penalised import outputs
+from securefair.model.transfer.penalised import Columns, outputs
 from securefair.model.transfer.polynomial import Degree, Polynomial
 
 Array = NDArray[np.float64]
@@ -53,16 +53,15 @@ class Design:
         """Coefficients a logit without the intercept, r."""
         return int(self.coordinates.shape[1])
 
-    def matrix(self) -> Array:
-        """(n, L, L (r + 1)): slopes and intercept of each logit, logit by logit."""
+    def columns(self, teachers: Array | None = None) -> Columns:
+        """Slopes and intercept of each logit; and `teachers`, (n, L, T) logits, if given."""
         with_intercept = np.column_stack([self.coordinates, np.ones(len(self.coordinates))])
-        result: Array = np.einsum("np,lk->nlkp", with_intercept, np.eye(self.outputs)).reshape(
-            len(with_intercept), self.outputs, -1
-        )
-        return result
+        if teachers is None:
+            teachers = np.empty((len(with_intercept), self.outputs, 0))
+        return Columns(with_intercept, teachers)
 
     def penalties(self, slopes: float) -> Array:
-        """(L (r + 1),): of every coefficient in the order of `matrix`."""
+        """(L (r + 1),): of every coefficient in the order of `columns`."""
         return np.tile(np.append(np.full(self.slopes, slopes), INTERCEPT_PENALTY), self.outputs)
 
     def polynomial(self, coefficients: Array) -> Polynomial:

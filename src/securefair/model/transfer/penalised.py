@@ -9,9 +9,15 @@ softmax cross-entropy of M symmetric logits (three classes and more). scikit-lea
 offset and leave the intercept unpenalised, so this is Newton's method with step halving. Settings
 and folds of a cross-validation differ in offset, penalties and counts only: they share the design
 and are solved side by side, which takes a tenth of the time that scipy's optimisers take.
+
+A design has columns with a coefficient of their own for every logit (a patient's features), and
+columns with one coefficient for all logits (a teacher's logits). That most entries of D are zeros
+is worth a factor of ten with ten classes.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +57,36 @@ def probabilities(logits: Array) -> Array:
     return result
 
 
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the coefficients of a fit multiply.
+
+    The order of coefficients is: those of `own`, logit by logit; then those of `shared`.
+
+    Attributes:
+        own: (n, K), with L coefficients each, one a logit.
+        shared: (n, L, T), with one coefficient each.
+    """
+
+    own: Array
+    shared: Array
+
+    @property
+    def parameters(self) -> int:
+        """L K + T."""
+        _, width, teachers = self.shared.shape
+        return width * self.own.shape[1] + teachers
+
+    def logits(self, theta: Array) -> Array:
+        """Coefficients (S, P) -> logits (S, n, L)."""
+        width, split = self.shared.shape[1], self.parameters - self.shared.shape[2]
+        by_logit = theta[:, :split].reshape(len(theta), width, -1)
+        result: Array = np.swapaxes(by_logit @ self.own.T, 1, 2)
+        return result + np.einsum("nlt,st->snl", self.shared, theta[:, split:])
+
+
 def fit(
-    design: Array,
+    columns: Columns,
     labels: NDArray[np.int64],
     offsets: Array,
     penalties: Array,
@@ -61,16 +95,16 @@ def fit(
     """The minimisers theta (S, P) of S problems.
 
     Args:
-        design: (n, L, P), how each parameter moves each logit of each sample.
+        columns: of n samples.
         labels: (n,).
         offsets: (S, n, L).
         penalties: (S, P), above 0, so that each problem has one minimum, even without samples.
         counts: (S, n), how often each sample counts; 0 leaves it out.
     """
-    size = max(1, _MEMORY // max(1, design.size))
+    size = max(1, _MEMORY // (columns.parameters * max(len(labels), columns.parameters)))
     parts = [
         _newton(
-            design, labels, offsets[i : i + size], penalties[i : i + size], counts[i : i + size]
+            columns, labels, offsets[i : i + size], penalties[i : i + size], counts[i : i + size]
         )
         for i in range(0, len(offsets), size)
     ]
@@ -78,25 +112,20 @@ def fit(
 
 
 def _newton(
-    design: Array, labels: NDArray[np.int64], offsets: Array, penalties: Array, counts: Array
+    columns: Columns, labels: NDArray[np.int64], offsets: Array, penalties: Array, counts: Array
 ) -> Array:
-    samples, width, parameters = design.shape
-    flat = design.reshape(samples * width, parameters)
-
-    def logits_of(theta: Array) -> Array:
-        return offsets + (theta @ flat.T).reshape(len(theta), samples, width)
-
     def objective(theta: Array, logits: Array) -> Array:
         value: Array = (counts * losses(logits, labels)).sum(1) + (penalties * theta**2).sum(1) / 2
         return value
 
-    theta = np.zeros((len(offsets), parameters))
-    logits = logits_of(theta)
+    diagonal = np.arange(columns.parameters)
+    theta = np.zeros((len(offsets), columns.parameters))
+    logits = offsets
     value = objective(theta, logits)
     for _ in range(MAX_STEPS):
-        gradient, hessian = _derivatives(design, labels, logits, counts)
+        gradient, hessian = _derivatives(columns, labels, logits, counts)
         gradient += penalties * theta
-        hessian[:, np.arange(parameters), np.arange(parameters)] += penalties
+        hessian[:, diagonal, diagonal] += penalties
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         decrement = (step * gradient).sum(1)
         if (decrement <= TOLERANCE * (1 + value)).all():
@@ -104,7 +133,7 @@ def _newton(
         length = np.ones(len(theta))
         for _ in range(_HALVINGS):
             trial = theta - length[:, None] * step
-            trial_logits = logits_of(trial)
+            trial_logits = offsets + columns.logits(trial)
             trial_value = objective(trial, trial_logits)
             # Rounding can hide the last, tiny improvements: then a full step is right as well.
             worse = trial_value > value - 1e-4 * length * decrement + 1e-13 * (1 + value)
@@ -116,22 +145,54 @@ def _newton(
 
 
 def _derivatives(
-    design: Array, labels: NDArray[np.int64], logits: Array, counts: Array
+    columns: Columns, labels: NDArray[np.int64], logits: Array, counts: Array
 ) -> tuple[Array, Array]:
     """Gradient (S, P) and Hessian (S, P, P) of the summed losses."""
-    samples, width, parameters = design.shape
-    flat = design.reshape(samples * width, parameters)
+    own, shared = columns.own, columns.shared
+    width = shared.shape[1]
     if width == 1:
+        flat = np.concatenate([own, shared[:, 0]], axis=1)
         p = expit(logits[..., 0])
         gradient = (counts * (p - labels)) @ flat
         hessian = (flat.T * (counts * p * (1 - p))[:, None, :]) @ flat
         return gradient, hessian
     p = softmax(logits, axis=-1)
     residual = counts[..., None] * (p - np.eye(width)[labels])
-    gradient = residual.reshape(len(p), -1) @ flat
-    # The softmax's second derivative is diag(p) - p p': a weighted square less a square of means.
-    weights = (counts[..., None] * p).reshape(len(p), 1, -1)
-    means = np.einsum("snl,nlp->snp", p, design)
-    hessian = (flat.T * weights) @ flat
-    hessian -= np.matmul(np.swapaxes(means * counts[..., None], 1, 2), means)
-    return gradient, hessian
+    gradient = np.concatenate(
+        [
+            (np.swapaxes(residual, 1, 2) @ own).reshape(len(p), -1),
+            np.einsum("snl,nlt->st", residual, shared),
+        ],
+        axis=1,
+    )
+    pairs = zip(p, counts, strict=True)
+    return gradient, np.stack([_curvature(columns, *pair) for pair in pairs])
+
+
+def _curvature(columns: Columns, p: Array, counts: Array) -> Array:
+    """The Hessian (P, P) of one problem: probabilities (n, L) and counts (n,).
+
+    The softmax's second derivative is diag(p) - p p': a weighted square less a square of means.
+    """
+    own, shared = columns.own, columns.shared
+    (samples, width), slopes = p.shape, own.shape[1]
+    means = np.concatenate(
+        [
+            (p[:, :, None] * own[:, None, :]).reshape(samples, -1),
+            np.einsum("nl,nlt->nt", p, shared),
+        ],
+        axis=1,
+    )
+    means *= np.sqrt(counts)[:, None]
+    hessian: Array = -(means.T @ means)
+    weights = counts[:, None] * p
+    split = width * slopes
+    for logit in range(width):
+        block = slice(logit * slopes, (logit + 1) * slopes)
+        weighted = weights[:, logit, None] * own
+        hessian[block, block] += weighted.T @ own
+        crossed = weighted.T @ shared[:, logit]
+        hessian[block, split:] += crossed
+        hessian[split:, block] += crossed.T
+        hessian[split:, split:] += (weights[:, logit, None] * shared[:, logit]).T @ shared[:, logit]
+    return hessian

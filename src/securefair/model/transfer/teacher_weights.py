@@ -46,14 +46,20 @@ def teacher_weights(own: OwnFit, answers: Mapping[str, Array]) -> TeacherWeights
     """
     columns = np.stack(list(answers.values()), axis=-1)  # (n, L, T)
     teachers = columns.shape[-1]
-    design = np.concatenate([own.design.matrix(), columns], axis=-1)
     settings = [(w, s) for w in WEIGHT_PENALTIES for s in SLOPE_PENALTIES]
     penalties = np.stack(
         [np.append(own.design.penalties(s), np.full(teachers, w)) for w, s in settings]
     )
     offsets = np.zeros((len(settings), *columns.shape[:2]))
     samples = own.samples
-    validated = validate(design, samples.labels, offsets, penalties, own.folds, samples.weights)
+    validated = validate(
+        own.design.columns(columns),
+        samples.labels,
+        offsets,
+        penalties,
+        own.folds,
+        samples.weights,
+    )
     by_setting = validated.coefficients[:, -teachers:]
     averaged = averaging_weights(validated.scores) @ by_setting
     return TeacherWeights(

@@ -133,7 +133,7 @@ def _deployed(
     samples, design = own.samples, own.design
     settings = [(s, penalty) for s in SHARES for penalty in CORRECTION_PENALTIES]
     with_peers = validate(
-        design.matrix(),
+        design.columns(),
         samples.labels,
         np.stack([s * peers for s, _ in settings]),
         np.stack([design.penalties(penalty) for _, penalty in settings]),

@@ -22,10 +22,10 @@ def samples(seed, count, features, classes=2):
 def test_the_polynomial_says_what_the_design_says(seed, count, features, degree, classes):
     own = samples(seed, count, features, classes)
     design = own_design(own, degree)
-    matrix = design.matrix()
-    theta = np.random.default_rng(seed).normal(size=matrix.shape[-1])
+    columns = design.columns()
+    theta = np.random.default_rng(seed).normal(size=columns.parameters)
     f = design.polynomial(theta)
-    np.testing.assert_allclose(f.logits(own.features), matrix @ theta, atol=1e-9)
+    np.testing.assert_allclose(f.logits(own.features), columns.logits(theta[None])[0], atol=1e-9)
     assert f.degree == degree
     assert design.slopes <= count or design.slopes == design.rotation.shape[0]
 

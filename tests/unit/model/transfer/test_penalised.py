@@ -1,17 +1,21 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
-from securefair.model.transfer.penalised import fit, losses, outputs, probabilities
+from securefair.model.transfer.penalised import Columns, fit, losses, outputs, probabilities
 
 
-def problem(seed, samples, width, parameters):
+def problem(seed, samples, width, own, shared):
+    """Columns, labels and an offset; and the dense design (n, L, P) that the columns stand for."""
     rng = np.random.default_rng(seed)
     classes = 2 if width == 1 else width
+    columns = Columns(rng.normal(size=(samples, own)), rng.normal(size=(samples, width, shared)))
+    blocks = np.einsum("np,lk->nlkp", columns.own, np.eye(width)).reshape(samples, width, -1)
     return (
-        rng.normal(size=(samples, width, parameters)),
+        columns,
+        np.concatenate([blocks, columns.shared], axis=-1),
         rng.integers(0, classes, samples),
         rng.normal(0, 2, (samples, width)),
     )
@@ -19,8 +23,9 @@ def problem(seed, samples, width, parameters):
 
 def test_one_intercept_by_hand():
     # three of four patients ill, no offset: 4 (p - 3/4) + 0.05 b = 0
-    design, labels = np.ones((4, 1, 1)), np.array([1, 1, 1, 0])
-    theta = fit(design, labels, np.zeros((1, 4, 1)), np.full((1, 1), 0.05), np.ones((1, 4)))
+    columns = Columns(np.ones((4, 1)), np.empty((4, 1, 0)))
+    labels = np.array([1, 1, 1, 0])
+    theta = fit(columns, labels, np.zeros((1, 4, 1)), np.full((1, 1), 0.05), np.ones((1, 4)))
     expected = brentq(lambda b: 4 / (1 + np.exp(-b)) - 3 + 0.05 * b, 0, 3)
     assert theta[0, 0] == pytest.approx(expected, abs=1e-9)
 
@@ -29,18 +34,21 @@ def test_one_intercept_by_hand():
     seed=st.integers(0, 2**32),
     samples=st.integers(1, 12),
     width=st.sampled_from([1, 3, 4]),
-    parameters=st.integers(1, 6),
+    own=st.integers(0, 3),
+    shared=st.integers(0, 3),
     penalty=st.floats(0.05, 100),
 )
-def test_finds_the_minimum_that_scipy_finds(seed, samples, width, parameters, penalty):
-    design, labels, offset = problem(seed, samples, width, parameters)
+def test_finds_the_minimum_that_scipy_finds(seed, samples, width, own, shared, penalty):
+    columns, design, labels, offset = problem(seed, samples, width, own, shared)
+    parameters = design.shape[-1]
+    assume(parameters > 0)
     counts = np.random.default_rng(seed).integers(0, 3, samples).astype(float)
 
     def objective(theta):
         logits = offset + design @ theta
         return (counts * losses(logits, labels)).sum() + penalty * (theta**2).sum() / 2
 
-    found = fit(design, labels, offset[None], np.full((1, parameters), penalty), counts[None])[0]
+    found = fit(columns, labels, offset[None], np.full((1, parameters), penalty), counts[None])[0]
     reference = minimize(objective, np.zeros(parameters), method="BFGS", options={"gtol": 1e-9})
     assert objective(found) <= reference.fun + 1e-9 * (1 + reference.fun)
     np.testing.assert_allclose(found, reference.x, atol=2e-3)
@@ -48,23 +56,23 @@ def test_finds_the_minimum_that_scipy_finds(seed, samples, width, parameters, pe
 
 @pytest.mark.parametrize("width", [1, 3])
 def test_many_problems_are_each_solved_as_alone(width):
-    design, labels, offset = problem(3, 15, width, 4)
+    columns, _, labels, offset = problem(3, 15, width, 1, 4 - width)
     offsets = np.stack([offset, 0.5 * offset, 0 * offset])
     penalties = np.array([[0.3] * 4, [3.0] * 4, [0.05, 1, 10, 1e4]])
     counts = np.stack([np.ones(15), np.arange(15) % 2, np.zeros(15)]).astype(float)
-    together = fit(design, labels, offsets, penalties, counts)
+    together = fit(columns, labels, offsets, penalties, counts)
     for s in range(3):
         one = slice(s, s + 1)
-        alone = fit(design, labels, offsets[one], penalties[one], counts[one])
+        alone = fit(columns, labels, offsets[one], penalties[one], counts[one])
         np.testing.assert_allclose(together[s], alone[0], atol=1e-7)
     assert not together[2].any()  # without patients the penalty alone decides
 
 
 def test_separable_patients_and_huge_offsets_stay_finite():
-    design = np.array([[[-1.0]], [[1.0]]])
+    columns = Columns(np.array([[-1.0], [1.0]]), np.empty((2, 1, 0)))
     labels = np.array([0, 1])
     offsets = np.array([[[0.0], [0.0]], [[800.0], [-800.0]]])
-    theta = fit(design, labels, offsets, np.full((2, 1), 1e-3), np.ones((2, 2)))
+    theta = fit(columns, labels, offsets, np.full((2, 1), 1e-3), np.ones((2, 2)))
     assert np.isfinite(theta).all()
     assert theta[1, 0] > theta[0, 0] > 0
 

@@ -56,17 +56,17 @@ def test_deployed_is_the_average_that_the_formula_says(draw):
     from securefair.model.transfer.folds import training_counts
     from securefair.model.transfer.penalised import fit
 
-    matrix, labels = own.design.matrix(), own.samples.labels
+    columns, labels = own.design.columns(), own.samples.labels
     scores, predictions = [], []
     counts = training_counts(own.folds)
     pairs = [(0.0, p) for p in (0.3, 1, 3, 10, 30, 100)]
     pairs += [(s, p) for s in (0.5, 1.0) for p in (1, 3, 10, 30, 100, 1e4)]
     for share, penalty in pairs:
         thetas = np.stack([
-            fit(matrix, labels, share * z[None], own.design.penalties(penalty)[None], c[None])[0]
+            fit(columns, labels, share * z[None], own.design.penalties(penalty)[None], c[None])[0]
             for c in counts
         ])  # fmt: skip
-        held = share * z + np.stack([matrix[i] @ thetas[own.folds[i]] for i in range(30)])
+        held = share * z + columns.logits(thetas)[own.folds, np.arange(30)]
         scores.append(losses(held, labels).sum())
         predictions.append(
             own.design.polynomial(thetas[-1]).logits(later) + share * result.offset.logits(later)
