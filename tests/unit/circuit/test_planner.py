@@ -126,7 +126,12 @@ def test_only_what_a_release_needs_is_uploaded(release):
     ("changes", "where", "hint"),
     [
         ({"precision": 2.0**-40}, "precision", "Allow a larger error"),
-        ({"release": "loss", "flooding_bits": 60, "precision": 2.0**-30}, "precision", "flooding"),
+        pytest.param(
+            {"release": "loss", "flooding_bits": 60, "precision": 2.0**-30},
+            "precision",
+            "flooding",
+            marks=pytest.mark.slow,
+        ),
         ({"q": 299}, None, None),
         ({"q": 300}, "q", "logits"),
         ({"samples": 9000, "q": 4000}, "q", "fewer"),
@@ -145,6 +150,7 @@ def test_impossible_specs_name_the_field_and_what_to_try(changes, where, hint):
     assert hint in error.value.hint
 
 
+@pytest.mark.slow
 def test_a_refusal_names_the_nearest_precision_and_it_is_indeed_granted():
     spec = spec_of({"features": 13, "samples": 300, "release": "loss", "precision": 2.0**-39})
     with pytest.raises(PlanError) as error:
@@ -412,6 +418,7 @@ def test_more_precision_is_more_bits_and_nothing_else_is():
     assert all(3 <= b - a <= 5 for a, b in itertools.pairwise(bits))
 
 
+@pytest.mark.slow
 def test_that_nothing_grants_a_spec_is_remembered(monkeypatch):
     spec = ExchangeSpec(features=6, classes=2, samples=3, release="loss", precision=2.0**-39)
     with pytest.raises(PlanError, match="128-bit") as first:

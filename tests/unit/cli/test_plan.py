@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 from securefair.cli import app
 from securefair.profiling.measure import MachineLimits
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--features", "6", "--hidden", "3", "--classes", "2", "--samples", "40", "--q", "8"]
 
 

@@ -3,6 +3,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def kept(invoke, tmp_path):

@@ -4,6 +4,8 @@ import pytest
 
 from securefair.cli.diagnosis import Diagnosis, Finding
 
+pytestmark = pytest.mark.slow
+
 ALONE = """
 [run]
 name = "alone"

@@ -14,6 +14,8 @@ from securefair.records import RunResult
 from securefair.report import write_bytes
 from securefair.run.folder import read_result
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 [run]
 name = "small"

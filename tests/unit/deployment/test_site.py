@@ -13,6 +13,8 @@ from securefair.deployment.recovery import recover_store
 from securefair.deployment.site import SCOPE
 from securefair.errors import StorageError
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_800_000_000
 
 
@@ -338,7 +340,6 @@ def test_what_a_courier_sees_holds_nothing_of_a_site(make_town):
         assert not [canary for canary in canaries if canary in forwarded]
 
 
-@pytest.mark.slow
 def test_eight_sites_one_gone_one_slow_and_no_network_for_six_minutes(make_town):
     """At the courier: the last is killed for good, the slow one is reached every twentieth time."""
     town = make_town(8, rounds=20, round_seconds=600.0)

@@ -17,6 +17,8 @@ from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.storage import Store
 
+pytestmark = pytest.mark.slow
+
 SPEC = ExchangeSpec(features=3, hidden=3, classes=2, samples=40, q=4)
 NUMBERS = SPEC.q * SPEC.classes
 MODEL = build_head("quadratic", 3, 3, 2, 1)  # 20 parameters

@@ -103,6 +103,7 @@ def test_a_model_with_two_hidden_layers_trains_and_answers():
     assert np.abs(found.logits - after).max() <= student.plan.error_bound + 2.0**-6
 
 
+@pytest.mark.slow
 def test_several_blocks_travel_one_after_the_other(samples):
     """Their bounds are those of one block; here with ciphertexts that hold few samples."""
     spec = spec_of(release="projection", samples=5000)

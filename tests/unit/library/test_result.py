@@ -6,6 +6,8 @@ import securefair as sf
 from securefair.errors import ConfigError
 from securefair.run.folder import read_run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def result(hospitals):

@@ -8,6 +8,8 @@ import securefair as sf
 from securefair.data import Binary, Numeric, TableSpec, Target
 from securefair.errors import ConfigError, DataError, ModelError, SecureFairError
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"backend": "clear", "algorithm": "transfer"}
 
 

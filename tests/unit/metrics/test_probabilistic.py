@@ -32,6 +32,7 @@ def test_what_is_undefined_is_none():
     assert scores["balanced_accuracy"] == scores["sensitivity"] == 0.5
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 30), classes=st.integers(2, 4))
 def test_many_weightings_at_once_are_what_scikit_learn_says(seed, count, classes):
     rng = np.random.default_rng(seed)
@@ -51,6 +52,7 @@ def test_many_weightings_at_once_are_what_scikit_learn_says(seed, count, classes
                 assert found == pytest.approx(expected[name], abs=1e-9), name
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), classes=st.integers(2, 4))
 def test_agrees_with_scikit_learn_on_several_classes(seed, classes):
     rng = np.random.default_rng(seed)

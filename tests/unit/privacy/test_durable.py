@@ -17,6 +17,8 @@ from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.storage import Guarantee, PrivacyEvent, Store
 
+pytestmark = pytest.mark.slow
+
 LIMIT = Guarantee(epsilon=2.0, delta=1e-3)
 ONE = PatientGuarantee(mechanism="objective perturbation", epsilon=1.0, delta=4e-4)
 

@@ -6,6 +6,8 @@ from securefair.averaging import SumSpec, plan_sum
 from securefair.cli import app
 from securefair.profiling.averaging import DrySum, profile_averaging
 
+pytestmark = pytest.mark.slow
+
 SPEC = SumSpec(parameters=5000, senders=3, bound=2.0)
 
 

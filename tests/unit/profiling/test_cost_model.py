@@ -24,6 +24,8 @@ from securefair.profiling.cost_model import (
 from securefair.profiling.estimate import estimate
 from securefair.report import write_json
 
+pytestmark = pytest.mark.slow
+
 SIZES = [*product((500, 3000, 9000), (8, 40, 200))]
 
 

@@ -7,6 +7,8 @@ from securefair.model.heads import build_head
 from securefair.profiling.dry_exchange import synthetic
 from securefair.profiling.exchange_cost import PreparedExchange, spec_for
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("kind", ["linear", "quadratic"])
 @pytest.mark.parametrize("release", ["logits", "projection", "class_sums", "loss"])

@@ -9,6 +9,8 @@ from securefair.profiling.forecast import check_config
 from securefair.report import show_progress
 from securefair.run.execute import run_experiment
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "run.smaller": None,
     "run.algorithms": ["standalone", "vpdl", "cycle"],

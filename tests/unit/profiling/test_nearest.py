@@ -7,6 +7,8 @@ from securefair.circuit.spec import HeadBounds
 from securefair.errors import PlanError
 from securefair.profiling.nearest import nearest_plan
 
+pytestmark = pytest.mark.slow
+
 
 def refused(spec):
     with pytest.raises(PlanError) as caught:

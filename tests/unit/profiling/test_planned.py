@@ -15,6 +15,8 @@ from securefair.model.networks import fold, small_network
 from securefair.profiling.plan_tables import plan_table, shape
 from securefair.profiling.planned import model_parameters, report_plan
 
+pytestmark = pytest.mark.slow
+
 EXCHANGES = [
     {"release": "logits"},
     {"release": "projection"},

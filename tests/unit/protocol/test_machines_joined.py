@@ -346,6 +346,7 @@ def test_vpdl_answers_everybody_in_every_round():
     assert len(world.computed) == 4 * 3 * ROUNDS
 
 
+@pytest.mark.slow
 def test_ordered_channels_with_copies_blame_nobody_and_lose_nothing():
     """Copies and any speed of jobs and links are no fault of a peer."""
     for seed in range(150):
@@ -461,6 +462,7 @@ def test_thousands_of_random_interleavings(part):
     assert rounds > 1000, "the runs must get somewhere"
 
 
+@pytest.mark.slow
 def test_nothing_that_a_malicious_peer_sends_breaks_an_invariant():
     """Forged messages from dan; the others' exchanges among themselves go on undisturbed."""
     blamed: Counter[str] = Counter()

@@ -11,6 +11,8 @@ from securefair.report import show_progress
 from securefair.run.compare import compare_runs, comparison_rows, write_comparison
 from securefair.run.execute import run_experiment, write_outcome
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "run.smaller": None,

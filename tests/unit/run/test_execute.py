@@ -8,6 +8,8 @@ from securefair.report import read_json_lines
 from securefair.run.execute import run_experiment, versions, write_outcome
 from securefair.run.folder import read_result
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "run.smaller": None,

@@ -19,6 +19,8 @@ from securefair.config import demo_config, override, parse_config
 from securefair.errors import ConfigError, DataError, LedgerError
 from securefair.run.execute import run_experiment, write_outcome
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "run.smaller": None,

@@ -10,6 +10,8 @@ from securefair.report import show_progress
 from securefair.run.execute import run_experiment
 from securefair.run.folder import MEASURED, read_run, write_page, write_run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def config():

@@ -8,6 +8,8 @@ from securefair.config import demo_config, override, parse_config
 from securefair.data import load_heart
 from securefair.run.execute import run_experiment, write_outcome
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "run.algorithms": ["standalone", "vpdl", "cycle"],
     "run.smaller": None,

@@ -13,6 +13,8 @@ from securefair.run import execute as experiment
 from securefair.run.execute import run_experiment
 from securefair.run.results import conclude
 
+pytestmark = pytest.mark.slow
+
 
 def outcome_of(**changes):
     settings = {

@@ -12,6 +12,8 @@ from securefair.run.execute import run_experiment, smaller_config, write_outcome
 from securefair.run.folder import read_run
 from securefair.user.participants import load_participants
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "run.algorithms": ["standalone", "vpdl", "transfer"],
     "run.seeds": [0],

@@ -10,6 +10,8 @@ from securefair.config import load_config, parse_config
 from securefair.errors import ConfigError, DataError
 from securefair.user.template import new_project
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def clinic(tmp_path, monkeypatch):

@@ -9,6 +9,8 @@ from securefair.collaboration.distillation.run import start_run
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.exchange.student import Opened
 
+pytestmark = pytest.mark.slow
+
 RELEASES = [
     ("loss", "public"),
     ("class_sums", "public"),

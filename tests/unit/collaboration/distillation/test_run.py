@@ -13,6 +13,8 @@ from securefair.model.quantize import quantize_at
 from securefair.model.training import evaluate
 from securefair.simulation.network import Faults, Link
 
+pytestmark = pytest.mark.slow
+
 MODEL = ModelConfig(kind="linear", local_epochs=3)
 
 
