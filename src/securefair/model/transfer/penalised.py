@@ -75,14 +75,14 @@ class Columns:
     def parameters(self) -> int:
         """L K + T."""
         _, width, teachers = self.shared.shape
-        return width * self.own.shape[1] + teachers
+        return int(width * self.own.shape[1] + teachers)
 
     def logits(self, theta: Array) -> Array:
         """Coefficients (S, P) -> logits (S, n, L)."""
         width, split = self.shared.shape[1], self.parameters - self.shared.shape[2]
         by_logit = theta[:, :split].reshape(len(theta), width, -1)
-        result: Array = np.swapaxes(by_logit @ self.own.T, 1, 2)
-        return result + np.einsum("nlt,st->snl", self.shared, theta[:, split:])
+        of_teachers: Array = np.einsum("nlt,st->snl", self.shared, theta[:, split:])
+        return of_teachers + np.swapaxes(by_logit @ self.own.T, 1, 2)
 
 
 def fit(
