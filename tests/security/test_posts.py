@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from securefair.deployment.envelope import seal
+from securefair.deployment.envelope import read_header, seal
 from securefair.deployment.identity import Identity
 from securefair.deployment.post import Correspondence, Post
-from securefair.deployment.receipts import RECEIPT_BYTES
+from securefair.deployment.receipts import NONCE_BYTES, RECEIPT_BYTES
 from securefair.deployment.standing import PeerState, read_peer, refusals, write_peer
 from securefair.storage.store import Store
 
@@ -35,9 +35,9 @@ class End:
         self.now = NOW
         self.open()
 
-    def open(self):
+    def open(self, tick=0):
         self.store = Store.open(self.folder)
-        self.post = Post(self.about, self.store, lambda: self.now)
+        self.post = Post(self.about, self.store, lambda: self.now, tick=tick)
 
     def say(self, peer, *frames):
         with self.store.transaction() as tx:
@@ -354,3 +354,28 @@ def test_an_audit_log_that_was_written_anew_is_found_by_its_peers(ends):
     assert north.post.fault is None
     north.deliver(south)
     assert "audit log" in str(north.post.fault)
+
+
+def departures(north, tick):
+    """When envelopes left, and when they say that they were sent, which were sealed a while ago."""
+    found = set()
+    for after in (0.0, 13.7, 29.2, 59.9):
+        north.store.close()
+        shutil.rmtree(north.folder)
+        north.open(tick)
+        north.now = NOW + after
+        north.say("south", b"frame")
+        while (parcel := north.post.pending("south", 0)) is None:
+            north.now += 0.1
+        found.add((round(north.now, 1), read_header(parcel[NONCE_BYTES:], limit=1 << 20).sent))
+    return found
+
+
+def test_when_an_envelope_leaves_tells_when_it_was_made(ends):
+    north, _ = ends
+    assert len(departures(north, 0)) == 4
+
+
+def test_on_a_tick_all_of_a_minute_leave_and_are_dated_alike(ends):
+    north, _ = ends
+    assert departures(north, 60) == {(NOW + 60.0, NOW + 60)}

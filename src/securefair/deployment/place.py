@@ -15,7 +15,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -61,6 +61,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         test_data: to test on; without it a part of `data` is held out.
         role: both, or only teacher or student, where the kind of collaboration has them.
         courier: how parcels reach the peers.
+        tick_seconds: messages leave at multiples of so many seconds; 0: at once.
     """
 
     name: str
@@ -68,6 +69,7 @@ class SiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     test_data: str | None = None
     role: Role = "both"
     courier: CourierSettings
+    tick_seconds: Annotated[int, msgspec.Meta(ge=0, le=3600)] = 0
 
 
 def read_settings(folder: Path) -> SiteSettings:

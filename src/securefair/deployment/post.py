@@ -8,13 +8,22 @@ refused changes nothing but its count.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from securefair.deployment.card import Card, utc
-from securefair.deployment.envelope import OVERHEAD, Header, accept, digest_of, frame_of, seal
+from securefair.deployment.envelope import (
+    OVERHEAD,
+    Header,
+    accept,
+    digest_of,
+    frame_of,
+    read_header,
+    seal,
+)
 from securefair.deployment.identity import Identity
 from securefair.deployment.port import nonce_of
 from securefair.deployment.receipts import NONCE_BYTES, Fate, Receipt, read_receipt
@@ -59,10 +68,14 @@ class Post:
         about: who and what for.
         store: open, and this process's alone.
         clock: seconds since 1970.
+        tick: whole seconds; envelopes leave, and are dated, at multiples of them. So when one
+            leaves tells of its making only between which ticks it was. 0: at once.
     """
 
-    def __init__(self, about: Correspondence, store: Store, clock: Callable[[], float]) -> None:
-        self._about, self._store, self._clock = about, store, clock
+    def __init__(
+        self, about: Correspondence, store: Store, clock: Callable[[], float], *, tick: int = 0
+    ) -> None:
+        self._about, self._store, self._clock, self._tick = about, store, clock, tick
         self._own = about.identity.card.fingerprint
         self._names = {card.fingerprint: name for name, card in about.cards.items()}
         self._nonces: dict[str, bytes] = {}
@@ -102,7 +115,7 @@ class Post:
             epoch=epoch,
             sequence=sequence,
             round=round,
-            sent=int(self._clock()),
+            sent=self._next_tick(),
             expires=about.expires,
             audit_count=head.length,
             audit_head=head.digest,
@@ -138,10 +151,10 @@ class Post:
         envelope: bytes | None = None
         since = self.changes
         with self._guarded():
-            envelope = self._first(peer)
+            envelope, left = self._first(peer)
             if envelope is None:
-                self.wait(since, seconds)
-                envelope = self._first(peer)
+                self.wait(since, min(seconds, left))
+                envelope, _ = self._first(peer)
         if envelope is None:
             return None
         nonce = self._nonces[peer] = os.urandom(NONCE_BYTES)
@@ -192,11 +205,20 @@ class Post:
 
     # --- inside ---
 
-    def _first(self, peer: str) -> bytes | None:
+    def _first(self, peer: str) -> tuple[bytes | None, float]:
+        """The envelope that a peer gets next if it may leave, and the seconds until it may."""
         with self._store.view() as tx:
             stream = stream_of(peer, read_peer(tx, peer).epoch)
             item = next(tx.outbox.pending(stream), None)
-            return None if item is None else item.payload
+        if item is None:
+            return None, math.inf
+        left = read_header(item.payload, limit=self.limit).sent - self._clock()
+        return (item.payload, 0.0) if left <= 0 else (None, left)
+
+    def _next_tick(self) -> int:
+        """When what is sealed now may leave, seconds since 1970."""
+        now, tick = self._clock(), self._tick
+        return int(now) if not tick else (int(now) // tick + 1) * tick
 
     def _settle(self, tx: Transaction, peer: str, receipt: Receipt) -> bool:
         known = read_peer(tx, peer)

@@ -115,6 +115,7 @@ def open_site(
             ),
             store,
             time.time,
+            tick=0 if rehearsal is not None else settings.tick_seconds,
         )
         schedule = Schedule(
             rounds=rounds_of(project.terms),
