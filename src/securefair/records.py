@@ -73,6 +73,7 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     numbers_total: int
     teacher_parameters: int
     student_logits: int  # student's samples times classes
+    control_bits: float = 0.0  # of opened values, by queries, declines and weights to that student
 
 
 class TrafficRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,6 +199,7 @@ class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
     kept_own: int  # how often a participant averaged nothing, for want of senders
     lost: int  # senders that shared and did not contribute in time
     max_share: float | None = None  # most of a sum's weights that one sender had; None: any
+    max_sums: int | None = None  # rounds in which one receiver was offered a model; None: any
 
 
 class EncryptionResult(msgspec.Struct, frozen=True, kw_only=True):

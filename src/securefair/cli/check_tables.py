@@ -135,6 +135,12 @@ def _sums(sums: CheckedSums) -> Table:
         ("Averaging", f"{sums.averaging}: models {models}, weights {hidden}"),
         ("Model", f"{sums.network}, {plural(sums.parameters, 'parameter')}"),
         ("Neighbours", f"{plural(sums.edges, 'pair')}; a sum has {sums.min_senders} or more"),
+        (
+            "Sums for one neighbour",
+            "any number, which tells single models"
+            if sums.max_sums is None
+            else f"{plural(sums.max_sums, 'round')} at most",
+        ),
         ("Largest share", "any" if sums.max_share is None else f"{sums.max_share:.0%} of a sum"),
         ("Comparing gradients", f"{data_size(sums.query_bytes)}, {data_size(sums.answer_bytes)}"),
         ("A part of a sum", data_size(sums.request_bytes + sums.contribution_bytes)),

@@ -56,6 +56,7 @@ class CheckedSums(msgspec.Struct, frozen=True, kw_only=True):
         edges: pairs of neighbours.
         min_senders: fewest models of a sum.
         max_share: largest part of its weights that one sender may have; None for any.
+        max_sums: rounds in which one neighbour is offered a model; None for any.
         query_bytes, answer_bytes: of an alignment.
         request_bytes, contribution_bytes: of a part of a sum.
         sum_error, cosine_error: planned bounds.
@@ -69,6 +70,7 @@ class CheckedSums(msgspec.Struct, frozen=True, kw_only=True):
     edges: int
     min_senders: int
     max_share: float | None
+    max_sums: int | None
     query_bytes: int
     answer_bytes: int
     request_bytes: int

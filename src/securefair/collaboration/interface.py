@@ -18,7 +18,7 @@ A kind is a folder of `collaboration` and a line of `kinds`. Laws, which
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
@@ -211,6 +211,7 @@ class Stored:
         saved_state: what its machine begins with after a recovery, where there is no memory.
         key_epoch: of its keys; higher than that of any earlier ones.
         budget: open, for what private fits cost its patients; None: a simulation.
+        keep: puts renewed keys in its keystore, before the public ones leave.
     """
 
     pieces: Mapping[str, bytes] = field(default_factory=dict)
@@ -219,6 +220,7 @@ class Stored:
     saved_state: MachineState | None = None
     key_epoch: int = 0
     budget: Store | None = None
+    keep: Callable[[Secret], None] = lambda _: None
 
 
 A = TypeVar("A", bound=Agreement)

@@ -25,6 +25,12 @@ class EncryptionSection(Section):
         le=0.1,
         description="Largest error by encryption of a released value, over its range",
     )
+    key_bits: float = Field(
+        default=64.0,
+        ge=16,
+        description="Most bits of opened values that queries, declines and weights may tell one "
+        "peer under one key; then there is a new one",
+    )
 
 
 class DisclosureSection(Section):

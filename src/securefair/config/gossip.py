@@ -41,11 +41,11 @@ class GossipSection(Section):
         description="Public values that a similarity is rounded to: weights tell others log2 of "
         "that many bits of an alignment, and no more",
     )
-    key_bits: float = Field(
-        default=64.0,
-        ge=0,
-        description="Most bits of alignments that a peer may see in weights, under one key; "
-        "later answers are not opened",
+    max_sums: int | None = Field(
+        default=None,
+        ge=1,
+        description="Rounds in which a neighbour is offered the own model at most, then it goes on "
+        "alone: many sums tell single models; by default any number",
     )
     relative: bool = Field(
         default=True,

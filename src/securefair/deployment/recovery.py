@@ -25,6 +25,8 @@ from securefair.protocol.saved_state import SavedState
 from securefair.storage import Keystore, Secret, Store, Transaction
 
 RECOVERED = "recovered"
+EVERY_OFFER = 1 << 31
+"""Rounds: more than any budget of sums."""
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +54,9 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
             teacher_version=max(0, self.round),
             reputations=dict.fromkeys(peers),
             exchanges=dict.fromkeys(peers, 0),
-            accounts={peer: Account(samples=1, total=self.full) for peer in peers},
+            accounts={
+                peer: Account(samples=1, total=self.full, offers=EVERY_OFFER) for peer in peers
+            },
         )
 
 

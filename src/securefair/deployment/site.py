@@ -50,8 +50,8 @@ HOST, MODEL, LEFT = "host ", "site model", "site left"
 LOOK_AGAIN = 5.0
 """Seconds after which a site that waits looks at its clock."""
 
-SCOPE = "answers"
-"""Of the ledger's rows."""
+SCOPE, CONTROL_SCOPE = "answers", "control messages"
+"""Of the ledger's rows: numbers that were released, and bits of opened values (`flows`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class Site:
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
         accounts = host.ledger.accounts
-        self._charged = {peer: account.total for peer, account in accounts.items()}
+        self._charged = {peer: (one.total, one.bits) for peer, one in accounts.items()}
 
     @property
     def machine(self) -> ParticipantMachine:
@@ -299,19 +299,20 @@ class Site:
     def _charge(self, tx: Transaction) -> None:
         """Count in the durable ledger, by identity, what the participant has decided to let out."""
         for peer, account in self._host.ledger.accounts.items():
-            earlier = self._charged.get(peer, 0)
-            if account.total > earlier:
-                self._charged[peer] = account.total
-                item = f"model of round {self.machine.memory.teacher_version}"
-                tx.ledger.charge(
-                    SCOPE,
-                    self._identities[peer],
-                    item,
-                    Amount(numbers=account.total - earlier),
-                    StoreLimits(),  # its own ledger has kept to the limits
-                )
+            total, bits = self._charged.get(peer, (0, 0.0))
+            self._charged[peer] = account.total, account.bits
+            told = (
+                (SCOPE, Amount(numbers=account.total - total)),
+                (CONTROL_SCOPE, Amount(bits=account.bits - bits)),
+            )
+            for scope, amount in told:
+                if amount != Amount():
+                    item = f"model of round {self.machine.memory.teacher_version}"
+                    # Its own ledger has kept to the limits.
+                    tx.ledger.charge(scope, self._identities[peer], item, amount, StoreLimits())
+            if account.total > total:
                 self._audit(
-                    tx, "answer", peer=peer, numbers=account.total - earlier, total=account.total
+                    tx, "answer", peer=peer, numbers=account.total - total, total=account.total
                 )
 
     def _save(self, tx: Transaction) -> None:

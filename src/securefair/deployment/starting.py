@@ -93,18 +93,17 @@ def open_site(
     settings, project = read_settings(folder), project_of(folder)
     project.check_time(time.time())
     agreement = check_agreement(project)
-    with Store.open(folder / STORE) as store:
+    with Store.open(folder / STORE) as store, contextlib.ExitStack() as left:
         with store.transaction() as tx:
             check_format(tx, str(folder))
             _check_stays(tx, folder)
-        keys = Keystore.open(folder / KEYS, passphrase)
+        keys = left.enter_context(contextlib.closing(Keystore.open(folder / KEYS, passphrase)))
         identity = identity_of(keys, project, settings.name)
         private = keys.get(SEED)
         seed = _weights_seed(private) if rehearsal is None else rehearsal.seed
         data = own_samples(settings, project.terms, seed)
         check_same_samples(store, data)
         host = _host(data, project, agreement, store, keys, seed, settings.role)
-        keys.close()
         post = Post(
             Correspondence(
                 identity=identity,
@@ -253,7 +252,12 @@ def _host(
     """The participant as it was, or for the first time."""
     known = STUDENT_KEYS in keys.names()
     peers = tuple(name for name in project.names if name != data.name)
-    stored = stored_host(store, peers, keys.get(STUDENT_KEYS) if known else None)
+    stored = stored_host(
+        store,
+        peers,
+        keys.get(STUDENT_KEYS) if known else None,
+        keep=lambda renewed: keys.put(STUDENT_KEYS, renewed, replace=True),
+    )
     host = kind_in(project.terms).host(
         project.terms.config, agreement, data, seed=seed, stored=stored, role=role
     )
@@ -262,8 +266,21 @@ def _host(
     return host
 
 
-def stored_host(store: Store, peers: tuple[str, ...], keys: Secret | None) -> Stored:
-    """What the processes before this one have left of the participant."""
+def stored_host(
+    store: Store,
+    peers: tuple[str, ...],
+    keys: Secret | None,
+    *,
+    keep: Callable[[Secret], None] = lambda _: None,
+) -> Stored:
+    """What the processes before this one have left of the participant.
+
+    Args:
+        store: of the site.
+        peers: all others.
+        keys: in the keystore; None: none yet.
+        keep: see `Stored`.
+    """
     with store.view() as tx:
         left = recovered_in(tx)
 
@@ -281,6 +298,7 @@ def stored_host(store: Store, peers: tuple[str, ...], keys: Secret | None) -> St
             saved_state=None if left is None else left.saved_state(peers),
             key_epoch=0 if left is None else left.key_epoch,
             budget=store,
+            keep=keep,
         )
 
 

@@ -8,8 +8,10 @@ Channels may lose messages. A participant that misses a peer's Hello, Keys or Fe
 again at the beginning of its next round; who hears a Hello again sends everything again, at most
 once a round. Repeated messages are harmless, so nobody needs to know what exactly was lost.
 
-A participant that lost its keys makes others, of a higher epoch. Its peers then forget the old ones
-and what came with them, import the new ones, and count what they answer anew.
+A participant that lost its keys makes others, of a higher epoch, and so does one whose keys have
+told as much as they may. Its peers then forget the old ones and what came with them, import the new
+ones, and count what they answer anew. An answer that cannot be opened may be one to older keys, so
+whoever has renewed its own sends them once more.
 """
 
 from __future__ import annotations
@@ -37,8 +39,28 @@ from securefair.protocol.states import (
 )
 from securefair.protocol.turn import Turn, Upload
 
+MAX_RENEWALS = 4
+"""Of a peer's keys in one round: each is a cheap message, and costs a dear import."""
+
 _INCOMPLETE = (AdmissionState.STRANGER, AdmissionState.GREETED)
 _AGREEING = (AdmissionState.GREETED, AdmissionState.IMPORTING, AdmissionState.ADMITTED)
+
+
+def renew_spent(turn: Turn) -> None:
+    """Give up the own keys if this round could tell more under them than they may."""
+    most, upload = turn.settings.key_bits, turn.memory.upload
+    told = max((own.key_bits for own in turn.memory.ledger.accounts.values()), default=0.0)
+    ready = upload.state is PreparationState.READY
+    if most is None or not ready or told + turn.settings.round_bits <= most:
+        return
+    state = PREPARATION.next(upload.state, Event.SPENT)
+    turn.memory = replace(
+        turn.memory,
+        upload=Upload(state, renewal=upload.renewal + 1),
+        ledger=turn.memory.ledger.with_new_keys(),
+    )
+    for name in turn.memory.peers:
+        _unsent(turn, name)
 
 
 def begin(turn: Turn) -> None:
@@ -47,12 +69,12 @@ def begin(turn: Turn) -> None:
         awaited = _INCOMPLETE if turn.settings.imports_from(name) else (AdmissionState.STRANGER,)
         if peer.introduction.state in awaited:
             turn.send(name, _own_hello(turn))
+        _send_upload(turn, name)
     upload = turn.memory.upload
     if upload.state is PreparationState.ABSENT:
-        turn.memory = replace(
-            turn.memory, upload=Upload(PREPARATION.next(upload.state, Event.START))
-        )
-        turn.run(PrepareKeysAndFeatures())
+        state = PREPARATION.next(upload.state, Event.START)
+        turn.memory = replace(turn.memory, upload=replace(upload, state=state))
+        turn.run(PrepareKeysAndFeatures(upload.renewal))
 
 
 def on_hello(turn: Turn, name: str, message: Hello) -> None:
@@ -143,8 +165,9 @@ def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
 
 def on_prepared(turn: Turn, prepared: Prepared) -> None:
     """The own keys and features are made: send them to whoever has said Hello."""
-    state = PREPARATION.next(turn.memory.upload.state, Event.DONE)
-    turn.memory = replace(turn.memory, upload=Upload(state, prepared))
+    upload = turn.memory.upload
+    state = PREPARATION.next(upload.state, Event.DONE)
+    turn.memory = replace(turn.memory, upload=replace(upload, state=state, prepared=prepared))
     for name in turn.memory.peers:
         _send_upload(turn, name)
     student.ask_waiting(turn)
@@ -152,10 +175,21 @@ def on_prepared(turn: Turn, prepared: Prepared) -> None:
 
 def on_preparation_failed(turn: Turn) -> None:
     """Without keys nobody can be asked this round; the next round tries again."""
-    turn.memory = replace(
-        turn.memory, upload=Upload(PREPARATION.next(turn.memory.upload.state, Event.FAILED))
-    )
+    upload = turn.memory.upload
+    state = PREPARATION.next(upload.state, Event.FAILED)
+    turn.memory = replace(turn.memory, upload=replace(upload, state=state))
     student.cannot_ask_anyone(turn)
+
+
+def on_open_failed(turn: Turn, name: str) -> None:
+    """A peer may have answered older keys: with the next round it is sent these once more."""
+    if turn.memory.upload.renewal:
+        _unsent(turn, name)
+
+
+def _unsent(turn: Turn, name: str) -> None:
+    introduction = turn.peer(name).introduction
+    turn.set_introduction(name, replace(introduction, upload_sent=False))
 
 
 def _renew(turn: Turn, name: str, message: Keys) -> None:
@@ -164,7 +198,18 @@ def _renew(turn: Turn, name: str, message: Keys) -> None:
     introduction = peer.introduction
     if Keys not in introduction.fingerprints or message.key_epoch <= introduction.key_epoch:
         return
-    fresh = replace(introduction, keys=None, features=None, fingerprints={})
+    in_round, before = introduction.renewals
+    times = 1 + (before if in_round == turn.round else 0)
+    if times > MAX_RENEWALS:
+        raise RemoteProtocolError(
+            "renews its keys again and again",
+            culprit=name,
+            where=f"round {turn.round}",
+            expected=f"at most {MAX_RENEWALS} times a round",
+        )
+    fresh = replace(
+        introduction, keys=None, features=None, fingerprints={}, renewals=(turn.round, times)
+    )
     if introduction.state is not AdmissionState.IMPORTING:  # whose end is waited for
         fresh = replace(fresh, state=ADMISSION.next(introduction.state, Event.RENEWED))
     turn.set_peer(name, replace(peer, introduction=fresh, serving={}))

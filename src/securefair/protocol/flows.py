@@ -8,6 +8,11 @@ Bits are an upper bound for one message, of what its *recipient*, or whoever mad
 can learn of opened values. They say nothing of what a participant tells of data that it did not
 open: a sharing decision is a bit about a reputation whether or not anybody aimed at it.
 
+The machine charges them to the peer's account (`Ledger.with_bits`), whether a message leaves or
+its absence tells as much, and renews its keys before a round in which they could exceed
+`MachineSettings.key_bits`. In gossip all control messages follow from levels of alignments. So an
+alignment is charged once, when it is opened, and its messages not again.
+
     INDEPENDENT   nothing opened can change it: fixed before, or drawn fresh
     CONTROL       a choice among few: log2 of their number is charged
     ENCRYPTED     a ciphertext that its recipient cannot read; the length is public and fixed
@@ -73,6 +78,22 @@ class Flow:
     per_level: bool = False
 
 
+QUERY_BITS = 1.0
+"""Whether a teacher is asked."""
+
+REPLY_BITS = math.log2(1 + len(DeclineReason))
+"""An answer, or one of the reasons for none."""
+
+
+def alignment_bits(levels: int) -> float:
+    """Most that all later messages tell of one opened alignment: its level, or that it was none."""
+    return math.log2(levels + 1)
+
+
+ROUND_BITS = QUERY_BITS + REPLY_BITS
+"""Most that one round charges to a peer, without alignments."""
+
+
 STUDENT, TEACHER, EVERYBODY = "student", "teacher", "both"
 RECEIVER, SENDER = "receiver", "sender"
 
@@ -89,19 +110,12 @@ FLOWS: tuple[Flow, ...] = (
     Flow(Features, "basis", STUDENT, Dependence.ENCRYPTED),
     *_independent(Query, STUDENT, "exchange"),
     # That there is a query tells that the student's reputation of the teacher is not 0.
-    Flow(Query, "round", STUDENT, Dependence.CONTROL, "reputation of the teacher", 1.0),
+    Flow(Query, "round", STUDENT, Dependence.CONTROL, "reputation of the teacher", QUERY_BITS),
     Flow(Query, "predictions", STUDENT, Dependence.ENCRYPTED, "the own model's predictions"),
     *_independent(Answer, TEACHER, "round", "exchange"),
     Flow(Answer, "payload", TEACHER, Dependence.LEARNT, "answers to own queries", None),
     *_independent(Decline, TEACHER, "round", "exchange"),
-    Flow(
-        Decline,
-        "reason",
-        TEACHER,
-        Dependence.CONTROL,
-        "reputation of the student",
-        math.log2(len(DeclineReason)),
-    ),
+    Flow(Decline, "reason", TEACHER, Dependence.CONTROL, "reputation of the student", REPLY_BITS),
     *_independent(Offer, SENDER, "round"),
     Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with the receiver", 1.0),
     *_independent(ShareRequest, RECEIVER, "round", "attempt"),
@@ -118,42 +132,12 @@ FLOWS: tuple[Flow, ...] = (
     ),
     *_independent(Share, SENDER, "round", "attempt"),
     Flow(Share, "payload", SENDER, Dependence.LEARNT, "sums of models", None),
-    *_independent(Refusal, SENDER, "round", "attempt"),
-    Flow(
-        Refusal,
-        "reason",
-        SENDER,
-        Dependence.CONTROL,
-        "whether an answer of the receiver could be opened",
-        math.log2(len(DeclineReason)),
-    ),
+    # A part fails where the request cannot be used, the round is over, or the sums are spent.
+    *_independent(Refusal, SENDER, "round", "attempt", "reason"),
     *_independent(ShareReveal, RECEIVER, "round", "attempt"),
     *_independent(ShareKey, SENDER, "round", "attempt", "key"),
 )
 """Every field of every message, in the order of `MESSAGE_TYPES`."""
-
-
-def control_bits(message: Message, *, levels: int = 1) -> float:
-    """Bits of opened values that one control message tells at most: what a ledger charges.
-
-    Args:
-        message: as it is about to leave.
-        levels: that a similarity is rounded to, where weights travel.
-
-    Returns:
-        0 for messages that hold no control field. Answers and shares are charged as numbers.
-    """
-    flows = [flow for flow in FLOWS if flow.message is type(message)]
-    total = 0.0
-    for flow in flows:
-        if flow.dependence is not Dependence.CONTROL:
-            continue
-        if flow.per_level:
-            parts = len(message.senders) if isinstance(message, ShareRequest) else 1
-            total += parts * math.log2(levels)
-        else:
-            total += flow.bits or 0.0
-    return total
 
 
 def flows_table() -> str:
@@ -179,7 +163,7 @@ def flows_table() -> str:
 
 def _bits(flow: Flow) -> str:
     if flow.per_level:
-        return "log2(`gossip.levels`) for each sender"
+        return "log2(`gossip.levels`) for each sender, charged when it is opened"
     if flow.bits is None:
         return "not counted in bits: see below"
     return f"{flow.bits:.3g}"

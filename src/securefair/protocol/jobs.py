@@ -6,7 +6,7 @@ runs it, in whatever thread, process or virtual time, and reports `Done(job, res
 `Failed(job, error)` once. Results are tiny; models, gradients and decrypted logits stay with the
 participant.
 
-    PrepareKeysAndFeatures -> Prepared      as student, once
+    PrepareKeysAndFeatures -> Prepared      as student, once, and again when a key is spent
     ImportPeer             -> Imported      as teacher, once a student
     PrepareQuery           -> Predictions   as student, once a round, for loss and class_sums
     AnswerQuery            -> Answered      as teacher, once a student and round
@@ -32,7 +32,12 @@ from securefair.protocol.value import Value
 
 
 class PrepareKeysAndFeatures(Value, frozen=True, tag="prepare_keys_and_features"):
-    """Generate this participant's keys and encrypt its features (and basis, if any)."""
+    """Generate this participant's keys and encrypt its features (and basis, if any).
+
+    `renewal` counts the keys that are made anew after the first: their epoch is so much higher.
+    """
+
+    renewal: int = 0
 
 
 class ImportPeer(Value, frozen=True, tag="import_peer"):

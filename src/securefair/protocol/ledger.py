@@ -126,6 +126,9 @@ class Account:
     total: int = 0
     released: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     sums: int = 0  # weighted sums of models that this one is in
+    offers: int = 0  # rounds in which it was offered the own model
+    bits: float = 0.0  # of opened values, that control messages told it (`protocol.flows`)
+    key_bits: float = 0.0  # of these, under the present keys
 
     def of_version(self, version: int) -> int:
         """Numbers released from one teacher version."""
@@ -187,6 +190,23 @@ class Ledger:
         accounts = {**self.accounts, receiver: replace(account, sums=account.sums + 1)}
         return replace(self, accounts=accounts)
 
+    def with_offer(self, receiver: str) -> Ledger:
+        """The ledger after one more round in which a receiver may ask for the own model."""
+        account = self.accounts.get(receiver, Account(0))
+        accounts = {**self.accounts, receiver: replace(account, offers=account.offers + 1)}
+        return replace(self, accounts=accounts)
+
+    def with_bits(self, peer: str, bits: float) -> Ledger:
+        """The ledger after control messages told a peer so many bits more of opened values."""
+        account = self.accounts.get(peer, Account(0))
+        told = replace(account, bits=account.bits + bits, key_bits=account.key_bits + bits)
+        return replace(self, accounts={**self.accounts, peer: told})
+
+    def with_new_keys(self) -> Ledger:
+        """The ledger as new keys of this participant's begin: they have told nothing yet."""
+        accounts = {name: replace(one, key_bits=0.0) for name, one in self.accounts.items()}
+        return replace(self, accounts=accounts)
+
     def _permit(self, student: str, account: Account, version: int, more: int) -> None:
         policy = self.policy
         checks = (
@@ -233,6 +253,7 @@ class Ledger:
                 numbers_total=account.total,
                 teacher_parameters=policy.teacher_parameters,
                 student_logits=account.samples * policy.classes,
+                control_bits=account.bits,
             )
             for student, account in sorted(self.accounts.items())
         ]

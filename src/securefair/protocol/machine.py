@@ -194,7 +194,7 @@ def _recalled(memory: Memory, saved_state: SavedState) -> Memory:
         )
     return replace(
         memory,
-        ledger=replace(memory.ledger, accounts=saved_state.accounts),
+        ledger=replace(memory.ledger, accounts=saved_state.accounts).with_new_keys(),
         round=saved_state.round,
         teacher_version=saved_state.teacher_version,
         peers={
@@ -240,6 +240,7 @@ def _dispatch(turn: Turn, event: Input) -> None:
 
 def _begin(turn: Turn, event: Begin) -> None:
     _check_begin(turn, event)
+    admission.renew_spent(turn)
     first = turn.memory.upload.state is PreparationState.ABSENT
     turn.memory = replace(
         turn.memory,
@@ -364,6 +365,7 @@ def _failed(turn: Turn, event: Failed) -> None:
             teacher.on_answer_failed(turn, job)
         case OpenAnswer() as job:
             student.on_open_failed(turn, job, event.error)
+            admission.on_open_failed(turn, job.peer)
         case Step() | Adapt():
             _round_over(turn, Event.STEP_FAILED, event.error)
         case AskSum() as job:

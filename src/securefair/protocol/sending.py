@@ -53,7 +53,12 @@ def on_adapted(turn: Turn, job: Adapt, probabilities: Mapping[str, float]) -> No
             expected=sorted(neighbours),
         )
     coins = turn.memory.coins
-    shares = {name: 0 < probabilities[name] >= coins[name] for name in neighbours}
+    shares = {
+        name: 0 < probabilities[name] >= coins[name] and _sums_left(turn, name)
+        for name in neighbours
+    }
+    for name in (name for name, shared in shares.items() if shared):
+        turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_offer(name))
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ADAPTED))
     receiving.offer(turn, shares)
 
@@ -151,6 +156,13 @@ def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
 def on_release_failed(turn: Turn, job: ReleaseKey) -> None:
     """Without its key the part is worth nothing; the receiver keeps its own model."""
     turn.send(job.peer, Refusal(job.round, job.attempt, DeclineReason.FAILED))
+
+
+def _sums_left(turn: Turn, name: str) -> bool:
+    """Whether a neighbour may get one more sum. Offers count: nobody can save sums for later."""
+    most = receiving.gossip_of(turn).max_sums
+    account = turn.memory.ledger.accounts.get(name)
+    return most is None or account is None or account.offers < most
 
 
 def _check_due(turn: Turn, name: str, round_number: int) -> None:

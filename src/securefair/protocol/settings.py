@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from securefair.errors import ConfigError
+from securefair.protocol.flows import ROUND_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
@@ -25,6 +26,8 @@ class GossipSettings:
         min_senders: fewest senders of a sum that it asks for, or is a part of; 1 only where
             every sender's part may be opened by itself.
         aligns: whether gradients are compared at all.
+        alignment_bits: of opened values, that an opened alignment may tell (`flows`).
+        max_sums: rounds in which a neighbour is offered the own model at most; None: all.
 
     Raises:
         ConfigError: a neighbour is doubled, or is the participant itself; or no sender suffices.
@@ -34,11 +37,17 @@ class GossipSettings:
     neighbours: tuple[str, ...]
     min_senders: int = MIN_SENDERS
     aligns: bool = True
+    alignment_bits: float = 0.0
+    max_sums: int | None = None
 
     def __post_init__(self) -> None:
         if self.min_senders < 1:
             raise ConfigError(
                 "out of range", where="min_senders", found=self.min_senders, expected="1 or more"
+            )
+        if self.max_sums is not None and self.max_sums < 1:
+            raise ConfigError(
+                "out of range", where="max_sums", found=self.max_sums, expected="1 or more"
             )
         if len({self.name, *self.neighbours}) != len(self.neighbours) + 1:
             raise ConfigError(
@@ -64,6 +73,8 @@ class MachineSettings:
         required: the least that a peer must promise to take part; None: nothing.
         asked: peers that this participant asks, where it distils; None: all.
         answered: peers that it answers; None: all.
+        key_bits: most bits of opened values that control messages tell one peer under one key
+            (`flows`). Keys are renewed before the round that could exceed it; None: never.
         keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
             when a query is repeated. Older queries are declined as stale.
 
@@ -83,6 +94,7 @@ class MachineSettings:
     answered: tuple[str, ...] | None = None
     keep_rounds: int = 1
     gossip: GossipSettings | None = None
+    key_bits: float | None = None
 
     def __post_init__(self) -> None:
         checks: tuple[tuple[str, object, bool, str], ...] = (
@@ -106,10 +118,25 @@ class MachineSettings:
                 ">= 0 seconds",
             ),
             ("keep_rounds", self.keep_rounds, self.keep_rounds >= 0, ">= 0 rounds"),
+            (
+                "key_bits",
+                self.key_bits,
+                self.key_bits is None or self.key_bits >= self.round_bits,
+                f">= {self.round_bits:.2f} bits, which a round may tell",
+            ),
         )
         for where, found, holds, expected in checks:
             if not holds:
                 raise ConfigError("out of range", where=where, found=found, expected=expected)
+
+    @property
+    def round_bits(self) -> float:
+        """Most bits of opened values that the control messages of one round tell one peer."""
+        return ROUND_BITS + (0.0 if self.gossip is None else self.gossip.alignment_bits)
+
+    def free(self, round_number: int) -> bool:
+        """Whether everyone is asked and answered in this round, so that doing so tells nothing."""
+        return self.always_share or self.forced(round_number)
 
     def forced(self, round_number: int) -> bool:
         """Whether every peer is asked and answered in this round."""

@@ -9,7 +9,8 @@ Five small machines run side by side. One per participant:
 
     ROUND          the round it is in
     PREPARATION    something of its own that must be computed before it can be sent (its keys and
-                   features, once; its encrypted predictions, once a round if the release asks)
+                   features, once a key; its encrypted predictions, once a round if the release
+                   asks)
 
 and three per peer:
 
@@ -42,6 +43,7 @@ class Event(enum.Enum):
     STEPPED = "step done"
     STEP_FAILED = "step failed"
 
+    SPENT = "keys have told as much as they may"
     START = "job started"
     DONE = "job done"
     FAILED = "job failed"
@@ -237,6 +239,7 @@ PREPARATION = Table(
             Event.DONE: PreparationState.READY,
             Event.FAILED: PreparationState.ABSENT,  # tried again in the next round
         },
+        PreparationState.READY: {Event.SPENT: PreparationState.ABSENT},
     },
 )
 

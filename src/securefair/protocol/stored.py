@@ -137,12 +137,13 @@ def _of_union(data: Any, kinds: tuple[Any, ...], load: Callable[[bytes], bytes])
 
 
 def _object(data: Any, kind: Any, load: Callable[[bytes], bytes]) -> Any:
+    """Fields that a class has got since stand at its end, and begin at their defaults."""
     name, *values = data
     hints = _hints(kind)
-    if name != kind.__name__ or len(values) != len(hints):
+    if name != kind.__name__ or len(values) > len(hints):
         raise TypeError(f"{name} of {len(values)} fields in the place of {kind.__name__}")
     parts = {
         field: _restored(value, hint, load)
-        for (field, hint), value in zip(hints.items(), values, strict=True)
+        for (field, hint), value in zip(hints.items(), values, strict=False)
     }
     return kind(**parts)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol.effects import Blame
+from securefair.protocol.flows import QUERY_BITS
 from securefair.protocol.jobs import OpenAnswer, Opened, PrepareQuery
 from securefair.protocol.messages import Answer, Decline, DeclineReason, Query
 from securefair.protocol.states import (
@@ -31,8 +32,11 @@ def begin(turn: Turn) -> None:
     forced = turn.settings.forced(turn.round)
     for name, peer in turn.memory.peers.items():
         asking = Asking()
-        if turn.settings.asks(name, turn.round) and _wanted(peer, forced):
+        may_ask = turn.settings.asks(name, turn.round)
+        if may_ask and _wanted(peer, forced):
             asking = Asking(ASKING.next(asking.state, Event.CHOSEN))
+        if may_ask and not turn.settings.free(turn.round):
+            turn.tell(name, QUERY_BITS)
         turn.set_asking(name, asking)
     turn.memory = replace(turn.memory, predictions=OwnPredictions())
     if turn.settings.needs_predictions and unsettled(turn):
@@ -107,6 +111,8 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
         return
     state = ASKING.next(asking.state, Event.ANSWERED)
     turn.set_asking(name, replace(asking, state=state, reply=message))
+    if turn.settings.gossip is not None:
+        turn.tell(name, turn.settings.gossip.alignment_bits)
     turn.run(
         OpenAnswer(
             name,

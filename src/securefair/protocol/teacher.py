@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from securefair.errors import LedgerError, RemoteProtocolError
+from securefair.protocol.flows import REPLY_BITS
 from securefair.protocol.jobs import AnswerQuery
 from securefair.protocol.messages import Answer, Decline, DeclineReason, Query
 from securefair.protocol.states import SERVING, AdmissionState, Event, ServingState
@@ -85,6 +86,8 @@ def on_answered(turn: Turn, job: AnswerQuery, payload: bytes) -> None:
 def on_answer_failed(turn: Turn, job: AnswerQuery) -> None:
     """Decline instead."""
     serving = turn.peer(job.peer).serving[job.round]
+    if turn.settings.free(job.round):
+        turn.tell(job.peer, REPLY_BITS)
     decline = Decline(job.round, job.exchange, DeclineReason.FAILED)
     state = SERVING.next(serving.state, Event.COMPUTE_FAILED)
     turn.set_serving(job.peer, job.round, replace(serving, state=state, reply=decline))
@@ -138,6 +141,8 @@ def _decide(turn: Turn, name: str, serving: Serving) -> None:
     """Share or decline, by the round, the coin and the ledger."""
     query = serving.query
     peer = turn.peer(name)
+    if not turn.settings.free(turn.round):
+        turn.tell(name, REPLY_BITS)
     if not _shares(turn, name, peer.reputation):
         _decline(turn, name, serving, DeclineReason.NOT_SHARING)
         return
@@ -169,7 +174,7 @@ def _shares(turn: Turn, name: str, reputation: float | None) -> bool:
     Reputations change only in forced rounds, where the coin is not asked, so the decision does
     not depend on when in the round the query arrives.
     """
-    if turn.settings.always_share or turn.settings.forced(turn.round):
+    if turn.settings.free(turn.round):
         return True
     # As in the reference: reputation 0 never shares, whatever the coin.
     return reputation is not None and 0 < reputation >= turn.memory.coins[name]

@@ -65,6 +65,7 @@ class Introduction:
     key_epoch: int = 0
     upload_sent: bool = False
     upload_repeated_in: int | None = None  # round
+    renewals: tuple[int, int] = (-1, 0)  # the last round in which its keys changed, and how often
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,14 @@ class Peer:
 
 @dataclass(frozen=True)
 class Upload:
-    """This participant's own keys and features, kept to be sent again to who lost them."""
+    """This participant's own keys and features, kept to be sent again to who lost them.
+
+    `renewal` counts the keys that were made anew after the first.
+    """
 
     state: PreparationState = PREPARATION.initial
     prepared: Prepared | None = None
+    renewal: int = 0
 
 
 @dataclass(frozen=True)
@@ -205,6 +210,10 @@ class Turn:
         """Replace one student's exchange of one round."""
         peer = self.peer(name)
         self.set_peer(name, replace(peer, serving={**peer.serving, round_number: serving}))
+
+    def tell(self, name: str, bits: float) -> None:
+        """Charge a peer's account with what control messages tell it of opened values."""
+        self.memory = replace(self.memory, ledger=self.memory.ledger.with_bits(name, bits))
 
     def send(self, name: str, message: Message) -> None:
         """Send a message to a peer."""

@@ -168,14 +168,20 @@ def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, s
             f"{plural(helpers, 'sender')} on its side can give these and one more all of the "
             "weight, and take that one's model out, however many others send theirs."
         )
+    limited = (
+        "Nothing limited them in this run (gossip.max_sums); the ledger counts them."
+        if averaging.max_sums is None
+        else f"No receiver was offered a model in more than {plural(averaging.max_sums, 'round')} "
+        "(max_sums)."
+    )
     return [
         (
             "What sums imply",
             f"A sum is a mixture of models whose weights the receiver knows. {mostly} Once models "
             "hardly change, the sums of some rounds are equations that it can solve for single "
             "models, without breaking any rule; several receivers that work together need fewer "
-            "rounds. The ledger counts the sums. Fewer rounds, or equal weights at which everyone "
-            "always shares (beta = 0), tell less.",
+            f"rounds. {limited} Equal weights at which everyone always shares (beta = 0) tell the "
+            "mean alone.",
         ),
         (
             "Receivers with a sender on their side",

@@ -68,6 +68,7 @@ class SenderDisclosure:
     cosines: int  # numbers about its gradients
     sums: int  # that its model is a part of
     parameters: int
+    bits: float  # of opened values, that its control messages told one peer at most
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class TeacherDisclosure:
     students: int
     numbers: int
     parameters: int
+    bits: float  # of opened values, that its control messages told one peer at most
 
 
 def shown(gain: float) -> float:
@@ -229,6 +231,7 @@ def teacher_disclosures(ledger: Sequence[LedgerRow], algorithm: str) -> list[Tea
             students=sum(1 for row in rows if row.teacher == teacher and row.answers),
             numbers=sum(row.numbers_total for row in rows if row.teacher == teacher),
             parameters=next(row.teacher_parameters for row in rows if row.teacher == teacher),
+            bits=max(row.control_bits for row in rows if row.teacher == teacher),
         )
         for teacher in {row.teacher for row in rows}
     ]
@@ -249,6 +252,7 @@ def sender_disclosures(ledger: Sequence[LedgerRow], algorithm: str) -> list[Send
                 cosines=sum(row.numbers_total for row in own if row.release != WEIGHTED_SUM),
                 sums=sum(row.answers for row in sums),
                 parameters=own[0].teacher_parameters,
+                bits=max(row.control_bits for row in own),
             )
         )
     return sorted(totals, key=lambda total: (-total.sums, total.sender))

@@ -29,6 +29,7 @@ from securefair.report import (
     averages,
     charts,
     clinician,
+    disclosure,
     facts,
     privacy,
     scores,
@@ -159,9 +160,10 @@ def render(
         messages=facts.message_totals(traffic, subject),
         partners=facts.partner_totals(traffic, subject, names),
         ledger=ledger_rows,
+        told=disclosure.told(result.encryption, ledger_rows, config.encryption.key_bits),
         ledger_sentences=[averages.disclosure(one) for one in senders]
         or [
-            sentences.disclosure(rows)
+            disclosure.let_out(rows)
             for name in names
             if (rows := [row for row in ledger_rows if row.teacher == name])
         ],

@@ -9,7 +9,6 @@ from securefair.config import RunConfig
 from securefair.records import (
     BASELINE,
     EncryptionResult,
-    LedgerRow,
     ParticipantResult,
     PrivacyResult,
     RoundRecord,
@@ -21,7 +20,6 @@ from securefair.report.privacy import behind_the_models
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
-    count,
     data_size,
     duration,
     listing,
@@ -36,7 +34,6 @@ CLEAR = "clear"
 _GAINED, _CONSTANT = "gained", "no better than the most common answer"
 _UNCHANGED, _WORSE = "unchanged", "worse off"
 _OTHERS = (_CONSTANT, _UNCHANGED, _WORSE)
-_NAMED = 4  # students that a sentence names; the table has them all
 
 
 def verdict(result: RunResult, nouns: Nouns) -> str:
@@ -197,46 +194,6 @@ def released(config: RunConfig, nouns: Nouns) -> str:
         case "class_sums":
             return "one number per class, which measures agreement but cannot train a model"
     return "one number, which measures agreement but cannot train a model"
-
-
-def disclosure(rows: Sequence[LedgerRow]) -> str:
-    """What one teacher let out, in words.
-
-    Args:
-        rows: that teacher's ledger in one run, so that parameters and release agree in all rows.
-    """
-    teacher, parameters = rows[0].teacher, rows[0].teacher_parameters
-    told = sorted((row for row in rows if row.answers), key=lambda row: -row.numbers_total)
-    if not told:
-        return f"{teacher} let out nothing."
-    each = sorted({row.numbers_per_answer for row in told})
-    share = percent(each[-1] / parameters, 0)
-    size = (
-        f"{plural(each[0], 'number')} per answer ({share} of that count)"
-        if len(each) == 1
-        else f"{count(each[0])} to {count(each[-1])} numbers per answer (at most {share})"
-    )
-    parts = [
-        f"{count(row.numbers_total)} to {row.student} in {plural(row.answers, 'answer')}"
-        for row in told[:_NAMED]
-    ]
-    if len(told) > _NAMED:
-        rest = told[_NAMED:]
-        total = sum(row.numbers_total for row in rest)
-        parts.append(f"{count(total)} to {plural(len(rest), 'other')}")
-    # The share of one answer is small; what counts in the end is the sum.
-    enough = [row.student for row in told if row.numbers_total >= parameters]
-    known = ""
-    if enough:
-        who = listing(enough) if len(enough) <= _NAMED else plural(len(enough), "student")
-        known = (
-            f" In all, {who} got at least as many numbers as the model has parameters: treat the "
-            "model as known to them."
-        )
-    return (
-        f"{teacher} has a model of {count(parameters)} parameters and let out {size}: "
-        f"{listing(parts)}.{known}"
-    )
 
 
 def encrypts(result: EncryptionResult | None) -> bool:

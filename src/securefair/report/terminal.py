@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
@@ -22,6 +23,7 @@ from securefair.report.wording import (
     with_spread,
 )
 
+_BITS = "Control\nbits"  # of opened values, to one peer
 _PAIRS = 12  # pairs that the disclosure table lists; beyond that, one line a teacher
 
 
@@ -196,6 +198,7 @@ def _disclosure(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
                 Column("Students", [count(one.students) for one in totals]),
                 Column("Numbers", [count(one.numbers) for one in totals]),
                 Column("Model's\nparameters", [count(one.parameters) for one in totals]),
+                Column(_BITS, [count(math.ceil(one.bits)) for one in totals], dispensable=1),
             ],
         )
     return FittingTable(
@@ -209,8 +212,9 @@ def _disclosure(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
             Column(
                 "Model's\nparameters",
                 [count(row.teacher_parameters) for row in rows],
-                dispensable=2,
+                dispensable=3,
             ),
+            Column(_BITS, [count(math.ceil(row.control_bits)) for row in rows], dispensable=2),
         ],
     )
 
@@ -224,7 +228,8 @@ def _averaged(ledger: Sequence[LedgerRow], algorithm: str) -> FittingTable:
             Column("Cosines\ntold", [count(one.cosines) for one in totals]),
             Column("Sums with\nits model", [count(one.sums) for one in totals]),
             Column("for so many\nreceivers", [count(one.receivers) for one in totals]),
-            Column("Model's\nparameters", [count(one.parameters) for one in totals], dispensable=1),
+            Column("Model's\nparameters", [count(one.parameters) for one in totals], dispensable=2),
+            Column(_BITS, [count(math.ceil(one.bits)) for one in totals], dispensable=1),
         ],
     )
 

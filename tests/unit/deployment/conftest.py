@@ -123,7 +123,12 @@ class Town:
             self.collaboration,
             self.data[name],
             seed=SEED,
-            stored=stored_host(store, tuple(about.cards), self.keys.get(name)),
+            stored=stored_host(
+                store,
+                tuple(about.cards),
+                self.keys.get(name),
+                keep=lambda renewed: self.keys.update({name: renewed}),
+            ),
             role=self.roles.get(name, "both"),
         )
         self.hosts[name] = host

@@ -10,7 +10,7 @@ from securefair.averaging import Share
 from securefair.collaboration.kinds import REGISTERED
 from securefair.deployment.notices import Notice, notice_frame
 from securefair.deployment.recovery import recover_store
-from securefair.deployment.site import SCOPE
+from securefair.deployment.site import CONTROL_SCOPE, SCOPE
 from securefair.errors import StorageError
 
 pytestmark = pytest.mark.slow
@@ -132,6 +132,36 @@ def test_real_encryption_decides_alike_although_every_site_is_killed(make_town):
                 expected = theirs.reputation[at][town.names.index(peer)]
                 assert reputation == pytest.approx(expected, abs=1e-2)
         assert all(kind != "blame" for kind, _ in town.audited(name))
+
+
+@pytest.mark.parametrize("algorithm", ["cycle", "cycle-gossip"])
+def test_spent_keys_are_renewed_although_every_site_is_killed(make_town, algorithm):
+    """New keys are in the keystore before the public ones leave, whenever the process ends."""
+    town = make_town(
+        3, algorithm=algorithm, rounds=14, backend="rns", changes={"encryption.key_bits": 16}
+    )
+    first = dict(town.keys)
+    rng = random.Random(4)
+    for name in town.names:
+        town.kills[name] = lambda: rng.choice(["before", "after"]) if rng.random() < 0.1 else ""
+        town.kill(name)
+    town.live()
+    assert town.restarts > town.rounds
+    for name in town.names:
+        memory = town.sites[name].machine.memory
+        assert memory.upload.renewal >= 1
+        assert town.keys[name].reveal() != first[name].reveal()
+        for peer, account in memory.ledger.accounts.items():
+            assert account.key_bits <= 16 < account.bits or algorithm == "cycle-gossip"
+            known = town.sites[peer].machine.memory.peers[name].introduction
+            assert known.key_epoch == memory.upload.renewal
+        with town.stores[name].view() as tx:
+            charged = tx.ledger.spent(CONTROL_SCOPE).bits
+        told = sum(account.bits for account in memory.ledger.accounts.values())
+        assert charged == pytest.approx(told)
+        assert all(kind != "blame" for kind, _ in town.audited(name))
+        forced = [record for record in town.records(name) if record.forced]
+        assert all(len(record.opened) == 2 for record in forced)
 
 
 def test_a_site_that_is_gone_for_good_costs_one_deadline(make_town):

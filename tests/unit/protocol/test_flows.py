@@ -5,12 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from securefair.protocol.flows import FLOWS, Dependence, control_bits, flows_table
+from securefair.protocol.flows import (
+    FLOWS,
+    QUERY_BITS,
+    REPLY_BITS,
+    Dependence,
+    alignment_bits,
+    flows_table,
+)
 from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Decline,
     DeclineReason,
-    Hello,
     Offer,
     Query,
     ShareRequest,
@@ -36,7 +42,7 @@ def test_a_flow_says_what_it_tells(flow):
         assert (flow.opened, flow.bits) == ("", 0.0)
     if flow.dependence is Dependence.CONTROL:
         assert flow.opened
-        assert flow.per_level or 0 < flow.bits <= 2
+        assert flow.per_level or 0 < flow.bits < 2.4
     if flow.dependence is Dependence.LEARNT:
         assert flow.bits is None
         assert flow.opened
@@ -48,14 +54,16 @@ def test_plain_numbers_and_booleans_are_never_called_encrypted():
             assert flow.field in ("payload", "basis", "predictions")
 
 
-def test_control_messages_are_charged_what_they_can_tell():
-    assert control_bits(Hello(1, bytes(32))) == 0
-    assert control_bits(Query(0, 0, b"")) == 1
-    assert control_bits(Offer(3, True)) == control_bits(Offer(3, False)) == 1
-    decline = Decline(0, 0, DeclineReason.STALE)
-    assert control_bits(decline) == math.log2(len(DeclineReason)) == 2
-    request = ShareRequest(0, 0, ("ann", "bob"), b"")
-    assert control_bits(request, levels=5) == pytest.approx(2 * math.log2(5))
+def test_control_bits_are_those_of_the_table():
+    bits = {(flow.message, flow.field): flow.bits for flow in FLOWS}
+    assert bits[Query, "round"] == QUERY_BITS == 1
+    # An answer, or one of four reasons for none: a decline is one of the levels.
+    assert bits[Decline, "reason"] == REPLY_BITS == math.log2(1 + len(DeclineReason))
+    # An alignment is one of the levels, or cannot be opened.
+    assert alignment_bits(5) == math.log2(6)
+    for message, field in ((Offer, "shares"), (ShareRequest, "request")):
+        (flow,) = (one for one in FLOWS if (one.message, one.field) == (message, field))
+        assert flow.dependence is Dependence.CONTROL
 
 
 def test_the_page_shows_the_table():

@@ -185,9 +185,11 @@ def test_sums_and_cosines_are_counted_apart():
         row("b", "a", "alignment", 4, 4),
     ]
     first, second = sender_disclosures(ledger, "cycle-gossip")
-    assert first == SenderDisclosure(sender="a", receivers=1, cosines=8, sums=7, parameters=66)
+    assert first == SenderDisclosure(
+        sender="a", receivers=1, cosines=8, sums=7, parameters=66, bits=0
+    )
     assert (second.sender, second.sums, second.receivers) == ("b", 0, 0)
     assert "8 cosines" in averages.disclosure(first)
     assert "7 sums for 1 receiver." in averages.disclosure(first)
-    nothing = SenderDisclosure("z", 0, 0, 0, 66)
+    nothing = SenderDisclosure("z", 0, 0, 0, 66, 0.0)
     assert averages.disclosure(nothing) == "z let out nothing."

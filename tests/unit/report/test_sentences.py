@@ -148,40 +148,6 @@ def test_no_record_is_said_to_have_stayed_in_a_house_that_a_simulation_read(run)
     assert "left a hospital" not in steps
 
 
-def test_disclosure_counts_for_each_student(run):
-    rows = [row for row in run.ledger if row.teacher == "Cleveland"]
-    text = sentences.disclosure(rows)
-    assert "546 parameters" in text
-    assert "128 numbers per answer (23\u00a0% of that count)" in text
-    for row in rows:
-        assert f"{row.numbers_total:,} to {row.student} in {row.answers} answers" in text
-
-
-def test_disclosure_says_whose_numbers_are_as_many_as_the_parameters(run):
-    rows = [row for row in run.ledger if row.teacher == "Cleveland"]
-    rows = [msgspec.structs.replace(row, numbers_total=545) for row in rows]
-    assert "treat the model as known" not in sentences.disclosure(rows)
-    rows[1] = msgspec.structs.replace(rows[1], numbers_total=546)
-    text = sentences.disclosure(rows)
-    assert f"In all, {rows[1].student} got at least as many numbers" in text
-
-
-def test_disclosure_of_a_silent_teacher_and_of_a_crowd(make_run):
-    rows = [row for row in make_run().ledger if row.teacher == "Cleveland"]
-    silent = [msgspec.structs.replace(row, answers=0, numbers_total=0) for row in rows]
-    assert sentences.disclosure(silent) == "Cleveland let out nothing."
-    crowd = make_run(names=tuple(f"H{i}" for i in range(8))).ledger
-    mine = [row for row in crowd if row.teacher == "H0"]
-    rest = sorted(row.numbers_total for row in mine)[:3]
-    assert f"{sum(rest):,} to 3 others" in sentences.disclosure(mine)
-
-
-def test_disclosure_tells_unequal_answers_apart(run):
-    rows = [row for row in run.ledger if row.teacher == "Cleveland"]
-    rows[0] = msgspec.structs.replace(rows[0], numbers_per_answer=273)
-    assert "128 to 273 numbers per answer (at most 50\u00a0%)" in sentences.disclosure(rows)
-
-
 def test_reputations_name_best_and_least(run):
     last = run.rounds[-1]
     names = [one.name for one in run.result.participants]

@@ -41,6 +41,7 @@ def collaboration_of(
         local_steps=config.training.local_steps,
         round_seconds=facts.round_seconds,
         setup_seconds=facts.setup_seconds,
+        key_bits=config.encryption.key_bits,
         teachers=distillation.teachers if distillation.roles == "apart" else (),
         seed=seed,
     )

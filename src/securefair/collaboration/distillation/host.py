@@ -38,7 +38,14 @@ from securefair.model.heads import Head
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
 from securefair.privacy import PrivateAlignments
-from securefair.protocol.jobs import ImportPeer, Job, OpenAnswer, Result, Step
+from securefair.protocol.jobs import (
+    ImportPeer,
+    Job,
+    OpenAnswer,
+    PrepareKeysAndFeatures,
+    Result,
+    Step,
+)
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import Features, Keys
 
@@ -97,7 +104,7 @@ class DistillingHost(Participant):
             saved_state=left.saved_state,
             key_epoch=left.key_epoch,
         )
-        self._remembers = stored is not None
+        self._remembers, self._keep = stored is not None, left.keep
         self._changed: dict[str, bytes] = {}
         self.restored = STATE in left.pieces
         if self.restored:
@@ -125,6 +132,8 @@ class DistillingHost(Participant):
         """See `Host`."""
         result = super().run(job)
         match job:
+            case PrepareKeysAndFeatures() if job.renewal and self._remembers:
+                self._keep(self.export_keys())
             case Step():
                 self._remember(STATE, self.train_state)
                 self._remember(f"{STEP}{job.round:06d}", self.learnt_from(job))

@@ -183,7 +183,7 @@ class Participant:
             collaboration.spec_for(len(data.train)),
             backend=backend,
             seed=collaboration.basis_seed,
-            max_openings=None,  # one key for all peers and rounds: docs/threat-model.md, KW-13
+            max_openings=None,  # the machine counts what is told under a key, and renews it
             keys=keys,
         )
         self._uploads: dict[str, Upload] = {}
@@ -245,7 +245,7 @@ class Participant:
         """
         match job:
             case PrepareKeysAndFeatures():
-                return self._prepare()
+                return self._prepare(job)
             case ImportPeer():
                 return self._import(job)
             case PrepareQuery():
@@ -263,11 +263,13 @@ class Participant:
                     "this participant distils, it does not average", found=type(job).__name__
                 )
 
-    def _prepare(self) -> Prepared:
+    def _prepare(self, job: PrepareKeysAndFeatures) -> Prepared:
+        if job.renewal:
+            self._student.rotate()
         features, basis = self._student.encrypt_features(self.data.train)
         public = self._student.public_keys
         return Prepared(
-            Keys(self._key_epoch, public.encryption, public.relinearization),
+            Keys(self._key_epoch + job.renewal, public.encryption, public.relinearization),
             Features(0, len(self.data.train), features, basis),
         )
 

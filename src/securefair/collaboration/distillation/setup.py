@@ -40,6 +40,8 @@ class Collaboration:
         setup_seconds: time for keys and features, on top of the first round's.
         teachers: participants that only teach; the others then only learn, and nothing that was
             opened flows back. Empty: everybody does both.
+        key_bits: most bits that queries and replies tell one peer of opened values under one key;
+            then there is a new one (`protocol.flows`).
         seed: public; draws the basis of projections. One data epoch keeps one seed.
 
     Raises:
@@ -60,6 +62,7 @@ class Collaboration:
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
     teachers: tuple[str, ...] = ()
+    key_bits: float = 64.0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -225,6 +228,7 @@ class Collaboration:
             setup_seconds=self.setup_seconds,
             guarantee=guarantee,
             required=required,
+            key_bits=self.key_bits,
             asked=self.asked_by(name) if self.teachers else None,
             answered=self.answered_by(name) if self.teachers else None,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, graph_of_e
 from securefair.model.architectures import architecture
 from securefair.model.stacked import Stacked
 from securefair.protocol.codec import Limits
+from securefair.protocol.flows import alignment_bits
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
 from securefair.protocol.settings import MIN_SENDERS, GossipSettings, MachineSettings
@@ -48,8 +48,10 @@ class GossipAgreement:
         forced_every: R, rounds between alignments.
         levels: public values that a similarity is rounded to before it counts
             (`fairness.mixing.rounded`): a weight tells log2(levels) bits of an alignment.
-        key_bits: most bits of alignments that one peer may ever see in weights, under one key.
-            An alignment beyond is not opened, and the similarity stays what it was.
+        key_bits: most bits that later messages may tell one peer of opened values under one key;
+            then there is a new one (`protocol.flows`).
+        max_sums: rounds in which a neighbour is offered the own model at most; None: all. Many
+            sums of one receiver are equations for single models (docs/threat-model.md).
         relative: links as often as weights relative to the best peer say.
         local_epochs, batch_size: own steps of a round; None: full batches.
         bound: largest |parameter|; beyond it training stops with an error.
@@ -88,6 +90,7 @@ class GossipAgreement:
     forced_every: int = defaults.FORCED_EVERY
     levels: int = 5
     key_bits: float = 64.0
+    max_sums: int | None = None
     relative: bool = True
     local_epochs: int = 1
     batch_size: int | None = None
@@ -122,7 +125,7 @@ class GossipAgreement:
             ),
             ("forced_every", self.forced_every, self.forced_every >= 1, "1 or more rounds"),
             ("levels", self.levels, self.levels >= 2, "2 or more"),
-            ("key_bits", self.key_bits, self.key_bits >= 0, "0 or more bits"),
+            ("max_sums", self.max_sums, self.max_sums is None or self.max_sums >= 1, "1 or more"),
             (
                 "flooding_bits",
                 self.flooding_bits,
@@ -196,13 +199,8 @@ class GossipAgreement:
 
     @property
     def bits_per_alignment(self) -> float:
-        """Most that later weights can tell of one opened alignment."""
-        return math.log2(self.levels)
-
-    @property
-    def alignments_per_key(self) -> int:
-        """How many of one peer's answers may be opened under one key."""
-        return math.floor(self.key_bits / self.bits_per_alignment)
+        """Most that later messages can tell of one opened alignment."""
+        return alignment_bits(self.levels)
 
     @cached_property
     def sums(self) -> WeightedSums[Any, Any]:
@@ -299,7 +297,10 @@ class GossipAgreement:
                     if beside and peer != name
                 ),
                 min_senders=self.min_senders,
+                alignment_bits=self.bits_per_alignment,
+                max_sums=self.max_sums,
             ),
+            key_bits=self.key_bits,
         )
 
 

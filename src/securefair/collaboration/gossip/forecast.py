@@ -28,13 +28,14 @@ def _traffic(name: str, rounds: int, agreed: GossipAgreement) -> CheckedAlgorith
     cosines = edges * -(-rounds // agreed.forced_every)
     once = people * (people - 1) * (inner.public_key_bytes + sums.public_key_bytes)
     least = once + cosines * (inner.query_bytes + inner.answer_bytes)
+    shared = edges * (rounds if agreed.max_sums is None else min(rounds, agreed.max_sums))
     part = sums.request_bytes + sums.contribution_bytes + KEY_BYTES
     return CheckedAlgorithm(
         name=name,
         least_answers=cosines,
-        most_answers=cosines + rounds * edges,
+        most_answers=cosines + shared,
         least_bytes=least,
-        most_bytes=least + rounds * edges * part,
+        most_bytes=least + shared * part,
     )
 
 
@@ -49,6 +50,7 @@ def _sums(agreed: GossipAgreement) -> CheckedSums:
         edges=(int(agreed.graph.sum()) - len(agreed.participants)) // 2,
         min_senders=agreed.min_senders,
         max_share=agreed.max_share,
+        max_sums=agreed.max_sums,
         query_bytes=inner.query_bytes,
         answer_bytes=inner.answer_bytes,
         request_bytes=plan.request_bytes,

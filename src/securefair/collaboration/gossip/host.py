@@ -2,7 +2,6 @@
 
     kept state          model, momentum and the row of weights                whenever one changes
     round R             the model as the round began and after its own step   as the round goes on
-    opened              how many alignments of each peer were opened          after every opening
     floor               the first round that is still open for parts          after every beginning
     share PEER ROUND    its masked part, sealed, and the key of the seal      before it leaves
     upload PEER         a peer's keys                                         after every import
@@ -13,7 +12,6 @@ ever made under one mask, whenever the process ends. Secret keys are in the keys
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -44,6 +42,7 @@ from securefair.protocol.jobs import (
     ImportPeer,
     Job,
     OpenAnswer,
+    PrepareKeysAndFeatures,
     ReleaseKey,
     Result,
 )
@@ -51,7 +50,7 @@ from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import Keys
 
 STATE = KEPT + "state"
-ROUND, OPENED, FLOOR, SHARE, UPLOAD = "round ", "opened", "floor", "share ", "upload "
+ROUND, FLOOR, SHARE, UPLOAD = "round ", "floor", "share ", "upload "
 
 
 class GossipHost(GossipParticipant):
@@ -87,7 +86,7 @@ class GossipHost(GossipParticipant):
             saved_state=left.saved_state,
             key_epoch=left.key_epoch,
         )
-        self._remembers = stored is not None
+        self._remembers, self._keep = stored is not None, left.keep
         self._changed: dict[str, bytes | None] = {}
         self._written: set[str] = {name for name in left.pieces if name.startswith(SHARE)}
         self.restored = STATE in left.pieces
@@ -121,10 +120,11 @@ class GossipHost(GossipParticipant):
         if not self._remembers:
             return result
         match job:
+            case PrepareKeysAndFeatures() if job.renewal:
+                self._keep(self.export_keys())
             case ImportPeer():
                 self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
             case OpenAnswer():
-                self._changed[OPENED] = msgspec.msgpack.encode(dict(self._opened))
                 self._remember_round(job.round)
             case Adapt() | AskSum():
                 self._remember_round(job.round)
@@ -188,9 +188,6 @@ class GossipHost(GossipParticipant):
         template = (self.train_states, self.row.weights, self.row.similarities)
         self.train_states, weights, similarities = decode_state(pieces[STATE], template)
         self.row = replace(self.row, weights=weights, similarities=similarities)
-        self._opened = Counter(
-            msgspec.msgpack.decode(pieces[OPENED], type=dict[str, int]) if OPENED in pieces else {}
-        )
         floor = msgspec.msgpack.decode(pieces[FLOOR], type=int) if FLOOR in pieces else 0
         shares = Shares(floor=floor)
         for name, data in pieces.items():

@@ -7,7 +7,6 @@ the training of networks. Only bytes come in from peers and only bytes go out to
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -134,7 +133,6 @@ class GossipParticipant:
             agreement.alignment, backend=backend, keys=None if own_keys is None else own_keys[0]
         )
         self._teachers: dict[str, AlignmentTeacher] = {}
-        self._opened: Counter[str] = Counter()  # answers by peer, under the key of `_student`
         self._keys: SumKeys = (
             agreement.sums.generate_keys(agreement.sum_plan)
             if own_keys is None
@@ -186,9 +184,7 @@ class GossipParticipant:
         """
         match job:
             case PrepareKeysAndFeatures():
-                return Prepared(
-                    Keys(self._key_epoch, self._student.public_key, self._keys.public), None
-                )
+                return self._prepare(job)
             case ImportPeer():
                 return self._import(job)
             case PrepareQuery():
@@ -227,6 +223,13 @@ class GossipParticipant:
             memory=memory,
         )
 
+    def _prepare(self, job: PrepareKeysAndFeatures) -> Prepared:
+        """The keys; a renewal makes those of alignments anew, under which opened values tell."""
+        if job.renewal:
+            self._student = AlignmentStudent(self.agreement.alignment, backend=self._backend)
+        epoch = self._key_epoch + job.renewal
+        return Prepared(Keys(epoch, self._student.public_key, self._keys.public), None)
+
     def _import(self, job: ImportPeer) -> Imported:
         agreement, backend = self.agreement, self._backend
         self._teachers[job.peer] = AlignmentTeacher(
@@ -253,12 +256,10 @@ class GossipParticipant:
         """The level of a peer's similarity: nothing finer leaves this method.
 
         A peer chooses what its answer opens to, and sees weights that follow from it. So what its
-        answers can tell of the secret key is bounded by levels, and by how many are opened.
+        answers can tell of the secret key is bounded by levels, and by how many the machine has
+        opened under one key.
         """
         notes = self._notes(job.round)
-        if self._opened[job.peer] >= self.agreement.alignments_per_key:
-            return Opened(self.row.similarity_to(job.peer))
-        self._opened[job.peer] += 1
         with _timed(notes.asked_seconds, job.peer):
             cosine = self._student.open(job.payload)
         notes.alignment[job.peer] = cosine

@@ -155,6 +155,7 @@ class GossipRun(SimulatedRun[GossipHost]):
                     kept_own=self.kept_own,
                     lost=self.lost,
                     max_share=agreement.max_share,
+                    max_sums=agreement.max_sums,
                 ),
             ),
             quantization=[],

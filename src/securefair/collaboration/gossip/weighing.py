@@ -49,10 +49,6 @@ class Row:
         found = mixing.similarity(np.array([cosine]))
         return float(mixing.rounded(found, self.agreement.levels)[0])
 
-    def similarity_to(self, name: str) -> float:
-        """The last that was found."""
-        return float(self.similarities[self.agreement.participants.index(name)])
-
     def weighed(self, similarities: Mapping[str, float]) -> Row:
         """The row after an alignment; neighbours that did not answer keep their similarity."""
         names, found = self.agreement.participants, self.similarities.copy()

@@ -1,0 +1,75 @@
+"""What it costs a participant that its peers, or its own account, call for new keys.
+
+Adversary: a peer that sends well-formed messages as often as it likes. Importing keys and features
+takes a hundred times what sending them takes, and so does encrypting one's own features anew.
+Protected: time and memory, which a round bounds whatever arrives in it.
+"""
+
+from securefair.protocol import admission
+from securefair.protocol.effects import Blame, Run
+from securefair.protocol.flows import ROUND_BITS
+from securefair.protocol.jobs import Imported, ImportPeer, PrepareKeysAndFeatures
+from securefair.protocol.messages import Features, Hello, Keys, Query
+from support.stage import HELLO, Stage
+
+MESSAGES = 60
+
+
+def renewed(stage, number):
+    """A peer's next keys and features; the imports that it made the victim do."""
+    keys = Keys(number, b"key %d" % number, b"evk")
+    features = Features(number, 30, b"x %d" % number, b"")
+    effects = stage.hear("bea", keys) + stage.hear("bea", features)
+    imports = [e for e in effects if isinstance(e, Run) and isinstance(e.job, ImportPeer)]
+    for effect in imports:
+        stage.done(effect.job, Imported())
+    return len(imports), any(isinstance(e, Blame) for e in effects)
+
+
+def test_without_a_limit_every_new_key_costs_an_import(monkeypatch):
+    """The former step: any higher epoch was imported."""
+    monkeypatch.setattr(admission, "MAX_RENEWALS", 10**9)
+    stage = Stage().started()
+    assert sum(renewed(stage, number)[0] for number in range(1, MESSAGES)) == MESSAGES - 1
+
+
+def test_a_round_bounds_the_imports_that_one_peer_can_call_for():
+    stage = Stage().started()
+    found = [renewed(stage, number) for number in range(1, MESSAGES)]
+    assert sum(imports for imports, _ in found) == admission.MAX_RENEWALS
+    assert all(blamed for _, blamed in found[admission.MAX_RENEWALS :])
+    # The last keys that were taken serve on, and another round takes newer ones.
+    assert stage.hear("bea", Query(0, 0, b""))
+    stage.replied(0, bea=0.5, cem=0.5)
+    for job in list(stage.machine.memory.running.values()):
+        stage.fail(job)
+    stage.begin(1)
+    assert renewed(stage, MESSAGES) == (1, False)
+
+
+def asked_often(stage, charge):
+    """A peer repeats its query, asks for rounds that are over, and greets, all in one round."""
+    for number in range(2, 2 + MESSAGES):
+        for message in (Query(1, 1, b""), Query(0, number, b""), HELLO, Hello(9, bytes(32))):
+            charge(stage.hear("bea", message))
+
+
+def test_no_number_of_messages_makes_a_participant_renew_its_own_keys():
+    """Vulnerable is an account that charges whatever leaves: every repetition and reminder."""
+    stage = Stage(key_bits=3 * ROUND_BITS, forced_every=100).after_round_0(bea=1.0, cem=1.0)
+    stage.begin(1)
+    left = []
+    asked_often(stage, left.extend)
+    former = sum(ROUND_BITS for effect in left if type(effect).__name__ == "Send")
+    assert former > 3 * ROUND_BITS
+    assert stage.machine.ledger.accounts["bea"].key_bits <= ROUND_BITS
+    stage.replied(1, bea=0.5, cem=0.5)
+    for job in list(stage.machine.memory.running.values()):
+        stage.fail(job)
+    assert Run(PrepareKeysAndFeatures(1)) not in stage.begin(2)
+
+
+def test_an_older_key_is_no_renewal():
+    stage = Stage().started()
+    renewed(stage, 5)
+    assert renewed(stage, 3) == (0, True)

@@ -1,0 +1,146 @@
+"""Bits of opened values that control messages tell a peer: charged, and then there are new keys."""
+
+import dataclasses
+
+import pytest
+
+from securefair.errors import ConfigError
+from securefair.protocol.effects import Run, SetDeadline
+from securefair.protocol.flows import QUERY_BITS, REPLY_BITS, ROUND_BITS, alignment_bits
+from securefair.protocol.jobs import AnswerQuery, OpenAnswer, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.messages import Answer, Features, Keys, Query
+from securefair.protocol.saved_state import SavedState
+from securefair.protocol.settings import GossipSettings
+from support.stage import OWN, SETTINGS, Stage, sends
+
+RENEWED = Prepared(Keys(1, b"new key", b"new evk"), Features(0, 40, b"new x", b""))
+MOST = 3 * ROUND_BITS  # what two rounds left to chance tell, and one more
+
+
+def told(stage, peer="bea"):
+    account = stage.machine.ledger.accounts.get(peer)
+    return 0.0 if account is None else account.bits
+
+
+def played(stage, number, *, bea=0.5, cem=0.5):
+    """A whole round after round 0, in which bea asks and everybody answers."""
+    effects = stage.begin(number)
+    stage.hear("bea", Query(number, number, b""))
+    if ("AnswerQuery", "bea", number) in stage.machine.memory.running:
+        stage.fail(AnswerQuery("bea", number, number, b""))
+    stage.replied(number, bea=bea, cem=cem)
+    stage.stepped(number)
+    return effects
+
+
+def test_a_forced_round_asks_and_answers_everybody_and_tells_nothing():
+    stage = Stage().started()
+    stage.hear("bea", Query(0, 0, b""))
+    assert told(stage) == told(stage, "cem") == 0
+
+
+def test_an_answer_that_fails_in_a_forced_round_tells_its_reason():
+    stage = Stage().started()
+    stage.hear("bea", Query(0, 0, b""))
+    stage.fail(AnswerQuery("bea", 0, 0, b""))
+    assert told(stage) == REPLY_BITS
+
+
+def test_elsewhere_both_asking_and_not_asking_tell_and_a_reply_as_much_as_a_decline():
+    stage = Stage().after_round_0(bea=1.0, cem=0.0)
+    stage.begin(1)
+    assert told(stage) == told(stage, "cem") == QUERY_BITS
+    stage.hear("bea", Query(1, 0, b""))  # shared with
+    stage.hear("cem", Query(1, 0, b""))  # declined
+    assert told(stage) == told(stage, "cem") == QUERY_BITS + REPLY_BITS
+    stage.hear("cem", Query(1, 0, b""))  # the same reply again
+    stage.fail(AnswerQuery("bea", 1, 0, b""))
+    assert told(stage) == told(stage, "cem") == ROUND_BITS
+
+
+def test_where_everyone_always_shares_nothing_depends_on_opened_values():
+    stage = Stage(always_share=True).started()
+    stage.replied(0, bea=1.0, cem=1.0)
+    stage.stepped(0)
+    stage.begin(1)
+    stage.hear("bea", Query(1, 0, b""))
+    assert told(stage) == 0
+
+
+def spent(**changes):
+    """A stage whose next round could tell more than `MOST` under one key."""
+    stage = Stage(key_bits=MOST, forced_every=100, **changes).after_round_0(bea=1.0, cem=1.0)
+    for number in (1, 2, 3):
+        assert not [e for e in played(stage, number) if isinstance(e, Run)]
+    return stage
+
+
+def test_keys_are_renewed_before_the_round_that_could_exceed_their_bits():
+    stage = spent()
+    assert stage.machine.ledger.accounts["bea"].key_bits == pytest.approx(MOST)
+    effects = stage.begin(4)
+    assert effects[:2] == [SetDeadline(4, 15.0), Run(PrepareKeysAndFeatures(1))]
+    assert not sends(effects, "bea")  # nobody is asked under the old key
+    effects = stage.done(PrepareKeysAndFeatures(1), RENEWED)
+    for peer in ("bea", "cem"):
+        assert sends(effects, peer) == [RENEWED.keys, RENEWED.features, Query(4, 4, b"")]
+    account = stage.machine.ledger.accounts["bea"]
+    assert account.key_bits == pytest.approx(QUERY_BITS)
+    assert account.bits == pytest.approx(MOST + QUERY_BITS)  # of this round; all in all
+
+
+def test_without_a_limit_one_key_serves_for_ever():
+    stage = Stage(forced_every=100).after_round_0(bea=1.0, cem=1.0)
+    for number in range(1, 9):
+        assert not [e for e in played(stage, number) if isinstance(e, Run)]
+
+
+def test_keys_that_could_not_be_made_are_tried_again():
+    stage = spent()
+    stage.begin(4)
+    stage.fail(PrepareKeysAndFeatures(1))
+    stage.stepped(4)
+    assert Run(PrepareKeysAndFeatures(1)) in stage.begin(5)
+
+
+def test_renewed_keys_are_sent_again_to_whoever_answers_the_old_ones():
+    stage = spent()
+    stage.begin(4)
+    stage.done(PrepareKeysAndFeatures(1), RENEWED)
+    [run] = stage.hear("bea", Answer(4, 4, b"under the old key"))
+    assert isinstance(run.job, OpenAnswer)
+    stage.fail(run.job, "an opened value is out of range")
+    stage.expire(4)
+    stage.stepped(4)
+    effects = stage.begin(5)
+    assert sends(effects, "bea")[:2] == [RENEWED.keys, RENEWED.features]
+    assert [type(m) for m in sends(effects, "cem")] == [Query]
+
+
+def test_first_keys_are_not_sent_again_for_an_answer_that_cannot_be_opened():
+    stage = Stage().started()
+    [run] = stage.hear("bea", Answer(0, 0, b"nonsense"))
+    stage.fail(run.job, "out of range")
+    stage.expire(0)
+    stage.stepped(0)
+    assert OWN.keys not in sends(stage.begin(1), "bea")
+
+
+def test_a_later_process_has_new_keys_which_have_told_nothing():
+    stage = spent()
+    saved: SavedState = stage.machine.saved_state
+    assert saved.accounts["bea"].key_bits > 0
+    settings = dataclasses.replace(SETTINGS, key_bits=MOST)
+    again = type(stage.machine)("ann", ("bea", "cem"), settings, saved_state=saved)
+    account = again.ledger.accounts["bea"]
+    assert (account.key_bits, account.bits) == (0.0, saved.accounts["bea"].bits)
+
+
+def test_a_key_must_outlast_a_round():
+    gossip = GossipSettings(name="ann", neighbours=("bea",), alignment_bits=alignment_bits(5))
+    assert alignment_bits(5) == pytest.approx(2.585, abs=1e-3)
+    with pytest.raises(ConfigError, match="key_bits"):
+        dataclasses.replace(SETTINGS, key_bits=ROUND_BITS - 0.01)
+    with pytest.raises(ConfigError, match="key_bits"):
+        dataclasses.replace(SETTINGS, key_bits=ROUND_BITS, gossip=gossip)
+    dataclasses.replace(SETTINGS, key_bits=ROUND_BITS)
