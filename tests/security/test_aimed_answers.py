@@ -148,3 +148,40 @@ def test_ordinary_answers_are_not_refused():
 def test_roles_apart_and_private_fits_tell_nothing(aimed):
     right, _ = success(Apart, AMPLITUDE[aimed], aimed=aimed)
     assert right <= MOST_BY_CHANCE
+
+
+def repeated(made_by, amplitude, *, pairs, trials=12):
+    """The share of features read right by so many pairs of aimed answers, with little between."""
+    right = refused = 0
+    for trial in range(trials):
+        victim, rng = made_by(trial, Clip(), True), np.random.default_rng([trial, 1])
+        aim, secret = at_a_patient(victim)
+        ordinary = rng.normal(size=FEATURES)
+        asked = rng.uniform(-1, 1, (60, FEATURES))
+        x = victim.samples.features
+        smooth = victim.rows @ np.column_stack([-x @ ordinary, x @ ordinary])
+        for _ in range(CALM):
+            victim.round(smooth, asked)
+        moved = np.zeros((2, len(asked)))
+        for _ in range(pairs):
+            for at, factor in enumerate((1.0, secret)):
+                calm = [victim.round(smooth, asked) for _ in range(2)]
+                aimed = victim.round(smooth + amplitude * factor * aim, asked)
+                moved[at] += aimed - 2 * calm[-1] + calm[-2]
+        told = float(moved[0] @ moved[1])
+        guess = 1.0 if told > 0 else -1.0 if told < 0 else rng.choice([-1.0, 1.0])
+        right += guess == secret
+        refused += victim.refused
+    return right / trials, refused / (2 * pairs * trials)
+
+
+def test_a_small_aimed_part_that_is_repeated_tells_the_secret_all_the_same():
+    """NOT PROTECTED, and stated: most of its answers pass, and their effects add up."""
+    right, refused = repeated(Victim, 1.0, pairs=8)
+    assert right >= 0.8
+    assert refused <= 0.4
+
+
+def test_repeating_it_tells_nothing_where_roles_are_apart():
+    right, _ = repeated(Apart, 1.0, pairs=8)
+    assert right <= 10 / 12
