@@ -67,8 +67,8 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
         yield _estimate(checked.estimate)
     elif checked.plan is not None:
         yield Text(
-            "For hours and memory, measure this machine once: securefair profile scale --out "
-            "cost.json, then check with --model cost.json.",
+            f"For hours, measure this machine once: {checked.measure}, then check with --model "
+            "cost.json.",
             style="dim",
         )
     for warning in checked.warnings:
@@ -167,8 +167,9 @@ def _estimate(cost: Estimate) -> Table:
     rows = [
         ("Computing, as teacher", duration(cost.teacher_hours * HOUR)),
         ("Computing, as student", duration(cost.student_hours * HOUR)),
-        ("Memory", data_size(cost.peak_gigabytes * 1e9)),
     ]
+    if cost.peak_gigabytes is not None:
+        rows.append(("Memory", data_size(cost.peak_gigabytes * 1e9)))
     return rows_table("One hospital at most, on a core of the machine that was measured", rows)
 
 

@@ -11,6 +11,7 @@ from securefair.profiling import options
 from securefair.profiling.options import (
     BasisOption,
     ClassesOption,
+    EngineOption,
     FeaturesOption,
     FloodingOption,
     HiddenOption,
@@ -22,6 +23,7 @@ from securefair.profiling.options import (
     SamplesOption,
     WeightBitsOption,
 )
+from securefair.profiling.scale_command import scale
 
 app = typer.Typer(
     name="profile",
@@ -39,7 +41,6 @@ WarmOption = Annotated[
         "--warm", help="Measure touched memory, not a fresh process as users meet it (default)."
     ),
 ]
-EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear (unencrypted).")]
 
 
 @app.command()
@@ -183,84 +184,7 @@ def sharing(
         Console().print(sharing_table(measured))
 
 
-@app.command()
-def scale(
-    hidden: HiddenOption = 16,
-    classes: ClassesOption = 2,
-    release: ReleaseOption = options.RELEASE,
-    basis: BasisOption = options.BASIS,
-    q: NumbersOption = options.NUMBERS,
-    flooding_bits: FloodingOption = options.FLOODING_BITS,
-    precision: PrecisionOption = options.PRECISION,
-    samples: Annotated[
-        str, typer.Option(help="Samples of the grid, separated by commas.")
-    ] = "500,2000,5000,9000",
-    features: Annotated[
-        str, typer.Option(help="Features of the grid, separated by commas.")
-    ] = "16,64,160",
-    participants: Annotated[
-        str, typer.Option(help="Sizes of whole collaborations, separated by commas.")
-    ] = "2,3,4",
-    held_out: Annotated[
-        str, typer.Option(help="Samples and features of the exchange to predict.")
-    ] = "7000,100",
-    backend: EngineOption = "rns",
-    repeats: Annotated[int, typer.Option(min=1, help="How often the grid is measured.")] = 3,
-    out: Annotated[
-        Path | None, typer.Option(help="File for the cost model that `securefair plan` reads.")
-    ] = None,
-    json: JsonOption = False,
-) -> None:
-    """Time, bytes and memory over samples, features and participants, and a model of them.
-
-    Seconds are those of one core.
-
-    Example: securefair profile scale --hidden 16 --classes 2 --out cost.json
-    """
-    import msgspec
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from securefair.profiling.scale import profile_scale
-    from securefair.profiling.scale_table import scale_table
-    from securefair.report import check_writable, write_json
-
-    if out is not None:
-        check_writable(out.parent)
-    sizes = {
-        "samples": options.whole_numbers_of("--samples", samples),
-        "features": options.whole_numbers_of("--features", features),
-        "participants": options.whole_numbers_of("--participants", participants),
-    }
-    last = options.whole_numbers_of("--held-out", held_out, exactly=2)
-    spec = options.spec_of(
-        features=1,
-        hidden=hidden,
-        classes=classes,
-        samples=2,
-        release=release,
-        basis=basis,
-        q=q,
-        flooding_bits=flooding_bits,
-        precision=precision,
-        feature_norm=None,
-    )
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task("Exchanges", total=None)
-        measured = profile_scale(
-            spec,
-            held_out=(last[0], last[1]),
-            backend=backend,
-            repeats=repeats,
-            on_point=lambda: bar.advance(shown),
-            **sizes,
-        )
-    if out is not None:
-        write_json(out, measured.model)
-    if json:
-        typer.echo(msgspec.json.encode(measured).decode())
-    else:
-        Console().print(scale_table(measured))
+app.command()(scale)
 
 
 @app.command()

@@ -22,7 +22,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         teacher_hours, student_hours: of one core of a machine like the model's.
         gigabytes_up, gigabytes_down: that it sends as a student and receives as one; as a teacher
             it receives and sends as much.
-        peak_gigabytes: of memory, uploads of all peers included.
+        peak_gigabytes: of memory, uploads of all peers included; None where it was not measured.
     """
 
     participants: int
@@ -34,7 +34,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     student_hours: float
     gigabytes_up: float
     gigabytes_down: float
-    peak_gigabytes: float
+    peak_gigabytes: float | None
 
     @property
     def hours(self) -> float:

@@ -11,11 +11,13 @@ import numpy as np
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kinds_of
+from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.profiling.cost_model import load_model
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.planned import PlanReport, report_plan
+from securefair.profiling.scale_transfer import foretold, load_transfer
 from securefair.run.execute import smaller_task
 from securefair.user.participants import load_participants
 from securefair.user.tables import resolve, table_spec
@@ -44,7 +46,8 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         unused: columns that inference left out, with the reason.
         algorithms: what each would send; none where nobody collaborates.
         plan: of the participant with the most samples.
-        estimate: cost of one participant, if a cost model was given.
+        estimate: cost of one participant, if prices were given.
+        measure: the command that measures them.
         disclosure: for each student.
         sums: of models; None where none are averaged.
         warnings: what may surprise.
@@ -63,6 +66,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     algorithms: list[CheckedAlgorithm]
     plan: PlanReport | None
     estimate: Estimate | None
+    measure: str
     disclosure: list[CheckedDisclosure]
     sums: CheckedSums | None
     warnings: list[str]
@@ -76,7 +80,7 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
         cost_model: file of `securefair profile scale --out`.
 
     Raises:
-        SecureFairError: exactly where a run would refuse; or the cost model cannot be used.
+        SecureFairError: exactly where a run would refuse; or the prices cannot be used.
     """
     kinds = kinds_of(config)
     resolved = resolve(config)
@@ -93,8 +97,13 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     forecasts = [kind.forecast(config, agreed[name], first) for name, kind in kinds.items()]
     planned = next((one for one in forecasts if one.plan is not None), None)
     plan = None if planned is None else planned.plan
-    cost = None
-    if cost_model is not None and plan is not None:
+    main, cost, measure = agreed.get(config.run.main), None, "securefair profile scale"
+    if isinstance(main, TransferAgreement):
+        measure += f" --of transfer --samples {main.patients} --features {main.features}"
+        measure += f" --classes {main.classes} --q {main.q}"
+    if cost_model is not None and isinstance(main, TransferAgreement):
+        cost = foretold(load_transfer(cost_model), main)
+    elif cost_model is not None and plan is not None:
         cost = estimate(
             plan,
             load_model(cost_model),
@@ -121,6 +130,7 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
         algorithms=[one.traffic for one in forecasts],
         plan=None if plan is None else report_plan(plan),
         estimate=cost,
+        measure=f"{measure} --out cost.json",
         disclosure=[] if planned is None else planned.disclosure,
         sums=next((one.sums for one in forecasts if one.sums is not None), None),
         warnings=[

@@ -31,6 +31,7 @@ NormOption = Annotated[
 WeightBitsOption = Annotated[
     int, typer.Option(help="Bits of the largest weight: fewer need a smaller modulus.")
 ]
+EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear (unencrypted).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096

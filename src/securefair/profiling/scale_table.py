@@ -11,6 +11,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.profiling.cost_model import CostModel
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.scale import TEACHER, ScaleProfile
+from securefair.profiling.scale_transfer import TransferProfile
 from securefair.report.wording import count, data_size, duration, percent
 
 MEGA, GIGA = 1e6, 1e9
@@ -60,6 +61,34 @@ def scale_table(profile: ScaleProfile) -> RenderableType:
     return Group(grid, Text("\n".join(lines)))
 
 
+def transfer_table(profile: TransferProfile) -> RenderableType:
+    """Measured against predicted seconds, the foretold transfer last; and the prices."""
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("Hospitals", "Answers", "MB", "Seconds", "model"):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    for point in (*profile.points, profile.held_out):
+        if point is profile.held_out:
+            grid.add_section()
+        grid.add_row(
+            count(point.participants),
+            count(point.answers),
+            f"{point.bytes / MEGA:.1f}",
+            f"{point.seconds:.2f}",
+            f"{point.predicted:.2f}",
+        )
+    prices = (profile.hospital_seconds, profile.answer_seconds, profile.mask_seconds)
+    hospital, answer, mask = (f"{1e3 * price:.3g} ms" for price in prices)
+    lines = [
+        f"Last row, foretold from the others: {_off(profile.held_out.error)}.",
+        f"A hospital {hospital}, an answer {answer}, a mask {mask}, of one core, all roles.",
+        f"{count(profile.patients)} patients each, {count(profile.features)} features, "
+        f"{count(profile.classes)} classes, {count(profile.q)} numbers a logit, at most "
+        f"{profile.peers} peers.",
+        f"{profile.machine}, backend {profile.backend}, threads: 1.",
+    ]
+    return Group(grid, Text("\n".join(lines)))
+
+
 def estimate_text(found: Estimate, model: CostModel, spec: ExchangeSpec) -> RenderableType:
     """A hospital's whole collaboration in a few lines, and how far to trust them."""
     title = (
@@ -72,7 +101,8 @@ def estimate_text(found: Estimate, model: CostModel, spec: ExchangeSpec) -> Rend
     grid.add_row("Computing as student", duration(found.student_hours * 3600))
     grid.add_row("Sent as student", data_size(found.gigabytes_up * GIGA))
     grid.add_row("Received as student", data_size(found.gigabytes_down * GIGA))
-    grid.add_row("Peak memory", data_size(found.peak_gigabytes * GIGA))
+    if found.peak_gigabytes is not None:
+        grid.add_row("Peak memory", data_size(found.peak_gigabytes * GIGA))
     lines = [f"Measured on: {model.machine}, backend {model.backend}, threads: {model.threads}."]
     if not model.covers(spec):
         (b0, b1), (d0, d1) = model.samples, model.features

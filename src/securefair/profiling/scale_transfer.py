@@ -1,0 +1,264 @@
+"""How the cost of a transfer grows with its hospitals, foretold from small ones.
+
+Whole encrypted transfers of a few hospitals give three prices: of a hospital (own fits, keys,
+encryption, opening), of an answer, and of a mask, which every teacher of a sum shares with every
+other. With `peers = k` a hospital asks k others at most, so the cost of N hospitals is
+
+    seconds = N hospital + N k answer + N k (k - 1) mask,        k = min(peers, N - 1)
+
+which grows in proportion to N once N > k. Seconds are those of this process on one thread,
+simulation and checks of opened values included: what the work takes on a core of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from scipy.optimize import nnls
+
+from securefair.ckks.threads import set_threads
+from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.run import start_transfer
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.errors import ConfigError, EncryptionError
+from securefair.profiling.estimate import GIGABYTE, HOUR, Estimate
+from securefair.profiling.head import describe_machine
+from securefair.report import read_json
+
+PARTICIPANTS = (4, 6, 8, 10)
+HELD_OUT = 12
+REPEATS = 3
+
+
+class TransferPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One whole transfer.
+
+    Attributes:
+        participants: N.
+        answers: of all teachers together.
+        seconds: of one core, measured: all hospitals together.
+        bytes: of all messages.
+        predicted: seconds, by the prices.
+        error: predicted over measured seconds, minus 1.
+    """
+
+    participants: int
+    answers: int
+    seconds: float
+    bytes: int
+    predicted: float
+    error: float
+
+
+class TransferProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """Measurements and prices.
+
+    Attributes:
+        machine, backend: where, and with which engine, on one thread.
+        patients, features, classes, q, peers: of every transfer.
+        hospital_seconds, answer_seconds, mask_seconds: prices.
+        points: those that the prices were fitted to.
+        held_out: one that they were not, which they foretell.
+    """
+
+    machine: str
+    backend: str
+    patients: int
+    features: int
+    classes: int
+    q: int
+    peers: int
+    hospital_seconds: float
+    answer_seconds: float
+    mask_seconds: float
+    points: list[TransferPoint]
+    held_out: TransferPoint
+
+
+def profile_transfer(
+    *,
+    patients: int,
+    features: int,
+    classes: int = 2,
+    q: int = 32,
+    peers: int = 8,
+    participants: Sequence[int] = PARTICIPANTS,
+    held_out: int = HELD_OUT,
+    backend: str = "rns",
+    repeats: int = REPEATS,
+    on_point: Callable[[], object] = lambda: None,
+) -> TransferProfile:
+    """Measure small transfers, fit the prices, foretell a larger one and measure that as well.
+
+    Sets one thread for the whole process (`threads.set_threads`).
+
+    Args:
+        patients, features, classes: of every hospital; patients are synthetic.
+        q, peers: as in `TransferAgreement`.
+        participants: sizes of the small transfers, three or more, each of four or more hospitals:
+            with fewer there is no sum, and no mask.
+        held_out: size of the one that is foretold.
+        backend: encryption engine.
+        repeats: how often each is measured; the shortest counts.
+        on_point: called after every transfer, to show progress.
+
+    Raises:
+        ConfigError: too few or too small transfers, or a number out of range.
+        PlanError: the exchange is impossible.
+    """
+    if len(set(participants)) < 3 or min(*participants, held_out) < 4:
+        raise ConfigError(
+            "three prices need three sizes",
+            where="participants",
+            found=list(participants),
+            expected="three different numbers or more, each 4 or more",
+        )
+    set_threads(1)
+
+    def agreed(count: int) -> TransferAgreement:
+        return TransferAgreement(
+            participants=tuple(f"P{n}" for n in range(1, count + 1)),
+            features=features,
+            classes=classes,
+            patients=patients,
+            q=q,
+            peers=peers,
+        )
+
+    sizes = [*participants, held_out]
+    _measured(agreed(4), backend)  # starts what starts only once
+    shortest = dict.fromkeys(sizes, np.inf)
+    sent: dict[int, int] = {}
+    for _ in range(repeats):
+        for size in sizes:
+            seconds, sent[size] = _measured(agreed(size), backend)
+            shortest[size] = min(shortest[size], seconds)
+            on_point()
+    rows = np.array([_counts(agreed(size)) for size in participants], dtype=np.float64)
+    values = np.array([shortest[size] for size in participants])
+    scale = rows.max(axis=0)
+    # Dividing a row by its value turns least squares on errors into one on relative errors.
+    found, _ = nnls(rows / scale / values[:, None], np.ones(len(values)))
+    prices = found / scale
+
+    def point(size: int) -> TransferPoint:
+        counts = _counts(agreed(size))
+        predicted = float(np.dot(counts, prices))
+        return TransferPoint(
+            participants=size,
+            answers=counts[1],
+            seconds=shortest[size],
+            bytes=sent[size],
+            predicted=predicted,
+            error=predicted / shortest[size] - 1,
+        )
+
+    hospital, answer, mask = prices.tolist()
+    return TransferProfile(
+        machine=describe_machine().processor,
+        backend=backend,
+        patients=patients,
+        features=features,
+        classes=classes,
+        q=agreed(4).numbers_of(patients),
+        peers=peers,
+        hospital_seconds=hospital,
+        answer_seconds=answer,
+        mask_seconds=mask,
+        points=[point(size) for size in participants],
+        held_out=point(held_out),
+    )
+
+
+def load_transfer(path: Path) -> TransferProfile:
+    """Prices that `profile scale --of transfer` wrote.
+
+    Raises:
+        DataError: the file is missing or holds other prices.
+    """
+    return read_json(path, TransferProfile)
+
+
+def foretold(profile: TransferProfile, agreed: TransferAgreement) -> Estimate:
+    """What a transfer costs a hospital, own fits included, and nothing of memory.
+
+    Raises:
+        ConfigError: the prices are of other transfers, or of smaller hospitals.
+    """
+    for where, found, expected in (
+        ("transfer.fit", "quadratic" if agreed.degree == 2 else "linear", "linear"),
+        ("features", agreed.features, profile.features),
+        ("classes", agreed.classes, profile.classes),
+        ("numbers a logit", agreed.numbers_of(agreed.patients), profile.q),
+    ):
+        if found != expected:
+            raise _other_prices(where, found, expected)
+    if agreed.patients > profile.patients:
+        raise _other_prices("samples", agreed.patients, f"at most {profile.patients}")
+    teachers, plan = agreed.most_teachers, agreed.plan
+    return Estimate(
+        participants=len(agreed.participants),
+        rounds=1,
+        forced_every=1,
+        sharing=1.0,
+        answers=teachers,
+        teacher_hours=teachers
+        * (profile.answer_seconds + (teachers - 1) * profile.mask_seconds)
+        / HOUR,
+        student_hours=profile.hospital_seconds / HOUR,
+        gigabytes_up=teachers * (plan.key_bytes + plan.feature_bytes) / GIGABYTE,
+        gigabytes_down=teachers * plan.answer_bytes / GIGABYTE,
+        peak_gigabytes=None,
+    )
+
+
+def _other_prices(where: str, found: object, expected: object) -> ConfigError:
+    return ConfigError(
+        "the prices are of another transfer",
+        where=where,
+        found=found,
+        expected=expected,
+        hint="Measure this one: securefair profile scale --of transfer --samples PATIENTS "
+        "--features FEATURES --out cost.json",
+    )
+
+
+def _counts(agreed: TransferAgreement) -> tuple[int, int, int]:
+    """Hospitals, answers, and masks of all teachers."""
+    count, asked = len(agreed.participants), agreed.most_teachers
+    return count, count * asked, count * asked * (asked - 1)
+
+
+def _measured(agreed: TransferAgreement, backend: str) -> tuple[float, int]:
+    """Seconds of a whole transfer, and the bytes of its messages.
+
+    Raises:
+        EncryptionError: not every answer came, so that the seconds are not those of all.
+    """
+    hospitals = _synthetic(agreed)
+    started = time.process_time()
+    run = start_transfer("transfer", hospitals, agreed, seed=0, backend=backend)
+    records = list(run.rounds(1))
+    seconds = time.process_time() - started
+    answers = sum(map(sum, records[0].answered))
+    if answers != _counts(agreed)[1]:
+        raise EncryptionError("not every answer came", found=answers, expected=_counts(agreed)[1])
+    return seconds, sum(row.bytes for row in run.traffic)
+
+
+def _synthetic(agreed: TransferAgreement) -> list[ParticipantData]:
+    """Patients that follow one linear rule, other ones at every hospital."""
+    rng = np.random.default_rng(0)
+    slopes = rng.normal(0, 2, (agreed.features, agreed.classes))
+    hospitals = []
+    for name in agreed.participants:
+        features = rng.uniform(-1, 1, (agreed.patients, agreed.features))
+        noise = rng.gumbel(size=(agreed.patients, agreed.classes))
+        labels = (features @ slopes + noise).argmax(axis=1)
+        samples = Samples(features, labels, agreed.classes)
+        hospitals.append(ParticipantData(name, samples, samples.take(np.arange(1))))
+    return hospitals
