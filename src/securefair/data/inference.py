@@ -37,6 +37,8 @@ SENTINELS = (9.0, 77.0, 88.0, 99.0, 777.0, 888.0, 999.0, 7777.0, 8888.0, 9999.0,
 """Numbers that people write, with either sign, where a value is missing."""
 
 LEAST_FOR_OUTLIERS = 20
+_NAMES_SITES = "one value at each participant, so that it tells whose patient it is"
+
 FAR = 10.0
 """Interquartile ranges beyond the quartiles from which a value sets no range."""
 
@@ -203,7 +205,8 @@ def infer_table(
 
     Two numbers or texts make a binary column, other numbers a numeric one, up to `MAX_LEVELS` texts
     a categorical one. Columns that look like identifiers, names or dates (`identifying`), never
-    vary or are empty are left out. That is guesswork: who uses the rules must look, too.
+    vary, name the participant or are empty are left out. That is guesswork: who uses the rules
+    must look, too.
 
     Args:
         summaries: of each participant, by name.
@@ -222,7 +225,8 @@ def infer_table(
     common, unused = _common(summaries, label)
     columns: list[Rule] = []
     groups = tuple(tuple(codes) for codes in classes)
-    for merged in (_merged(parts, joined=joined) for parts in common):
+    for parts in common:
+        merged = _merged(parts, joined=joined)
         if merged.name == label:
             if not groups:
                 _check_label(merged, joined=joined)
@@ -230,7 +234,7 @@ def infer_table(
             continue
         if merged.name in {rule.name for rule in given}:
             continue
-        column = _column(merged)
+        column = _NAMES_SITES if _names_sites(parts) else _column(merged)
         if isinstance(column, str):
             unused[merged.name] = column
         else:
@@ -358,6 +362,15 @@ def _merged(parts: Sequence[ColumnSummary], *, joined: bool = False) -> ColumnSu
         tells_rows_apart=apart == {True} if apart else None,
         sentinels=tuple(sorted({value for part in parts for value in part.sentinels})),
     )
+
+
+def _names_sites(parts: Sequence[ColumnSummary]) -> bool:
+    """Whether a column has one value at each participant, and not the same at all.
+
+    Nobody's patients tell what it means, and a model that learns it learns whose they are.
+    """
+    constant = all(len(part.levels) == 1 and not part.missing for part in parts)
+    return constant and len({part.levels for part in parts}) > 1
 
 
 def _spelt_once(levels: Sequence[str], *, joined: bool) -> tuple[str, ...]:

@@ -36,7 +36,8 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can be known before a run.
 
     Attributes:
-        name, seeds, rounds, backend: as configured.
+        name, seeds, backend: as configured.
+        rounds: most of any algorithm.
         participants: on the first seed.
         features: names of the features, or their number where they have no names.
         classes: codes of each class, or their numbers.
@@ -115,7 +116,7 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     return Checked(
         name=config.run.name,
         seeds=list(config.run.seeds),
-        rounds=config.training.rounds,
+        rounds=max((one.rounds(config) for one in kinds.values()), default=config.training.rounds),
         backend=config.encryption.backend,
         participants=[_participant(own) for own in first],
         features=list(table_spec(table).features)

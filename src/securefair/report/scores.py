@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from securefair.model.transfer import ALL
 from securefair.records import MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
 
@@ -96,11 +98,17 @@ def trust_rows(result: RunResult) -> list[ScoreRow]:
                 f"{one.in_peers:.2f}",
                 f"{_signed(one.gain)} {_PLUS_MINUS} {one.gain_se:.3f}",
                 ", ".join(f"{peer} {_signed(weight)}" for peer, weight in one.weights.items()),
-                listing(one.left_out) if one.left_out else "",
+                _left_out(one.left_out),
             ),
         )
         for name, one in trust.items()
     ]
+
+
+def _left_out(teachers: Sequence[str]) -> str:
+    if not teachers:
+        return ""
+    return "their mean" if tuple(teachers) == (ALL,) else listing(teachers)
 
 
 @dataclass(frozen=True)

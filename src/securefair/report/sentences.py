@@ -55,8 +55,9 @@ def verdict(result: RunResult, nouns: Nouns) -> str:
         told.setdefault(_standing(one, gain), []).append(f"{one.name} ({points(gain)})")
     winners = told.pop(_GAINED, [])
     if not told:
-        return f"Every one of the {len(people)} {nouns.participants} gained with {name}. {average}"
-    start = f"{len(winners)} of {len(people)} {nouns.participants} gained with {name}"
+        everyone = f"Every one of the {len(people)} {nouns.participants}"
+        return f"{everyone} gained accuracy with {name}. {average}"
+    start = f"{len(winners)} of {len(people)} {nouns.participants} gained accuracy with {name}"
     rest = [f"{how}: {listing(told[how])}" for how in _OTHERS if how in told]
     return f"{start}; {'; '.join(rest)}. {average}"
 

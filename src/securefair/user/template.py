@@ -69,7 +69,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         folder: where.
         files: paths in it.
         unused: columns of somebody's own tables that are no features, with the reason.
-        findings: what to look at in these tables.
+        findings: what to look at in these tables, columns that are no features left out.
     """
 
     folder: str
@@ -226,7 +226,9 @@ def _own_files(
     title += '# write ranges from general knowledge, then say origin = "public".'
     text = _config_text(config, title)
     images = () if column is None else (column.name,)
-    return {"config.toml": text}, dict(resolved.unused), inspect_tables(smallest, images)
+    found = inspect_tables(smallest, images)
+    used = [one for one in found if one.column not in resolved.unused]
+    return {"config.toml": text}, dict(resolved.unused), used
 
 
 def _checked_column(

@@ -151,6 +151,25 @@ def test_columns_that_not_everyone_has_are_left_out_and_named():
     assert "age" not in [column.name for column in found.spec.columns]
 
 
+def test_a_column_that_names_the_hospital_is_left_out():
+    def table(site, ward):
+        return summary(["site,ward,ill\n", *(f"{site},{ward},{n % 2}\n" for n in range(4))])
+
+    everywhere = {"a": table("A", 1), "b": table("B", 1), "c": table("C", 2)}
+    with pytest.raises(DataError, match=r"site: one value at each participant.*ward: one value"):
+        infer_table(everywhere, label="ill")
+    varying = {"a": table("A", 1), "b": summary(["site,ward,ill\n", "B,1,0\n", "B,2,1\n"])}
+    found = infer_table(varying, label="ill")
+    assert [column.name for column in found.spec.columns] == ["ward"]
+    assert list(found.unused) == ["site"]
+
+
+def test_one_value_beside_missing_ones_is_no_name_of_a_hospital():
+    """Whether it was measured may tell something of a patient."""
+    tables = {site: summary([f"x,ill\n{site},0\n,1\n"]) for site in ("a", "b")}
+    assert [column.name for column in infer_table(tables, label="ill").spec.columns] == ["x"]
+
+
 def test_spellings_of_a_class_are_refused_or_joined():
     sites = {"a": summary(["x,ill\n", "1,Yes\n", "2,No\n"]), "b": summary(["x,ill\n", "1,YES\n"])}
     with pytest.raises(DataError, match=r"differ in their spelling only \(found 'YES and Yes'"):

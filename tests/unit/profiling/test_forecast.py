@@ -36,6 +36,7 @@ def test_traffic_and_disclosure_are_those_of_the_run():
         rows = [row for row in outcome.traffic if row.algorithm == one.name]
         answers = sum(row.count for row in rows if row.message == "answer")
         assert one.least_answers <= answers <= one.most_answers
+    assert checked.rounds == 3
     vpdl, cycle = checked.algorithms
     assert vpdl.least_answers == vpdl.most_answers == 3 * 12
     assert (cycle.least_answers, cycle.most_answers) == (2 * 12, 3 * 12)
@@ -97,6 +98,13 @@ def test_a_teacher_that_would_never_answer_is_noticed():
 
 def test_clear_is_not_passed_over_in_silence():
     assert any("encrypts nothing" in text for text in check_config(small()).warnings)
+
+
+def test_a_transfer_has_one_round_whatever_the_others_have():
+    config = small(**{"run.algorithms": ["standalone", "transfer"]})
+    assert check_config(config).rounds == 1
+    config = small(**{"run.algorithms": ["standalone", "vpdl", "transfer"]})
+    assert check_config(config).rounds == 3
 
 
 def test_alone_nothing_is_planned():

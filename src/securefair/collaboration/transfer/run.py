@@ -24,7 +24,7 @@ from securefair.errors import ConfigError
 from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
-from securefair.model.transfer import Polynomial, Trust
+from securefair.model.transfer import ALL, Polynomial, Trust
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -106,8 +106,7 @@ class TransferRun(SimulatedRun[TransferParticipant]):
             if not own.notes.senders:
                 self.problems.append(f"{own.name} opened no answer and goes on without peers")
             elif own.transferred.trust.left_out:
-                names = ", ".join(own.transferred.trust.left_out)
-                self.problems.append(f"{own.name} leaves out {names}: no function of the features")
+                self.problems.append(_left_out(own.name, own.transferred.trust.left_out))
             self.audit.check(own, self.engine.participants)
         self.exchanges += self._exchanges(log, asking)
         self.finished += 1
@@ -249,6 +248,14 @@ class TransferRun(SimulatedRun[TransferParticipant]):
             ],
             privacy_spent=spent_by(self.privacy(), names),
         )
+
+
+def _left_out(student: str, teachers: Sequence[str]) -> str:
+    if teachers == (ALL,):
+        what = "the mean of its peers' answers, and goes on without peers: it"
+    else:
+        what = f"{', '.join(teachers)}, whose answer"
+    return f"{student} leaves out {what} does not follow from the features"
 
 
 def trust_result(trust: Trust) -> TrustResult:
