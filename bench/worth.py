@@ -1,6 +1,6 @@
 """What collaboration by transfer is worth, beside pooling all raw data, as tables for a page.
 
-    python bench/worth.py --seeds 20                        # print
+    python bench/worth.py --seeds 20                        # measure, keep, print
     python bench/worth.py --seeds 20 --write docs/worth.md  # replace the tables of the page
 
 Needs the folder of data sets (SECUREFAIR_DATA). Every data set is divided anew for every seed;
@@ -10,7 +10,7 @@ over patients, each counted once whatever the seeds that held it out. Takes some
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -19,20 +19,21 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from page import replace_tables
-from worth_data import DATA_SETS, GOALS, DataSet, Hospital
+from worth_data import DATA_SETS, DataSet, Hospital
+from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Row, keep, kept, tables
 
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease
-from securefair.algorithms.transfer import Transfer, TransferResult, run_transfer
+from securefair.algorithms.transfer import Transfer, TransferResult, own_fits, run_transfer
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.metrics.probabilistic import probabilistic_scores
-from securefair.model.transfer import Polynomial, own_fit
+from securefair.model.transfer import OwnFit, Polynomial, own_fit
+from securefair.model.transfer.answers import numbers_a_logit
 from securefair.model.transfer.baselines import most_common
 from securefair.model.transfer.penalised import losses
 
 Array = NDArray[np.float64]
-QS = (4, 8, 16, 32, 64)
 DRAWS = 1000
-TRANSFER = "q = 64"  # the method of the main table
+ALONE = "alone"
 
 
 @dataclass(frozen=True)
@@ -107,10 +108,10 @@ def measure(data: DataSet, seeds: int) -> Results:
     results = Results()
     for seed in range(seeds):
         hospitals = data.hospitals(seed)
-        runs = {f"q = {q}": transferred(hospitals, seed, ProjectionRelease(q=q)) for q in QS}
-        runs["all logits"] = transferred(hospitals, seed, LogitsRelease())
+        people = [ParticipantData(one.name, one.train, one.test) for one in hospitals]
+        own = own_fits(people, 1, seed)
+        runs = by_numbers(people, own, seed)
         pooled = own_fit(pool(hospitals), rng=np.random.default_rng([seed, 2]))
-        own = runs["all logits"].own
         for one in hospitals:
             results.add("alone", one, own[one.name].model)
             results.add("averaged alone", one, own[one.name].averaged)
@@ -119,25 +120,38 @@ def measure(data: DataSet, seeds: int) -> Results:
             results.add("pooled, averaged", one, pooled.averaged)
             for method, run in runs.items():
                 results.add(method, one, run.models[one.name])
-        inverted(results, hospitals, seed)
+        inverted(results, hospitals, own, seed)
     return results
 
 
-def transferred(
-    hospitals: Sequence[Hospital], seed: int, release: LogitsRelease | ProjectionRelease
-) -> TransferResult:
-    people = [ParticipantData(one.name, one.train, one.test) for one in hospitals]
-    return run_transfer(Transfer(release=release), people, seed)
+def by_numbers(
+    people: Sequence[ParticipantData], own: Mapping[str, OwnFit], seed: int
+) -> dict[str, TransferResult]:
+    """The transfer with every q of the page; where several give the same numbers, one is run."""
+    features = int(people[0].train.features.shape[1])
+    runs: dict[tuple[int, ...], TransferResult] = {}
+    result = {}
+    for q in QS:
+        numbers = tuple(numbers_a_logit(q, len(one.train), features, 1) for one in people)
+        if numbers not in runs:
+            settings = Transfer(release=ProjectionRelease(q=q))
+            runs[numbers] = run_transfer(settings, people, seed, own=own)
+        result[f"q = {q}"] = runs[numbers]
+    settings = Transfer(release=LogitsRelease())
+    return result | {"all logits": run_transfer(settings, people, seed, own=own)}
 
 
-def inverted(results: Results, hospitals: Sequence[Hospital], seed: int) -> None:
+def inverted(
+    results: Results, hospitals: Sequence[Hospital], own: Mapping[str, OwnFit], seed: int
+) -> None:
     """One hospital, another for each seed, whose training labels are in reverse order."""
     bad = seed % len(hospitals)
     people = []
     for at, one in enumerate(hospitals):
         labels = one.train.classes - 1 - one.train.labels if at == bad else one.train.labels
         people.append(ParticipantData(one.name, replace(one.train, labels=labels), one.test))
-    run = run_transfer(Transfer(opened="each"), people, seed)
+    own = {**own, **own_fits([people[bad]], 1, seed)}
+    run = run_transfer(Transfer(opened="each"), people, seed, own=own)
     for at, one in enumerate(hospitals):
         if at == bad:
             continue
@@ -156,107 +170,61 @@ def pool(hospitals: Sequence[Hospital]) -> Samples:
     )
 
 
-def best_pooled(results: Results) -> str:
-    return min(("pooled", "pooled, averaged"), key=results.mean)
+def row(results: Results) -> Row:
+    """Every figure of one data set, differences in nats a patient, scores in points."""
+    pooled = min(("pooled", "pooled, averaged"), key=results.mean)
+    drawn = results.drawn([ALONE, pooled, TRANSFER])
+    alone, gain = results.mean(ALONE), drawn[ALONE] - drawn[TRANSFER]
+    low, high = np.quantile(gain / (drawn[ALONE] - drawn[pooled]), [0.05, 0.95])
+    worse, better = results.against(TRANSFER, ALONE)
+    return Row(
+        most_common=results.mean("most common"),
+        alone=alone,
+        averaged_alone=results.mean("averaged alone") - alone,
+        pooled=results.mean(pooled) - alone,
+        transfer=results.mean(TRANSFER) - alone,
+        error=float(gain.std(ddof=1)),
+        auc=(results.change(pooled, "auc"), results.change(TRANSFER, "auc")),
+        accuracy=(results.change(pooled, "accuracy"), results.change(TRANSFER, "accuracy")),
+        share=(alone - results.mean(TRANSFER)) / (alone - results.mean(pooled)),
+        share_interval=(float(low), float(high)),
+        worse=worse,
+        better=better,
+        numbers={method: results.mean(method) - alone for method in METHODS},
+        inverted=_one_inverted(results),
+    )
 
 
-def share(results: Results, method: str) -> tuple[float, float, float]:
-    """Of the better pooling's gain over tuned alone, with its 90 % interval."""
-    pooled = best_pooled(results)
-    drawn = results.drawn(["alone", pooled, method])
-    draws = (drawn["alone"] - drawn[method]) / (drawn["alone"] - drawn[pooled])
-    alone = results.mean("alone")
-    point = (alone - results.mean(method)) / (alone - results.mean(pooled))
-    low, high = np.quantile(draws, [0.05, 0.95])
-    return point, float(low), float(high)
-
-
-def worth_table(measured: dict[str, Results]) -> str:
-    rows = [
-        "| data (training patients each) | most common | alone | averaged alone | pooled "
-        "| **transfer** | AUC, pooled / transfer | accuracy, pooled / transfer "
-        "| share of pooling's gain | worse / better |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, r in measured.items():
-        alone, pooled = r.mean("alone"), best_pooled(r)
-        drawn = r.drawn(["alone", TRANSFER])
-        error = (drawn[TRANSFER] - drawn["alone"]).std(ddof=1)
-        point, low, high = share(r, TRANSFER)
-        worse, better = r.against(TRANSFER, "alone")
-        rows.append(
-            f"| {name} | {r.mean('most common'):.3f} | {alone:.3f} "
-            f"| {r.mean('averaged alone') - alone:+.3f} | {r.mean(pooled) - alone:+.3f} "
-            f"| **{r.mean(TRANSFER) - alone:+.3f}** ± {error:.3f} "
-            f"| {r.change(pooled, 'auc'):+.1f} / {r.change(TRANSFER, 'auc'):+.1f} "
-            f"| {r.change(pooled, 'accuracy'):+.1f} / {r.change(TRANSFER, 'accuracy'):+.1f} "
-            f"| {point:.2f} ({low:.2f} to {high:.2f}) | {worse:.2f} / {better:.2f} |"
-        )
-    goals = [share(measured[name], TRANSFER)[0] for name in GOALS if name in measured]
-    rows.append(f"\nThe mean share of the five that goals are set for: **{np.mean(goals):.2f}**.")
-    return "\n".join(rows)
-
-
-def numbers_table(measured: dict[str, Results]) -> str:
-    methods = [*(f"q = {q}" for q in QS), "all logits"]
-    rows = [
-        f"| data | {' | '.join(methods)} | smallest q with 90 % of the gain at 64 |",
-        "|---|" + "---|" * (len(methods) + 1),
-    ]
-    for name, r in measured.items():
-        alone = r.mean("alone")
-        gains = {method: alone - r.mean(method) for method in methods}
-        enough = next(q for q in QS if gains[f"q = {q}"] >= 0.9 * gains["q = 64"])
-        cells = " | ".join(f"{-gain:+.3f}" for gain in gains.values())
-        rows.append(f"| {name} | {cells} | {enough} |")
-    totals = {
-        method: np.mean([r.mean("alone") - r.mean(method) for r in measured.values()])
-        for method in methods
-    }
-    cells = " | ".join(f"{gain / totals['q = 64']:.0%}" for gain in totals.values())
-    enough = next(q for q in QS if totals[f"q = {q}"] >= 0.9 * totals["q = 64"])
-    rows.append(f"| share of the mean gain at 64 | {cells} | {enough} |")
-    return "\n".join(rows)
-
-
-def inverted_table(measured: dict[str, Results]) -> str:
-    rows = [
-        "| data | honest hospitals, against alone | weight of the inverted | of honest ones "
-        "| at most 0: inverted / honest |",
-        "|---|---|---|---|---|",
-    ]
-    for name, r in measured.items():
-        drawn = r.drawn(["honest alone", "honest, one inverted"])
-        error = (drawn["honest, one inverted"] - drawn["honest alone"]).std(ddof=1)
-        bad, honest = (np.array(r.weights[kind]) for kind in ("inverted", "honest"))
-        rows.append(
-            f"| {name} | {r.mean('honest, one inverted') - r.mean('honest alone'):+.3f} "
-            f"± {error:.3f} | {bad.mean():+.2f} | {honest.mean():+.2f} "
-            f"| {np.mean(bad <= 0):.0%} / {np.mean(honest <= 0):.0%} |"
-        )
-    return "\n".join(rows)
+def _one_inverted(results: Results) -> Inverted:
+    drawn = results.drawn(["honest alone", "honest, one inverted"])
+    change = drawn["honest, one inverted"] - drawn["honest alone"]
+    bad, honest = (np.array(results.weights[kind]) for kind in ("inverted", "honest"))
+    return Inverted(
+        honest=results.mean("honest, one inverted") - results.mean("honest alone"),
+        error=float(change.std(ddof=1)),
+        weight=float(bad.mean()),
+        honest_weight=float(honest.mean()),
+        at_most_zero=float(np.mean(bad <= 0)),
+        honest_at_most_zero=float(np.mean(honest <= 0)),
+    )
 
 
 def main(
     seeds: Annotated[int, typer.Option(help="Divisions of every data set.")] = 20,
     only: Annotated[str, typer.Option(help="Data sets whose names contain this.")] = "",
+    rows: Annotated[Path, typer.Option(help="Where measured rows are kept.")] = ROWS,
     write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
 ) -> None:
-    """Measure, print, and write."""
-    measured = {}
+    """Measure, keep, print, and write."""
     for name, data in DATA_SETS.items():
         if only in name:
             print(name, flush=True)
-            measured[name] = measure(data, seeds)
-    tables = {
-        "worth": worth_table(measured),
-        "numbers": numbers_table(measured),
-        "inverted": inverted_table(measured),
-    }
-    for name, table in tables.items():
+            keep(rows, name, row(measure(data, seeds)))
+    made = tables(kept(rows))
+    for name, table in made.items():
         print(f"\n{name}\n\n{table}")
     if write is not None:
-        replace_tables(write, tables)
+        replace_tables(write, made)
 
 
 if __name__ == "__main__":

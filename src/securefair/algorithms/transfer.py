@@ -97,16 +97,27 @@ class TransferResult:
 
 
 def run_transfer(
-    settings: Transfer, participants: Sequence[ParticipantData], seed: int
+    settings: Transfer,
+    participants: Sequence[ParticipantData],
+    seed: int,
+    *,
+    own: Mapping[str, OwnFit] | None = None,
 ) -> TransferResult:
     """The whole algorithm, from top to bottom.
+
+    Args:
+        settings: of the transfer.
+        participants: all of them.
+        seed: of folds, and of whom one asks.
+        own: everybody's fits where they were made already (`own_fits`).
 
     Raises:
         ConfigError: participants that cannot learn together.
         DataError: a participant has no patients.
     """
     check_participants(participants)
-    own = own_fits(participants, settings.degree, seed)
+    if own is None:
+        own = own_fits(participants, settings.degree, seed)
     names = [one.name for one in participants]
     asked = {name: asked_peers(names, name, settings.peers, seed) for name in names}
     transferred = {}
