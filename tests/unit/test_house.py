@@ -1,6 +1,7 @@
 """What keeps the house in order: kinds in their folders, few rooms, few layers."""
 
 import ast
+import builtins
 import re
 import tomllib
 from pathlib import Path
@@ -107,3 +108,64 @@ def test_no_algorithm_is_named_where_sites_are():
             ):
                 found.append(f"{path.name}:{node.lineno} {module}")
     assert found == []
+
+
+BUILTINS = {name for name in dir(builtins) if name.endswith(("Error", "Exception", "Warning"))}
+BUILTINS |= {"KeyboardInterrupt", "StopIteration", "SystemExit"}
+NO_LIBRARY_ERROR = {
+    # What Python or scikit-learn ask for by name.
+    "__init__.py": {"AttributeError"},
+    "prediction/estimator.py": {"ValueError"},
+    "deployment/starting.py": {"KeyboardInterrupt", "KeyError"},
+    "papers/code.py": {"ModuleNotFoundError"},
+    # The other end of a pipe or a connection is gone: caught where it was opened.
+    "averaging/crypten_parties.py": {"EOFError"},
+    "ckks/backends/openfhe_child/__main__.py": {"EOFError"},
+    "ckks/backends/openfhe_child/frames.py": {"ValueError"},
+    "ckks/backends/zero_pool.py": {"EOFError"},
+    "deployment/couriers/flare.py": {"RuntimeError"},
+    "deployment/door.py": {"EOFError", "ConnectionResetError"},
+    "profiling/fresh.py": {"EOFError"},
+    # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
+    "collaboration/state.py": {"ValueError"},
+    "deployment/card.py": {"ValueError"},
+    "deployment/streams.py": {"ValueError"},
+    "model/torch_file.py": {"ValueError"},
+    "protocol/stored.py": {"TypeError", "ValueError"},
+    # Mistakes of the library itself, which no input reaches.
+    "ckks/backends/entropy.py": {"ValueError"},
+    "ckks/backends/public_zeros.py": {"TypeError"},
+    "ckks/backends/residues_torch.py": {"ValueError"},
+    "ckks/backends/seal_context.py": {"TypeError"},
+    "ckks/lattice.py": {"ValueError"},
+    "ckks/primes.py": {"ValueError"},
+    "collaboration/gossip/run.py": {"LookupError"},
+    "config/writing.py": {"TypeError"},
+    "privacy/randomness.py": {"ValueError"},
+    "profiling/cost.py": {"ValueError"},
+    "run/execute.py": {"LookupError"},
+    "storage/secret.py": {"TypeError"},
+}
+"""Built-in errors that are raised, by module. Whatever a user can do has a SecureFairError."""
+
+
+def raised(tree):
+    """Names of what a module raises anew."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            yield ast.unparse(called)
+
+
+def test_errors_are_the_library_s_own():
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        names = set(raised(ast.parse(path.read_text("utf-8")))) & BUILTINS
+        if names:
+            found[path.relative_to(PACKAGE).as_posix()] = names
+    assert found == NO_LIBRARY_ERROR
+
+
+def test_the_search_would_find_an_error():
+    code = "raise ValueError('x')\nraise KeyError from e\nraise ConfigError('y')\nraise\n"
+    assert list(raised(ast.parse(code))) == ["ValueError", "KeyError", "ConfigError"]

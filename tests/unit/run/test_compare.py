@@ -49,6 +49,8 @@ def test_figures_are_those_of_the_runs(folders):
     comparison = compare_runs(folders)
     for run, folder in zip(comparison.runs, folders, strict=True):
         outcome = read_run(folder).outcome
+        assert [one.name for one in run.algorithms] == list(outcome.result.algorithms)
+        assert set(outcome.result.controls) <= {one.name for one in run.algorithms}
         for one in run.algorithms:
             figure = outcome.result.algorithms[one.name]
             assert (one.mva, one.mcg, one.accuracy) == (figure.mva, figure.mcg, figure.accuracy)

@@ -9,6 +9,7 @@ from types import ModuleType
 import torch
 
 from securefair.ckks.backends import residues_torch
+from securefair.errors import ConfigError
 
 _log = logging.getLogger(__name__)
 
@@ -62,10 +63,10 @@ def set_threads(count: int) -> None:
     """Threads for native kernels and for torch together, so that they do not compete.
 
     Raises:
-        ValueError: count is below 1.
+        ConfigError: count is below 1.
     """
     if count < 1:
-        raise ValueError(f"count must be at least 1, not {count}")
+        raise ConfigError("out of range", where="threads", found=count, expected="1 or more")
     torch.set_num_threads(count)
     if _native is not None:
         _native.set_threads(count)

@@ -43,7 +43,7 @@ from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.errors import EncryptionError
+from securefair.errors import ConfigError, EncryptionError
 
 PRODUCTS = 5
 """Linear, square, linear and a product take four; six levels still fit N = 16384."""
@@ -273,9 +273,11 @@ class OpenfheBackend(Backend):
         noise_bits: float | None = None,
     ) -> None:
         if measure_noise and noise_bits is not None:
-            raise ValueError("noise_bits is what measure_noise finds out: give one of them")
+            raise ConfigError("noise_bits is what measure_noise finds out: give one of them")
         if noise_bits is not None and not noise_bits > 0:
-            raise ValueError(f"noise_bits must be positive, not {noise_bits}")
+            raise ConfigError(
+                "out of range", where="noise_bits", found=noise_bits, expected="above 0"
+            )
         self._products = products
         self._decryption, self._noise_bits = Decryption.DEFAULT, 0.0
         if measure_noise:

@@ -24,7 +24,7 @@ from securefair.ckks.backends import kernels, residues_torch
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.seeds_torch import first_rejected, uniform_residues
 from securefair.ckks.primes import ntt_primes
-from securefair.errors import EncryptionError
+from securefair.errors import ConfigError, EncryptionError
 
 N = 1024
 BASIS = Basis(N, (*ntt_primes(N, 31, 3), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
@@ -471,7 +471,7 @@ def test_threads_do_not_change_results() -> None:
         assert torch.equal(kernels.rescale(x, 2, BASIS), alone)
     finally:
         kernels.set_threads(before)
-    with pytest.raises(ValueError, match="count"):
+    with pytest.raises(ConfigError, match="threads"):
         kernels.set_threads(0)
 
 
