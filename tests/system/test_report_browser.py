@@ -123,7 +123,7 @@ def test_play_runs_through_the_rounds(page):
     page.value("document.getElementById('reputation-play').click()")
     assert heat(page)[1].startswith("Round 1 of")
     finished = (
-        "new StatedGuarantee(done => { const wait = () => "
+        "new Promise(done => { const wait = () => "
         "document.getElementById('reputation-play').textContent === 'Play' ? done(true) "
         ": setTimeout(wait, 50); wait(); })"
     )
@@ -149,6 +149,17 @@ def test_nothing_is_wider_than_the_screen(page, width):
     """
     assert page.value(outside) == []
     assert page.value("document.documentElement.scrollWidth") == width
+    cut = """
+        [...document.querySelectorAll('.scroll')].filter(one =>
+          one.scrollWidth > one.clientWidth + 1 && !one.querySelector('.heat')
+        ).map(one => one.getAttribute('aria-label'))
+    """
+    assert page.value(cut) == []  # whoever must scroll sideways does not see that there is more
+    overlapping = """
+        [...document.querySelectorAll('.row > span:first-child')].filter(one =>
+          one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)
+    """
+    assert page.value(overlapping) == []
 
 
 CONTRASTS = """

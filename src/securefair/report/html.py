@@ -37,6 +37,7 @@ from securefair.report import (
     wording,
 )
 from securefair.report.files import write_text
+from securefair.report.labels import stacked_tables
 
 FILE_NAME = "report.html"
 
@@ -115,7 +116,7 @@ def render(
     ledger_rows = facts.ledger_of(ledger, subject)
     averaging = None if result.encryption is None else result.encryption.averaging
     senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
-    return pages.get_template("report.html.j2").render(
+    page = pages.get_template("report.html.j2").render(
         title=config.report.title or result.name,
         nouns=nouns,
         result=result,
@@ -126,7 +127,7 @@ def render(
         learners=[one for one in contenders if one.key in facts.collaborative(result)],
         size=sentences.participants_note(result.participants, nouns),
         verdict=sentences.verdict(result, nouns),
-        control_note=sentences.control_note(result),
+        control_note=[*scores.worth(result, nouns)[:1], *sentences.control_note(result)],
         best_control=wording.algorithm_name(facts.best_control(result)),
         over_best=_over_best(result),
         worth=scores.worth(result, nouns),
@@ -192,6 +193,7 @@ def render(
         script=script,
         script_hash=_hash(script),
     )
+    return stacked_tables(page)
 
 
 def _reputations(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> list[str]:
