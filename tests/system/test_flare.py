@@ -6,16 +6,25 @@ import os
 import signal
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from safetensors.numpy import load
 
+from securefair.collaboration.state import decode_state
 from securefair.deployment import rehearsal
-from securefair.deployment.proof import proof_of_concept
+from securefair.deployment.proof import Proof, proof_of_concept
 from securefair.deployment.relay import COURIER, RUNTIME, export_job, harden, sites_of
+from securefair.deployment.site import MODEL, stored_pieces
 from securefair.deployment.troupe import Troupe
 from securefair.errors import ConfigError
+from support.certificates import certificate
 
 installed = pytest.mark.skipif(
     find_spec("nvflare") is None,
@@ -90,6 +99,32 @@ def kill(*words):
 @pytest.mark.slow
 @installed
 @pytest.mark.skipif("SECUREFAIR_FLARE" not in os.environ, reason="minutes: `make soak` runs it")
+def test_four_sites_decide_over_the_relay_as_one_process_does(tmp_path_factory):
+    place = tmp_path_factory.mktemp("r")
+    found = rehearsal.rehearse(place, courier="flare", sites=4, rounds=12, kills=0, faults=0.0)
+    assert found.passed
+    assert (found.rounds, found.refused) == (12, 0)
+
+
+def canaries_of(troupe, own):
+    """Patients' values, weights of the model, and logits that peers' numbers became; as bytes."""
+    store = troupe._read(own.name)
+    with store, store.view() as tx:
+        weights, pieces = load(tx.memory.get(MODEL)), stored_pieces(tx)
+    steps = [decode_state(pieces[name], {}) for name in pieces if name.startswith("kept step")]
+    learnt = [logits for step in steps for logits, _ in step.values()]
+    assert learnt
+    arrays = [own.train.features, *weights.values(), *learnt]
+    numbers = {float(value) for array in arrays for value in np.ravel(array)}
+    telling = [value for value in numbers if len(repr(value)) > 12]  # 0.5 is in every log
+    return [
+        form for value in telling for form in (np.float64(value).tobytes(), repr(value).encode())
+    ]
+
+
+@pytest.mark.slow
+@installed
+@pytest.mark.skipif("SECUREFAIR_FLARE" not in os.environ, reason="minutes: `make soak` runs it")
 def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
     """The sites go on unattended; what travelled holds none of what is theirs."""
     place, rounds = tmp_path_factory.mktemp("f"), 8
@@ -129,7 +164,46 @@ def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
     )
     assert b"func_name='deliver'" in logs
     for own in data:
-        for value in own.train.features[0]:
-            if abs(value) not in (0.0, 1.0):
-                assert value.tobytes() not in logs
-                assert repr(float(value)).encode() not in logs
+        canaries = canaries_of(troupe, own)
+        assert len(canaries) > 500
+        assert not [one for one in canaries if one in logs]
+
+
+@pytest.mark.slow
+@installed
+def test_wrong_and_expired_certificates_are_not_admitted(tmp_path_factory, monkeypatch):
+    """The relay's own authority has signed one that is over, a stranger one of the same name."""
+    place = tmp_path_factory.mktemp("c")
+    now = datetime.now(UTC)
+    prepared = Proof.command
+
+    def command(proof, *arguments):
+        if arguments[0] == "start":
+            state = json.loads((proof.kits.parent / "state" / "cert.json").read_text())
+            root = x509.load_pem_x509_certificate(state["root_cert"].encode()).subject
+            key = serialization.load_pem_private_key(state["root_pri_key"].encode(), None)
+            stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+            for name, signer, until in (
+                ("expired", key, now - timedelta(days=1)),
+                ("strange", stranger, now + timedelta(days=20)),
+            ):
+                pair = certificate(name, root, signer, until)
+                for file, data in zip(("client.crt", "client.key"), pair, strict=True):
+                    (proof.kits / name / "startup" / file).write_bytes(data)
+        prepared(proof, *arguments)
+
+    monkeypatch.setattr(Proof, "command", command)
+    sites = {name: place / name for name in ("good", "expired", "strange")}
+    until = time.monotonic() + 300
+    with proof_of_concept(place, sites, linger=0.0) as proof:
+        while "waiting for expired, strange" not in proof.said:
+            assert time.monotonic() < until, proof.said
+            time.sleep(0.5)
+        time.sleep(15.0)  # they go on trying
+        assert proof.said[-1] == "waiting for expired, strange"
+    assert not any("was submitted" in line for line in proof.said)
+    for name, problem in (("expired", "has expired"), ("strange", "not the relay's")):
+        log = (proof.kits / name / "log.txt").read_text(encoding="utf-8")
+        assert "Successfully registered" not in log
+        with pytest.raises(ConfigError, match=problem):  # FLARE itself says nothing
+            harden(proof.kits / name, sites[name])

@@ -115,8 +115,8 @@ def test_rounds_go_on_over_slow_links_without_who_is_gone(tmp_path_factory, monk
         assert [record.round for record in records] == list(range(ROUNDS))
         assert gone in records[-1].away
         assert slow not in records[-1].away
-        report = report_of(project, records, status_of(place / name), None)
+        report = report_of(project, records, status_of(place / name))
         [row] = [line for line in report.split("\n") if line.startswith(f"| {gone} |")]
-        assert row.split(" | ")[3] == "yes"
+        assert row.split(" | ")[3] == "away"
     for name, size in sent(place, staying).items():
         assert (size - uploaded[name]) / (ROUNDS - 1) <= 5e6

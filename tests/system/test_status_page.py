@@ -67,7 +67,7 @@ def test_the_page_follows_the_site_in_a_browser(site, tmp_path_factory):
             with Store.open(folder / "store") as store, store.transaction() as tx:
                 write_peer(tx, peer, read_peer(tx, peer).plus(fault=HOSTILE, bytes_in=123456))
                 refused_once_more(tx, "forged", peer)
-            await_text("123456")
+            await_text("123 kB")
             await_text(HOSTILE)
             await_text(f"forged, {peer}: 1")
             assert "project rehearsal" in chromium.value("document.title")

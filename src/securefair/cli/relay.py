@@ -40,12 +40,21 @@ def harden(
 ) -> None:
     """Let a startup kit run this courier and nothing else, and tell it where the site's door is.
 
+    A certificate that the relay would not admit is refused here; FLARE itself does not say so.
+
     Example: securefair flare harden kits/north --site ~/north
     """
+    import time
+
+    from securefair.deployment.card import utc
+    from securefair.deployment.certificate import check_certificate
     from securefair.deployment.relay import harden as hardened
 
     files = [str(path) for path in hardened(kit, site)]
-    tell(json, "\n".join(files), files)
+    end = check_certificate(kit, time.time())
+    until = None if end is None else utc(end.timestamp())
+    lines = [*files, "no certificate yet" if until is None else f"certificate until {until}"]
+    tell(json, "\n".join(lines), {"files": files, "certificate_until": until})
 
 
 @app.command()

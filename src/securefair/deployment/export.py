@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.interface import Role
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.deployment.agreeing import kind_in
 from securefair.deployment.project import Project
 from securefair.deployment.records import SiteRecord
 from securefair.deployment.site import MODEL, stored_records
-from securefair.deployment.status import SiteStatus, site_status
+from securefair.deployment.status import NEVER, PeerStatus, SiteStatus, site_status
 from securefair.errors import StorageError
 from securefair.model.stored import Function, from_bytes
 from securefair.prediction import Calibration, save_model
@@ -35,7 +36,14 @@ from securefair.storage import Store, Transaction
 
 
 def write_results(
-    out: Path, project: Project, own: ParticipantData, store: Store, *, seed: int, data: str
+    out: Path,
+    project: Project,
+    own: ParticipantData,
+    store: Store,
+    *,
+    seed: int,
+    data: str,
+    role: Role,
 ) -> list[Path]:
     """Write everything; what an earlier call has written is replaced.
 
@@ -46,6 +54,7 @@ def write_results(
         store: of the site.
         seed: of models that are trained alone, to compare with.
         data: the site's table, which weights of extractors lie beside.
+        role: of the site.
 
     Returns:
         The files and folders that were written.
@@ -76,14 +85,18 @@ def write_results(
     save_model(kept.model, model, card=kept.card)
     return [
         model,
-        write_text(out / "report.md", report_of(project, records, status, promised)),
+        write_text(out / "report.md", report_of(project, records, status, promised, role)),
         write_json_lines(out / "rounds.jsonl", records),
         write_json(out / "status.json", status),
     ]
 
 
 def report_of(
-    project: Project, records: list[SiteRecord], status: SiteStatus, promised: str | None
+    project: Project,
+    records: list[SiteRecord],
+    status: SiteStatus,
+    promised: str | None = None,
+    role: Role = "both",
 ) -> str:
     """What happened, as this site knows it, in Markdown; `promised` to its own patients."""
     kind, limits = kind_in(project.terms), limits_of(project.terms.config)
@@ -91,19 +104,19 @@ def report_of(
         f"# {status.name} in project {status.project}",
         "",
         f"{kind.wording.title}: {kind.wording.rule}. {len(records)} of {status.rounds} rounds are "
-        "over. This is what this site knows; there is no report of all sites.",
+        f"over. {_ROLES[role]}This is what this site knows; there is no report of all sites.",
         "",
         "## Peers",
         "",
-        "| peer | rounds with its answer | rounds without | away at the end | numbers from it | "
+        "| peer | rounds with its answer | rounds without | at the end | numbers from it | "
         f"numbers to it (at most {limits.student_total}) |",
         "|---|---:|---:|---|---:|---:|",
     ]
     for peer in status.peers:
         with_it = sum(_answered(record, peer.name) for record in records)
-        missed = sum(_asked(record, peer.name) for record in records) - with_it
+        asked = sum(_asked(record, peer.name) for record in records) if role != "teacher" else 0
         lines.append(
-            f"| {peer.name} | {with_it} | {missed} | {'no' if peer.here else 'yes'} | "
+            f"| {peer.name} | {with_it} | {asked - with_it} | {_presence(peer)} | "
             f"{sum(record.received.get(peer.name, 0) for record in records)} | {peer.numbers} |"
         )
     names = list(records[-1].measured) if records else []
@@ -120,13 +133,26 @@ def report_of(
             f"| {record.round} | {', '.join(answers) or 'nobody'} | {' | '.join(values)} | {note} |"
         )
     if promised is not None:
-        lines += ["", "## Privacy of the own patients", "", promised]
+        lines += ["", "## Privacy of the own patients", "", promised, ""]
         lines += [f"- {gap}" for gap in gaps_of(project.terms.config, kind.wording.reputations)]
     if status.refused:
         lines += ["", "## Refused", ""]
         lines += [f"- {what}: {count}" for what, count in status.refused.items()]
     lines += ["", f"Audit log: {status.audit_rows} rows, head {status.audit_head}", ""]
     return "\n".join(lines)
+
+
+_ROLES = {
+    "both": "",
+    "teacher": "This site only teaches: it asked nobody. ",
+    "student": "This site only learns: it answered nobody. ",
+}
+
+
+def _presence(peer: PeerStatus) -> str:
+    if peer.heard == NEVER:
+        return "never heard of"
+    return "here" if peer.here else "away"
 
 
 def _promised(tx: Transaction, name: str) -> str | None:

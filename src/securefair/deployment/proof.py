@@ -76,12 +76,15 @@ class Proof:
 
 
 @contextlib.contextmanager
-def proof_of_concept(folder: Path, sites: Mapping[str, Path]) -> Iterator[Proof]:
+def proof_of_concept(
+    folder: Path, sites: Mapping[str, Path], *, linger: float = 60.0
+) -> Iterator[Proof]:
     """Start server and clients, and watch over the courier's job, for a block.
 
     Args:
         folder: empty or missing; it holds FLARE's workspace and logs afterwards.
         sites: folder of each site, by name.
+        linger: seconds for which the job may end by itself after the block.
 
     Raises:
         SecureFairError: FLARE is not installed, or does not start.
@@ -107,7 +110,7 @@ def proof_of_concept(folder: Path, sites: Mapping[str, Path]) -> Iterator[Proof]
             )
         yield proof
         with contextlib.suppress(subprocess.TimeoutExpired):
-            watch.wait(timeout=60.0)  # it ends by itself where all sites have
+            watch.wait(timeout=linger)  # it ends by itself where all sites have
     finally:
         if watch is not None:
             watch.kill()

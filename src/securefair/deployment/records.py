@@ -35,7 +35,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         offered, combined, lost: peers, where answers are gathered in one; see `RoundSummary`.
         received: numbers that were got of each peer.
         reputations: after the round.
-        away: peers that were not waited for.
+        away: peers that were not waited for, or never heard of.
         measured: of the own model after the round, on own samples.
         temperature: see `Host`.
         step_error: why the own step failed.

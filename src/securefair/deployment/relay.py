@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from securefair.deployment.certificate import check_certificate
 from securefair.deployment.place import DOOR
 from securefair.errors import ConfigError, SecureFairError
 from securefair.report import write_json
@@ -99,7 +101,7 @@ def harden(kit: Path, site: Path | None) -> list[Path]:
         The files that were written.
 
     Raises:
-        ConfigError: this is no startup kit.
+        ConfigError: this is no startup kit, or the relay would not admit its certificate.
     """
     local = kit / "local"
     if not local.is_dir() or not (kit / "startup").is_dir():
@@ -109,6 +111,7 @@ def harden(kit: Path, site: Path | None) -> list[Path]:
             expected="a folder with startup and local",
             hint="`nvflare package` makes one",
         )
+    check_certificate(kit, time.time())
     resources = _read(local, "resources.json")
     resources |= {"class_allow_list": [RUNTIME, COURIER], "allow_log_streaming": False}
     policy = _read(local, "authorization.json")
@@ -148,8 +151,10 @@ def keep(
         How often the job was submitted.
 
     Raises:
+        ConfigError: the relay would not admit this administrator.
         SecureFairError: FLARE is not installed.
     """
+    check_certificate(kit, time.time())
     stop, submitted, running = stop or threading.Event(), 0, ""
     while not stop.is_set():
         try:

@@ -21,6 +21,7 @@ from securefair.deployment.card import utc
 from securefair.deployment.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.deployment.post import Post
 from securefair.deployment.records import SiteRecord, SiteState, record_of
+from securefair.deployment.standing import read_peer
 from securefair.errors import RemoteProtocolError, SecureFairError
 from securefair.model.stored import to_bytes
 from securefair.protocol.codec import Limits, decode, encode
@@ -64,7 +65,8 @@ class Schedule:
         wall: seconds since 1970.
         monotonic: seconds that only grow; they do not count while the site is down.
         linger: seconds that a site waits after its last round for the others to end theirs.
-        leave: seconds for which it still answers when all have.
+        receipts: seconds that it waits for the last receipts when all have.
+        leave: seconds for which it still answers then.
     """
 
     rounds: int
@@ -72,6 +74,7 @@ class Schedule:
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     linger: float = 600.0
+    receipts: float = 20.0
     leave: float = 2.0
 
 
@@ -104,6 +107,7 @@ class Site:
             self._blobs = set(tx.memory.names(BLOB))
         self._state = SiteState() if data is None else msgspec.msgpack.decode(data, type=SiteState)
         self._anchor = schedule.monotonic()
+        self._settled = False
         accounts = host.ledger.accounts
         self._charged = {peer: (one.total, one.bits) for peer, one in accounts.items()}
 
@@ -149,10 +153,18 @@ class Site:
                 if after.state is RoundState.IDLE and before.state is not RoundState.IDLE:
                     over(after.round)
                 continue
+            self._settle()
             if self.over:
                 self._take_leave()
                 return
             self._post.wait(since, max(0.01, min(self._left(), LOOK_AGAIN)))
+
+    def _settle(self) -> None:
+        """Once everyone has ended all rounds, only receipts are missing: some may never come."""
+        pace, rounds = self._state.pace, self._schedule.rounds
+        if self.finished and not self._settled and not pace.waits_for(rounds, self._peers):
+            self._settled = True
+            self._set_deadline(min(self._left(), self._schedule.receipts))
 
     def _take_leave(self) -> None:
         """Stay for as long as peers repeat what they sent last: the receipts may be on their way.
@@ -282,7 +294,10 @@ class Site:
                 self._end_round(tx, effect)
 
     def _end_round(self, tx: Transaction, over: RoundOver) -> None:
-        record = record_of(over, self._host, self._state.pace.away)
+        pace = self._state.pace
+        never = [peer for peer in self._peers if not read_peer(tx, peer).heard]
+        away = (*pace.away, *(peer for peer in never if peer not in pace.away))
+        record = record_of(over, self._host, away)
         tx.memory.put(MODEL, to_bytes(self._host.model()))
         tx.memory.put(f"{RECORD}{over.round:06d}", msgspec.json.encode(record))
         self._audit(tx, "round over", round=over.round, opened=len(over.summary.opened))

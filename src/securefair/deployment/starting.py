@@ -53,12 +53,10 @@ class Rehearsal:
     Attributes:
         seed: of first weights and coins, so that the run can be compared with a simulation.
         spoil: what happens to hand-overs.
-        linger: seconds to wait for the others after the last round.
     """
 
     seed: int
     spoil: Spoil = unspoilt
-    linger: float = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +117,7 @@ def open_site(
         schedule = Schedule(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
-            linger=project.terms.project.round_seconds if rehearsal is None else rehearsal.linger,
+            linger=project.terms.project.round_seconds,
         )
         identities = {card.name: card.fingerprint.hex() for card in project.cards}
         yield OpenSite(
@@ -192,6 +190,7 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            role=opened.settings.role,
         )[0]
 
 
@@ -212,6 +211,7 @@ def export_site(folder: Path, passphrase: Secret, out: Path) -> list[Path]:
             opened.store,
             seed=opened.seed,
             data=opened.settings.data,
+            role=opened.settings.role,
         )
 
 

@@ -1,6 +1,8 @@
+import itertools
 import os
 import random
 import shutil
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -406,6 +408,22 @@ def test_eight_sites_one_gone_one_slow_and_no_network_for_six_minutes(make_town)
         assert slow not in records[-1].away
     assert dark is not None
     assert (carried - uploaded) / (7 * 18) < 5e6
+
+
+def test_a_receipt_that_never_comes_is_not_waited_for_long(make_town):
+    """Its sender has ended all rounds and left; nobody else needs this site either."""
+    town = make_town(2, rounds=1)
+    town.live()
+    site, post = town.sites["north"], town.posts["north"]
+    clock = itertools.count(town.now, 0.25)
+    quick = replace(site._schedule, monotonic=lambda: next(clock), leave=0.5)
+    site._schedule, post.wait = quick, lambda since, seconds: None
+    site._set_deadline(1e6)
+    with town.stores["north"].transaction() as tx:
+        post.send(tx, "south", notice_frame(Notice(1)), 0)
+    assert not site.over
+    site.run()
+    assert next(clock) - town.now < 60.0
 
 
 def test_a_teacher_asks_nobody_and_a_student_answers_nobody(make_town):

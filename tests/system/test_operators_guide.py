@@ -1,0 +1,155 @@
+"""Every command of the operator's guide, in the order of the page, at two hospitals."""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from test_docs import ROOT, blocks
+from test_sites import securefair, write_table
+
+GUIDE = ROOT / "docs" / "operators-guide.md"
+BOTH = {
+    *("identity new", "identity show", "identity verify", "project propose", "project sign"),
+    *("site init", "site check", "site status", "site stop", "predict", "audit verify"),
+}
+"""What each hospital does; the first one alone does the rest."""
+
+ELSEWHERE = {"rehearse": "test_sites", "flare keep": "test_flare"}
+SHARED = ("*.card", "*.proposal.toml", "settings.toml", "heart.toml")
+PASSPHRASE = "correct horse battery staple"
+
+
+def commands():
+    for block in blocks(GUIDE):
+        if block.language == "shell":
+            for line in block.text.splitlines():
+                words = shlex.split(line)
+                if words[0] == "securefair":
+                    yield words[1:]
+
+
+class Hospital:
+    """A home folder of its own; files that hospitals send each other are copied by hand."""
+
+    def __init__(self, place, name, other, seed):
+        self.name, self.other = name, other
+        self.home = place / name
+        self.work = self.home / "securefair"
+        self.work.mkdir(parents=True)
+        write_table(self.work / "own.csv", seed)
+        shutil.copy(self.work / "own.csv", self.work / "new.csv")
+        self.drive = place / "mnt"
+        self.drive.mkdir(exist_ok=True)
+
+    def words(self, words):
+        """The page is written for the north."""
+        swap = {"north": self.name, "south": self.other}
+        for word in words:
+            for here, there in (("~/", f"{self.home}/"), ("/mnt/", f"{self.drive}/")):
+                word = word.replace(here, there) if word.startswith(here) else word
+            head, _, tail = word.rpartition("/")
+            stem, dot, kind = tail.partition(".")
+            yield f"{head}/{swap.get(stem, stem)}{dot}{kind}".removeprefix("/" if not head else "")
+
+    def run(self, words, monkeypatch):
+        monkeypatch.setenv("HOME", str(self.home))
+        monkeypatch.chdir(self.work)
+        return securefair(*self.words(words))
+
+    def start(self, *words):
+        return subprocess.Popen(
+            [sys.executable, "-m", "securefair.cli", *self.words(words)],
+            cwd=self.work,
+            env=os.environ | {"HOME": str(self.home), "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+def exchange(hospitals):
+    """Send what changed last to the other."""
+    for pattern in SHARED:
+        files = {path.name for one in hospitals for path in one.work.glob(pattern)}
+        for name in files:
+            copies = [one.work / name for one in hospitals if (one.work / name).exists()]
+            newest = max(copies, key=lambda path: path.stat().st_mtime_ns)
+            for one in hospitals:
+                if one.work / name != newest:
+                    shutil.copy2(newest, one.work / name)
+
+
+@pytest.fixture
+def hospitals(tmp_path, monkeypatch):
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    (credentials / "securefair-passphrase").write_text(PASSPHRASE, encoding="ascii")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(credentials))
+    return [
+        Hospital(tmp_path, name, other, at)
+        for at, (name, other) in enumerate((("north", "south"), ("south", "north")))
+    ]
+
+
+def read_page(north, words):
+    """`site page` serves until it is interrupted."""
+    page = north.start(*words, "--json")
+    try:
+        address = json.loads(page.stdout.readline())["address"]
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert b"EventSource" in answer.read()
+        page.send_signal(signal.SIGINT)
+        page.communicate(timeout=60)
+    finally:
+        page.kill()
+
+
+def run_sites(hospitals, words):
+    running = [one.start(*words) for one in hospitals]
+    try:
+        outputs = [site.communicate(timeout=600)[0] for site in running]
+    finally:
+        for site in running:
+            site.kill()
+    assert [site.returncode for site in running] == [0, 0], outputs
+    assert all("All rounds are over" in output for output in outputs)
+
+
+@pytest.mark.slow
+def test_two_hospitals_do_what_the_page_says(hospitals, monkeypatch):
+    north = hospitals[0]
+    done = []
+    for words in commands():
+        what = words[0] if words[1][:1] in ("-", "~") else " ".join(words[:2])
+        done.append(what)
+        if what in ELSEWHERE:
+            continue
+        if what == "identity verify":
+            shown = hospitals[1].run(["identity", "show", "north.card"], monkeypatch)
+            words[-1] = shown.split("Fingerprint: ")[1].split("\n")[0]
+            assert "The same" in north.run(words, monkeypatch)
+        elif what == "site start":
+            run_sites(hospitals, words)
+        elif what == "site page":
+            read_page(north, words)
+        elif what == "flare harden":
+            kit = north.work / "kits" / "north"
+            (kit / "startup").mkdir(parents=True)
+            (kit / "local").mkdir()
+            for file in ("resources.json", "authorization.json"):
+                (kit / "local" / f"{file}.default").write_text("{}", encoding="ascii")
+            north.run(words, monkeypatch)
+        else:
+            for one in hospitals if what in BOTH else hospitals[:1]:
+                one.run(words, monkeypatch)
+                time.sleep(0.01)  # so that the newest copy is the newest
+                exchange(hospitals)
+    assert {"site init", "site start", "refit", "site erase", "flare export"} <= set(done)
+    assert len(done) > 20
