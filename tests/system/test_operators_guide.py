@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -9,12 +10,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
-from test_docs import ROOT, blocks
-from test_sites import securefair, write_table
 
-GUIDE = ROOT / "docs" / "operators-guide.md"
+from support.operators import securefair, write_table
+
+GUIDE = Path(__file__).parents[2] / "docs" / "operators-guide.md"
 BOTH = {
     *("identity new", "identity show", "identity verify", "project propose", "project sign"),
     *("site init", "site check", "site status", "site stop", "predict", "audit verify"),
@@ -27,12 +29,12 @@ PASSPHRASE = "correct horse battery staple"
 
 
 def commands():
-    for block in blocks(GUIDE):
-        if block.language == "shell":
-            for line in block.text.splitlines():
-                words = shlex.split(line)
-                if words[0] == "securefair":
-                    yield words[1:]
+    text = GUIDE.read_text(encoding="utf-8")
+    for block in re.findall(r"^```shell\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            words = shlex.split(line)
+            if words[0] == "securefair":
+                yield words[1:]
 
 
 class Hospital:
@@ -58,10 +60,10 @@ class Hospital:
             stem, dot, kind = tail.partition(".")
             yield f"{head}/{swap.get(stem, stem)}{dot}{kind}".removeprefix("/" if not head else "")
 
-    def run(self, words, monkeypatch):
+    def run(self, words, monkeypatch, *, fails=False):
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.chdir(self.work)
-        return securefair(*self.words(words))
+        return securefair(*self.words(words), fails=fails)
 
     def start(self, *words):
         return subprocess.Popen(
@@ -147,8 +149,9 @@ def test_two_hospitals_do_what_the_page_says(hospitals, monkeypatch):
                 (kit / "local" / f"{file}.default").write_text("{}", encoding="ascii")
             north.run(words, monkeypatch)
         else:
+            differ = words[-1].endswith("south.proposal.toml")  # their tables do
             for one in hospitals if what in BOTH else hospitals[:1]:
-                one.run(words, monkeypatch)
+                one.run(words, monkeypatch, fails=differ)
                 time.sleep(0.01)  # so that the newest copy is the newest
                 exchange(hospitals)
     assert {"site init", "site start", "refit", "site erase", "flare export"} <= set(done)

@@ -8,12 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from securefair.cli import app
 from securefair.storage import Store
+from support.operators import securefair, write_table
 
 NOW = time.time
 
@@ -37,23 +35,6 @@ name = "pressure"
 low = 90.0
 high = 200.0
 """
-
-
-def securefair(*arguments, fails=False):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    assert (done.exit_code != 0) == fails, done.output
-    return done.output
-
-
-def write_table(path, seed):
-    draw = np.random.default_rng(seed)
-    rows = ["age,sex,pressure,num"]
-    for at in range(60):
-        sick = at % 2
-        age, pressure = draw.normal(50 + 8 * sick, 6), draw.normal(120 + 20 * sick, 15)
-        rows.append(f"{age:.0f},{draw.integers(2)},{pressure:.0f},{sick}")
-    path.write_text("\n".join(rows), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

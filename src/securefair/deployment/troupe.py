@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,11 +18,12 @@ from securefair.deployment.site import MODEL, stored_records
 from securefair.deployment.standing import read_peer, refusals
 from securefair.deployment.streams import stream_of
 from securefair.deployment.witness import SENT, Witness, check_versions
-from securefair.errors import SecureFairError
+from securefair.errors import SecureFairError, StorageError
 from securefair.model.stored import Function, from_bytes
-from securefair.storage import Access, Store
+from securefair.storage import Access, Store, Transaction
 
 LOOK_EVERY = 0.1
+LOOKS = 5
 
 
 @dataclass(eq=False)
@@ -157,12 +159,23 @@ class Troupe:
         """
         for look in (self.witness.see, self.witness.compare):  # first what arrived, then ledgers
             for name in self.names:
-                store = self._read(name)
-                if store is not None:
-                    with store, store.view() as tx:
-                        look(name, tx)
+                self._look(name, look)
         for name in self.names:
             check_versions(self.folder / name / SENT, name)
+
+    def _look(self, name: str, look: Callable[[str, Transaction], None]) -> None:
+        """Read a store whose site may run: a file may go while it is read, and not five times."""
+        for attempt in range(LOOKS):
+            store = self._read(name)
+            if store is None:
+                return
+            try:
+                with store, store.view() as tx:
+                    look(name, tx)
+                return
+            except StorageError:
+                if attempt == LOOKS - 1:
+                    raise
 
     def _finished(self, name: str) -> int:
         return len(self.records(name))

@@ -17,7 +17,7 @@ import msgspec
 from securefair.averaging import Share
 from securefair.deployment.envelope import read_header
 from securefair.deployment.port import HandOver, nonce_of
-from securefair.deployment.site import SCOPE, stored_pieces, stored_records
+from securefair.deployment.site import HOST, SCOPE, stored_records
 from securefair.errors import SecureFairError
 from securefair.storage import Transaction
 
@@ -72,8 +72,9 @@ class Witness:
         for record in stored_records(tx):
             got.update(record.received)
         self.opened |= {(name, teacher): numbers for teacher, numbers in got.items()}
-        for piece, data in stored_pieces(tx).items():
-            if not piece.startswith(SHARE):
+        for piece in tx.memory.names(HOST + SHARE):
+            data = tx.memory.get(piece)
+            if data is None:
                 continue
             share = msgspec.msgpack.decode(data, type=Share)
             at = (name, share.gathering.receiver, share.gathering.digest)

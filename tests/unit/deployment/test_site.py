@@ -417,7 +417,7 @@ def test_a_receipt_that_never_comes_is_not_waited_for_long(make_town):
     site, post = town.sites["north"], town.posts["north"]
     clock = itertools.count(town.now, 0.25)
     quick = replace(site._schedule, monotonic=lambda: next(clock), leave=0.5)
-    site._schedule, post.wait = quick, lambda since, seconds: None
+    site._schedule, post.wait = quick, lambda _since, _seconds: None
     site._set_deadline(1e6)
     with town.stores["north"].transaction() as tx:
         post.send(tx, "south", notice_frame(Notice(1)), 0)
