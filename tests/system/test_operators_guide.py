@@ -48,7 +48,7 @@ class Hospital:
         write_table(self.work / "own.csv", seed)
         shutil.copy(self.work / "own.csv", self.work / "new.csv")
         self.drive = place / "mnt"
-        self.drive.mkdir(exist_ok=True)
+        (self.drive / "heart").mkdir(parents=True, exist_ok=True)
 
     def words(self, words):
         """The page is written for the north."""
