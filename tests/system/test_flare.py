@@ -31,6 +31,10 @@ installed = pytest.mark.skipif(
     reason="NVIDIA FLARE IS NOT INSTALLED: pip install 'securefair[flare]'",
 )
 
+minutes = pytest.mark.skipif(
+    "SECUREFAIR_FLARE" not in os.environ, reason="minutes: `make soak` runs it"
+)
+
 
 def test_a_job_names_classes_and_ships_no_code(tmp_path):
     job = export_job(tmp_path, ["north", "south"])
@@ -96,9 +100,8 @@ def kill(*words):
             os.kill(process, signal.SIGKILL)
 
 
-@pytest.mark.slow
+@minutes
 @installed
-@pytest.mark.skipif("SECUREFAIR_FLARE" not in os.environ, reason="minutes: `make soak` runs it")
 def test_four_sites_decide_over_the_relay_as_one_process_does(tmp_path_factory):
     place = tmp_path_factory.mktemp("r")
     found = rehearsal.rehearse(place, courier="flare", sites=4, rounds=12, kills=0, faults=0.0)
@@ -122,9 +125,8 @@ def canaries_of(troupe, own):
     ]
 
 
-@pytest.mark.slow
+@minutes
 @installed
-@pytest.mark.skipif("SECUREFAIR_FLARE" not in os.environ, reason="minutes: `make soak` runs it")
 def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
     """The sites go on unattended; what travelled holds none of what is theirs."""
     place, rounds = tmp_path_factory.mktemp("f"), 8
@@ -169,7 +171,7 @@ def test_flare_may_lose_its_job_a_client_and_its_server(tmp_path_factory):
         assert not [one for one in canaries if one in logs]
 
 
-@pytest.mark.slow
+@minutes
 @installed
 def test_wrong_and_expired_certificates_are_not_admitted(tmp_path_factory, monkeypatch):
     """The relay's own authority has signed one that is over, a stranger one of the same name."""
