@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 from securefair.cli import app
 
 
-def securefair(*arguments, fails=False):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+def securefair(*arguments, fails=False, types=None):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=types)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     assert (done.exit_code != 0) == fails, done.output
     return done.output

@@ -54,16 +54,16 @@ class Hospital:
         """The page is written for the north."""
         swap = {"north": self.name, "south": self.other}
         for word in words:
+            parts = [part.partition(".") for part in word.split("/")]
+            word = "/".join(f"{swap.get(stem, stem)}{dot}{kind}" for stem, dot, kind in parts)
             for here, there in (("~/", f"{self.home}/"), ("/mnt/", f"{self.drive}/")):
                 word = word.replace(here, there) if word.startswith(here) else word
-            head, _, tail = word.rpartition("/")
-            stem, dot, kind = tail.partition(".")
-            yield f"{head}/{swap.get(stem, stem)}{dot}{kind}".removeprefix("/" if not head else "")
+            yield word
 
     def run(self, words, monkeypatch, *, fails=False):
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.chdir(self.work)
-        return securefair(*self.words(words), fails=fails)
+        return securefair(*self.words(words), fails=fails, types="y\n")
 
     def start(self, *words):
         return subprocess.Popen(

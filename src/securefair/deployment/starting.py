@@ -45,6 +45,9 @@ from securefair.fairness.sharing import coin, private_coin
 from securefair.protocol.stored import decode_memory
 from securefair.storage import Keystore, Secret, Store, Transaction, running_process
 
+RECEIPTS = 20.0
+"""Seconds that a site waits for the last receipts, after its last message may leave."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
@@ -118,6 +121,7 @@ def open_site(
             rounds=rounds_of(project.terms),
             coins=_coins(settings.name, private, rehearsal),
             linger=project.terms.project.round_seconds,
+            receipts=RECEIPTS + settings.tick_seconds,
         )
         identities = {card.name: card.fingerprint.hex() for card in project.cards}
         yield OpenSite(
