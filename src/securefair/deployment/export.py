@@ -120,7 +120,8 @@ def report_of(
             f"{sum(record.received.get(peer.name, 0) for record in records)} | {peer.numbers} |"
         )
     names = list(records[-1].measured) if records else []
-    lines += ["", "## Rounds", "", f"| round | answers from | {' | '.join(names)} | note |"]
+    headings = " | ".join(name.replace("_", "-") for name in names)
+    lines += ["", "## Rounds", "", f"| round | answers from | {headings} | note |"]
     lines.append(f"|---:|---|{'---:|' * len(names)}---|")
     for record in records:
         answers = [peer.name for peer in status.peers if _answered(record, peer.name)]
