@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from securefair.model.transfer import ALL
-from securefair.records import MetricResult, RunResult
+from securefair.records import CEILING, MetricResult, RunResult
 from securefair.report.wording import MINUS, Nouns, algorithm_name, listing
 
 SCORES = {
@@ -78,14 +78,36 @@ def worth(result: RunResult, nouns: Nouns) -> list[str]:
             f"{SCORES[result.metric]}: {name} is {direction} than the best control "
             f"({control}) by {abs(gain.mean):.3f} {_PLUS_MINUS} {gain.se or 0:.3f}, better at "
             f"{wins} of {len(gain.by_hospital)} {nouns.participants}"
-            + ("; that is within chance." if abs(gain.mean) < 2 * (gain.se or 0) else ".")
+            + ("; that is within chance." if _chance(gain) else ".")
         )
+    notes += _others(result)
     if figure.nearly_constant:
         notes.append(
             f"The model of {listing(figure.nearly_constant)} says one class of nearly every "
             f"{nouns.sample}: the most common answer would do as well there."
         )
     return notes
+
+
+def _others(result: RunResult) -> list[str]:
+    """What the collaborations beside the one that the result is about are worth."""
+    told = []
+    for key, figure in result.algorithms.items():
+        gain = figure.gain_over_best_control.get(result.metric)
+        if key in (*result.controls, CEILING, result.algorithm) or gain is None:
+            continue
+        if figure.best_control is None or gain.mean is None:
+            continue
+        direction = "better" if gain.mean > 0 else "worse"
+        text = f"{algorithm_name(key)} is {direction} than {algorithm_name(figure.best_control)} by"
+        text += f" {abs(gain.mean):.3f} {_PLUS_MINUS} {gain.se or 0:.3f}"
+        told.append(f"{text}, within chance" if _chance(gain) else text)
+    return [f"Beside it: {'; '.join(told)}."] if told else []
+
+
+def _chance(gain: MetricResult) -> bool:
+    """Whether chance explains a difference: fewer than two standard errors."""
+    return abs(gain.mean or 0.0) < 2 * (gain.se or 0.0)
 
 
 def trust_rows(result: RunResult) -> list[ScoreRow]:

@@ -99,6 +99,24 @@ def test_one_teacher_is_opened_by_itself(make_hospitals, agree):
     assert set(run.trust["a"].weights) == {"b"}
 
 
+@pytest.mark.parametrize(
+    ("opened", "said"),
+    [
+        ("mean", "a leaves out the mean of its peers' answers, and goes on without peers: it does"),
+        ("each", "a leaves out b, c, d, whose answer does not follow from the features"),
+    ],
+)
+def test_answers_that_follow_from_nothing_are_named(
+    make_hospitals, agree, opened, said, monkeypatch
+):
+    monkeypatch.setattr("securefair.model.transfer.transferred.LEAST_R2", 1.1)
+    hospitals = make_hospitals()
+    run = start(hospitals, agree(hospitals, opened=opened))
+    list(run.rounds(1))
+    assert any(problem.startswith(said) for problem in run.problems)
+    assert run.trust["a"].in_peers == 0
+
+
 def test_a_limit_keeps_a_teacher_from_answering(make_hospitals, agree):
     hospitals = make_hospitals("abc")
     run = start(hospitals, agree(hospitals), disclosure=DisclosureLimits(student_total=4))
