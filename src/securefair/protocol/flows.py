@@ -81,6 +81,9 @@ class Flow:
 QUERY_BITS = 1.0
 """Whether a teacher is asked."""
 
+OFFER_BITS = 1.0
+"""Whether a neighbour shares its model, or answers."""
+
 REPLY_BITS = math.log2(1 + len(DeclineReason))
 """An answer, or one of the reasons for none."""
 
@@ -117,7 +120,7 @@ FLOWS: tuple[Flow, ...] = (
     *_independent(Decline, TEACHER, "round", "exchange"),
     Flow(Decline, "reason", TEACHER, Dependence.CONTROL, "reputation of the student", REPLY_BITS),
     *_independent(Offer, SENDER, "round"),
-    Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with the receiver", 1.0),
+    Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with the receiver", OFFER_BITS),
     *_independent(ShareRequest, RECEIVER, "round", "attempt"),
     # Who is asked follows from the senders' offers and from who was lost, both known to them.
     *_independent(ShareRequest, RECEIVER, "senders"),

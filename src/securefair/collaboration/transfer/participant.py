@@ -57,6 +57,7 @@ from securefair.model.transfer import (
     transfer,
     transfer_each,
 )
+from securefair.protocol.flows import OFFER_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.jobs import (
     Adapt,
@@ -215,9 +216,7 @@ class TransferParticipant:
                 self._publics[job.peer] = job.keys.public_key
                 return Imported()
             case Adapt():
-                peers = self.agreement.teachers_of(self.name)
-                first = dict.fromkeys(peers, 1.0)  # nobody knows anything of anybody yet
-                return Adapted(reputations(self.transferred, peers) if job.round else first)
+                return Adapted(self._reputations(job.round))
             case AskSum():
                 return self._ask(job)
             case Contribute():
@@ -248,6 +247,18 @@ class TransferParticipant:
         private = export_private(self._private).reveal()
         parts = (private, public.encryption, public.relinearization, secret.reveal())
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
+
+    def _reputations(self, round: int) -> dict[str, float]:
+        """Of everyone who may ask; every decision by them tells that one a bit, which is charged.
+
+        At first nobody knows anything of anybody, and of a mean nobody learns of anyone.
+        """
+        peers = self.agreement.teachers_of(self.name)
+        if round == 0 or self.agreement.opens == "mean":
+            return dict.fromkeys(peers, 1.0)
+        for name in peers:
+            self.ledger = self.ledger.with_bits(name, OFFER_BITS)
+        return reputations(self.transferred, peers)
 
     def _ask(self, job: AskSum) -> SumAsked:
         if not self.asks:

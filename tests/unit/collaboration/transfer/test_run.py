@@ -153,6 +153,7 @@ class TestRefresh:
         before = run.ledger
         assert list(run.rounds(5)) == []
         assert run.ledger == before
+        assert {row.control_bits for row in before} == {0}
 
     @pytest.mark.parametrize("opened", ["each", "mean"])
     def test_only_who_changed_asks_and_only_that_is_charged(self, make_hospitals, agree, opened):
@@ -169,6 +170,7 @@ class TestRefresh:
         for row in run.ledger:
             more = row.numbers_total - before[row.student, row.teacher]
             assert more == (5 if row.student == "a" else 0)
+            assert row.control_bits == (1 if opened == "each" else 0)  # whether it shares
         assert {one.round for one in run.exchanges if one.student == "a"} == {0, 1}
         assert list(run.rounds(5)) == []
 
