@@ -277,7 +277,7 @@ class TestPrivateTeachers:
 
     def test_encrypted_is_clear(self, make_hospitals, agree):
         hospitals = make_hospitals()
-        agreed = agree(hospitals)
+        agreed = agree(hospitals, precision=2.0**-16)
         clear, encrypted = (
             start(hospitals, agreed, backend, teachers=self.teachers(hospitals))
             for backend in ("clear", "rns")
@@ -288,7 +288,7 @@ class TestPrivateTeachers:
             np.testing.assert_allclose(
                 encrypted.models()[name].logits(x),
                 model.logits(x),
-                atol=0.1,  # answers are flooded up to 2^-10 of their range
+                atol=0.01,  # answers are flooded up to 2^-16 of their range
             )
 
     def test_who_promises_too_little_is_not_asked(self, make_hospitals, agree):
