@@ -10,6 +10,11 @@ from securefair.cli import app
 
 RARE, COLOURS, STAGES = 0.05, ("amber", "blue", "red"), ("I", "II", "III")
 
+SCORES = {"accuracy", "balanced_accuracy", "auc", "sensitivity", "specificity", "log_loss", "brier"}
+CONTROLS = {"standalone", "early_stopping", "averaged_alone", "most_common"}
+ENCRYPTION = {"max_abs_error", "error_bound", "numbers_disclosed", "bits_disclosed", "answers",
+              "bytes_up", "bytes_down"}  # fmt: skip
+
 
 def called(*arguments):
     done = CliRunner().invoke(app, [str(argument) for argument in arguments])
@@ -81,6 +86,13 @@ def test_texts_only_and_three_classes(hospitals):
         ]
 
     _, _, metrics = hospitals({name: table(40) for name in "xyz"}, "stage")
+    for one in metrics["algorithms"].values():  # what scripts may rely on
+        assert one["metrics"].keys() >= SCORES
+        for score in one["metrics"].values():
+            assert score.keys() >= {"mean", "se", "by_hospital"}
+            assert list(score["by_hospital"]) == ["x", "y", "z"]
+    assert metrics["algorithms"].keys() == {*CONTROLS, "transfer"}
+    assert metrics["encryption"].keys() >= ENCRYPTION
     assert metrics["classes"] == list(STAGES)
     scores = {name: one["metrics"]["log_loss"] for name, one in metrics["algorithms"].items()}
     assert scores["transfer"]["mean"] < scores["most_common"]["mean"]
