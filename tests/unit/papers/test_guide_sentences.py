@@ -123,3 +123,31 @@ def test_how_much_less_is_answered(cells: ModuleType) -> None:
         least, most = (f"{value:.0f}" for value in (min(saved.values()), max(saved.values())))
         row += f"| {least} to {most} %, on Dirichlet {skewed:.0f} % "
     assert f"{row}|" in GUIDE
+
+
+def test_skin_lesions(cells: ModuleType) -> None:
+    gain = {
+        name: of(cells, "cycle-table7", "MCG", **fields)
+        for name, fields in (
+            ("CYCle", {"links": "relative"}),
+            ("Gossip-SGD", {"method": "Gossip-SGD", "topology": "complete"}),
+        )
+    }
+    share = 100 * gain["CYCle"] / gain["Gossip-SGD"]
+    assert f"CYCle's mean gain is {share:.0f} % of Gossip-SGD's" in GUIDE
+    told = []
+    for links in ("relative", "as printed"):
+        own = cells.numbers("cycle-figure14", {"links": links}).numbers["P2 from P1"]
+        told.append(f"{own.ours:.0f} ± {own.spread:.0f} %")
+    assert (
+        f"here it is {told[0]} of 30 rounds with relative links and {told[1]} as printed" in GUIDE
+    )
+
+
+def test_centres_that_lose(cells: ModuleType) -> None:
+    least = cells.numbers("cycle-table7", {"links": "relative"}).numbers["least gain"].each
+    lost = sorted(-value for value in least if value < 0)
+    assert (
+        f"a centre loses with {WORDS[len(lost)]} of three seeds, "
+        f"{' and '.join(f'{value:.1f}' for value in lost)} points"
+    ) in GUIDE
