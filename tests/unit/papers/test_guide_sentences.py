@@ -151,3 +151,42 @@ def test_centres_that_lose(cells: ModuleType) -> None:
         f"a centre loses with {WORDS[len(lost)]} of three seeds, "
         f"{' and '.join(f'{value:.1f}' for value in lost)} points"
     ) in GUIDE
+
+
+def test_more_imbalanced_divisions(cells: ModuleType) -> None:
+    name, apart = "cycle-table10", {}
+    for (split,) in cells.fields_of(name, "split"):
+        mine, theirs = (
+            cells.numbers(name, {"split": split, "method": method}).numbers["CGS"].each
+            for method in ("CYCle", "VPDL")
+        )
+        apart[split] = [a - b for a, b in zip(mine, theirs, strict=True)]
+    less = [-mean(each) for each in apart.values() if max(each) < 0]
+    assert (
+        f"less than VPDL's on {WORDS[len(less)]} of five, by {between(less, 2)} points in the mean"
+    ) in GUIDE
+
+
+def test_ten_divisions(cells: ModuleType) -> None:
+    """Figure 21 is stored of the numbers of Figure 3 and Table 10."""
+    ten = stored_result("cycle-figure21").numbers
+    parts = [stored_result(name).numbers for name in ("cycle-figure3", "cycle-table10")]
+    assert all(any(number in part for part in parts) for number in ten)
+    spread, gain = (
+        {
+            method: mean(
+                number.ours
+                for number in ten
+                if number.metric == metric
+                and number.fields["method"] == method
+                and number.fields.get("alignment") != "plain"
+            )
+            for method in ("CYCle", "VPDL", "FedAvg")
+        }
+        for metric in ("CGS", "MCG")
+    )
+    assert (
+        f"the smallest spread: {spread['CYCle']:.1f} points on average against "
+        f"{spread['VPDL']:.1f} (VPDL) and {spread['FedAvg']:.1f} (FedAvg). But it does not gain "
+        f"more than VPDL: {gain['CYCle']:.1f} against {gain['VPDL']:.1f}."
+    ) in GUIDE
