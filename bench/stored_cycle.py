@@ -19,7 +19,9 @@ from stored_cells import (
     worst,
 )
 
+from securefair.papers.cycle_rates import RATES
 from securefair.papers.lambda_choice import CONTENDERS, LAMBDAS, chosen
+from securefair.papers.measures import HELD_OUT
 from securefair.papers.stored import stored_result
 
 READINGS = ("softened", "plain")
@@ -82,6 +84,17 @@ def by_lambda() -> str:
             chose = f"{mean(each):.1f} ± {stdev(each) / len(each) ** 0.5:.1f}"
             rows.append([str(split), NAMES[name], *(f"{cell:.1f}" for cell in cells), chose])
     return markdown(rows)
+
+
+def rates() -> str:
+    """Held-out and test accuracy by learning rate, alone and with peers."""
+    lines = [Line([f"{rate}"], {"learning_rate": rate}) for rate in RATES]
+    columns = [
+        Column(f"{name}: {heading}", ours(metric), {"method": method})
+        for name, method in (("alone", "Standalone"), ("VPDL", "VPDL"), ("CYCle", "CYCle"))
+        for heading, metric in (("held-out", HELD_OUT), ("test", "MVA"))
+    ]
+    return table("cycle-rates", ["rate"], lines, columns)
 
 
 def wrong_labels(experiment: str) -> str:
@@ -166,6 +179,7 @@ CYCLE: Mapping[str, Callable[[], str]] = {
         for name in ("cycle-figure3", "cycle-figure4", "cycle-table10", "cycle-table6")
     },
     "cycle-figure3-beside-vpdl": beside_vpdl,
+    "cycle-rates": rates,
     "cycle-lambda": by_lambda,
     "cycle-table3": partial(wrong_labels, "cycle-table3"),
     "cycle-table11": partial(wrong_labels, "cycle-table11"),

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+from securefair.papers.cycle_rates import best_rate
 from securefair.papers.experiment import Row
 from securefair.papers.lambda_choice import advantage
 from securefair.papers.stored import stored_result
@@ -65,6 +66,18 @@ def test_at_a_large_and_at_the_best_lambda(lambdas: list[Row]) -> None:
         f"with plain alignment CYCle is within {max(map(abs, best.values())):.1f} points of VPDL, "
         f"above it on {WORDS[len(above(best))]} splits by at most {max(best.values()):.1f}, and "
         f"{-worst:.1f} points below it on dirichlet(0.5)."
+    ) in GUIDE
+
+
+def test_each_at_the_rate_that_held_out_images_choose(cells: ModuleType) -> None:
+    rows = cells.told(stored_result("cycle-rates"))
+    told = []
+    for method in ("VPDL", "CYCle", "Standalone"):
+        rate = best_rate(rows, method)
+        told.append(f"{of(cells, 'cycle-rates', 'MVA', method=method, learning_rate=rate):.1f}")
+    assert (
+        f"each at its chosen rate, VPDL reaches {told[0]}, CYCle {told[1]} and training alone "
+        f"{told[2]} %."
     ) in GUIDE
 
 

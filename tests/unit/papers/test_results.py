@@ -95,6 +95,10 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's gains are spread less than VPDL's (CGS) on every split; "
         "each at its best lambda_0; plain alignment",
     },
+    "cycle-rates": {
+        "Held-out images choose the learning rate of size cpu for Standalone",
+        "Held-out images choose the learning rate of size cpu for CYCle",
+    },
     "cycle-table2": {
         "CYCle's gains are spread less than VPDL's (CGS) on every split; softened alignment",
         "CYCle's mean gain (MCG) is above VPDL's on every split; softened alignment",
