@@ -66,6 +66,17 @@ def cffl_classes() -> str:
     return table("cffl-figure3", ["method"], cffl_lines("cffl-figure3"), columns)
 
 
+def controls(experiment: str, people: Sequence[str]) -> str:
+    """Linear fits alone, averaged alone, and after a transfer."""
+    lines = [
+        Line([str(name), str(method)], {"dataset": name, "method": method})
+        for name, method in fields_of(experiment, "dataset", "method")
+    ]
+    columns = [Column(one, ours(one)) for one in (*people, "mean")]
+    columns += [Column(heading, ours(heading, 2)) for heading in ("MCG", "least gain")]
+    return table(experiment, ["data", "method"], lines, columns)
+
+
 def forest_steps(experiment: str, participants: int) -> str:
     """What each participant has over the one before it, in percent."""
     columns = []
@@ -205,6 +216,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "cffl-table1": partial(cffl, "cffl-table1", "fairness"),
     "cffl-table2": partial(cffl, "cffl-table2", "max_accuracy"),
     "cffl-figure3": cffl_classes,
+    "cffl-controls": partial(controls, "cffl-controls", EVERYONE),
     "fairsl-table5": partial(forest_steps, "fairsl-table5", 3),
     "fairsl-figure9": partial(levels, "fairsl-figure9"),
     "fairsl-table6": partial(forest_steps, "fairsl-table6", 4),

@@ -3,7 +3,7 @@
 Divisions and seeds are those of the papers' experiments: CFFL's of Adult, and FairSL's of two small
 tables. Everyone's linear fit is tuned by cross-validation on its own training samples. Images are
 not among them: a linear fit of 784 pixels and ten classes has 7,850 parameters, and one step of
-Newton's method for one of 108 settings and folds takes a minute.
+Newton's method takes 4 x 10^11 multiplications for each of 108 settings and folds.
 """
 
 from __future__ import annotations
