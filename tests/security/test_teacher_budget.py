@@ -6,6 +6,7 @@ Protected: the teacher's function, and its time and memory.
 Still disclosed: what the account allows: by default fewer numbers than the model has parameters.
 """
 
+import contextlib
 import itertools
 import math
 import tracemalloc
@@ -228,6 +229,24 @@ def test_a_spent_account_refuses_before_anything_is_planned(monkeypatch):
     teacher = Teacher(MODEL, SPEC, backend="clear", max_numbers=Q * CLASSES)
     teacher.answer(request)
     monkeypatch.setattr("securefair.exchange.teacher.verified_plan", None)
+    with pytest.raises(LedgerError):
+        teacher.answer(request)
+
+
+@pytest.mark.parametrize("limits", [{}, {"total_numbers": Q * CLASSES}, {"max_bits": 500.0}])
+@pytest.mark.parametrize("durable", [False, True])
+def test_whatever_limit_is_spent_no_ciphertext_is_read(limits, durable, monkeypatch, tmp_path):
+    """By default, or where others spent the total: importing features takes far over 50 ms."""
+    student = Student(SPEC, backend="clear")
+    samples = Samples(np.zeros((SAMPLES, D)), np.arange(SAMPLES) % 2, CLASSES)
+    request = student.request(samples)
+    store = tmp_path / "store" if durable else None
+    teacher = Teacher(MODEL, SPEC, backend="clear", store=store, **limits)
+    peer, answers = "another" if "total_numbers" in limits else "", []
+    with contextlib.suppress(LedgerError):
+        answers.extend(teacher.answer(request, peer=peer) for _ in range(10))
+    assert 1 <= len(answers) < 10
+    monkeypatch.setattr(teacher, "_receive", None)
     with pytest.raises(LedgerError):
         teacher.answer(request)
 

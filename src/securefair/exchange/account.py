@@ -50,6 +50,14 @@ class Allowance:
     max_bits: float | None = None
     total_numbers: float | None = None
 
+    @property
+    def unplanned(self) -> Limits:
+        """What is known of the limits before there is a plan."""
+        most = math.inf if self.max_numbers is None else self.max_numbers
+        total = ACCOUNTS * most if self.total_numbers is None else self.total_numbers
+        bits = math.inf if self.max_bits is None else self.max_bits
+        return Limits(identity_numbers=most, identity_bits=bits, total_numbers=total)
+
     def limits(self, plan: ExchangePlan, parameters: int) -> Limits:
         """The limits for answers by this plan.
 
@@ -89,7 +97,7 @@ class Account:
             LedgerError: a limit would be exceeded; nothing was charged.
             StorageError: the store cannot be used; nothing may leave.
         """
-        amount = Amount(numbers=plan.numbers, bits=plan.bits)
+        amount = amount_of(plan)
         with self._turn:
             if self._memory is not None:
                 self._memory.charge(SCOPE, peer, item, amount, limits)
@@ -106,28 +114,29 @@ class Account:
                 ledger: Ledger = tx.ledger
                 return ledger.spent(SCOPE, identity=peer)
 
-    def check(self, peer: str, numbers: int, allowance: Allowance) -> None:
-        """Refuse early, before anything is planned, what `charge` would surely refuse.
+    def check(self, peer: str, amount: Amount, limits: Limits) -> None:
+        """Refuse early, before anything dear is done, what `charge` would refuse.
 
         Raises:
-            LedgerError: even so many numbers would be too many.
+            LedgerError: a limit would be exceeded.
+            StorageError: the store cannot be used.
         """
-        most = math.inf if allowance.max_numbers is None else allowance.max_numbers
-        if most == math.inf:
-            return
-        count = self.spent(peer).numbers + numbers
-        if count > most:
-            raise LedgerError(
-                "answering would disclose too many numbers to one identity",
-                where=SCOPE,
-                found=count,
-                expected=f"at most {most}",
-            )
+        with self._turn:
+            if self._memory is not None:
+                self._memory.check(SCOPE, peer, amount, limits)
+                return
+            with self._open() as store, store.view() as tx:
+                tx.ledger.check(SCOPE, peer, amount, limits)
 
     def _open(self) -> Store:
         if self._store is None:
             raise LedgerError("this account is in memory")
         return Store.open(self._store, access=Access.SHARED, create=False, wait_s=WAIT_SECONDS)
+
+
+def amount_of(plan: ExchangePlan) -> Amount:
+    """What one answer by a plan discloses."""
+    return Amount(numbers=plan.numbers, bits=plan.bits)
 
 
 def parameters_of(model: Foldable) -> int:

@@ -20,7 +20,7 @@ from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import DataError, EncryptionError, PlanError
 from securefair.exchange import steps
-from securefair.exchange.account import Account, Allowance, item_of, parameters_of
+from securefair.exchange.account import Account, Allowance, amount_of, item_of, parameters_of
 from securefair.exchange.request import Request, decode_request
 from securefair.exchange.saved import unlocked
 from securefair.exchange.saved_teacher import (
@@ -33,7 +33,7 @@ from securefair.exchange.saved_teacher import (
 from securefair.model.heads import Foldable
 from securefair.model.modules import foldable
 from securefair.model.networks import NetworkHead
-from securefair.storage import Cost, Secret
+from securefair.storage import Amount, Cost, Limits, Secret
 
 MIN_FLOODING_BITS = 30
 """A teacher refuses to answer with less."""
@@ -252,8 +252,7 @@ class Teacher:
         model = steps.compile_model(plan, self.model)
         if isinstance(self.model, NetworkHead):
             steps.check_own_bounds(plan, model, self.model.calibration)
-        limits = self._allowance.limits(plan, parameters_of(self.model))
-        self._account.charge(upload.peer, item_of(self.model), plan, limits)
+        self._account.charge(upload.peer, item_of(self.model), plan, self._limits(plan))
         return steps.infer(upload.evaluator, plan, model, inputs)
 
     def answer(self, request: bytes, *, peer: str = "") -> bytes:
@@ -279,14 +278,14 @@ class Teacher:
             )
         asked = decode_request(request)
         self._check_spec(asked.spec, asked.seed)
-        self._account.check(peer, 1, self._allowance)
+        self._account.check(peer, Amount(numbers=1), self._allowance.unplanned)
         plan = verified_plan(asked.spec, asked.schedule)
         if plan.digest != asked.digest:
             raise PlanError(
                 "student and teacher plan differently",
                 hint="Use the same version of securefair on both sides",
             )
-        self._account.check(peer, plan.numbers, self._allowance)
+        self._account.check(peer, amount_of(plan), self._limits(plan))
         self._check_lengths(plan, asked)
         keys = PublicKeys(bytes(asked.public_key), bytes(asked.evaluation_keys))
         upload = self._receive(plan, asked.seed, keys, asked.features, asked.basis, peer)
@@ -325,6 +324,9 @@ class Teacher:
             ),
             factors=factors,
         )
+
+    def _limits(self, plan: ExchangePlan) -> Limits:
+        return self._allowance.limits(plan, parameters_of(self.model))
 
     def _check_spec(self, spec: ExchangeSpec, seed: bytes) -> None:
         """Nothing but the number of samples, within what was agreed, is the student's choice."""

@@ -95,6 +95,21 @@ class Ledger:
         Raises:
             LedgerError: a limit would be exceeded; nothing was charged.
         """
+        to_one = self.check(scope, identity, amount, limits)
+        self._connection.execute(
+            "INSERT INTO ledger VALUES (?, ?, ?, 1, ?, ?)"
+            " ON CONFLICT (scope, identity, item) DO UPDATE SET charges = charges + 1,"
+            " numbers = numbers + excluded.numbers, bits = bits + excluded.bits",
+            (scope, identity, item, amount.numbers, amount.bits),
+        )
+        return to_one
+
+    def check(self, scope: str, identity: str, amount: Amount, limits: Limits) -> Amount:
+        """What `charge` would return or refuse, without charging anything.
+
+        Raises:
+            LedgerError: a limit would be exceeded.
+        """
         to_one = self.spent(scope, identity=identity) + amount
         to_all = self.spent(scope) + amount
         checks = (
@@ -111,12 +126,6 @@ class Ledger:
                     found=count,
                     expected=f"at most {limit}",
                 )
-        self._connection.execute(
-            "INSERT INTO ledger VALUES (?, ?, ?, 1, ?, ?)"
-            " ON CONFLICT (scope, identity, item) DO UPDATE SET charges = charges + 1,"
-            " numbers = numbers + excluded.numbers, bits = bits + excluded.bits",
-            (scope, identity, item, amount.numbers, amount.bits),
-        )
         return to_one
 
     def spent(self, scope: str, *, identity: str | None = None, item: str | None = None) -> Amount:
