@@ -36,8 +36,9 @@ from securefair.protocol.states import (
     AdmissionState,
     Event,
     PreparationState,
+    ServingState,
 )
-from securefair.protocol.turn import Turn, Upload
+from securefair.protocol.turn import Introduction, Turn, Upload
 
 MAX_RENEWALS = 4
 """Of a peer's keys in one round: each is a cheap message, and costs a dear import."""
@@ -109,6 +110,8 @@ def on_upload(turn: Turn, name: str, message: Keys | Features) -> None:
     content = fingerprint(message)
     known = introduction.fingerprints.get(kind)
     if known is not None:
+        if _of_other_keys(introduction, message):
+            return
         if content != known:
             raise RemoteProtocolError(
                 "sent other content than before; keys and features are fixed for a collaboration",
@@ -212,7 +215,23 @@ def _renew(turn: Turn, name: str, message: Keys) -> None:
     )
     if introduction.state is not AdmissionState.IMPORTING:  # whose end is waited for
         fresh = replace(fresh, state=ADMISSION.next(introduction.state, Event.RENEWED))
-    turn.set_peer(name, replace(peer, introduction=fresh, serving={}))
+    # What was decided stays: new keys in the middle of a round are worth no second answer in it.
+    decided = {
+        of: serving
+        for of, serving in peer.serving.items()
+        if serving.state is not ServingState.KEPT
+    }
+    turn.set_peer(name, replace(peer, introduction=fresh, serving=decided))
+
+
+def _of_other_keys(introduction: Introduction, message: Keys | Features) -> bool:
+    """Whether an upload belongs to older keys, late; or to newer ones that are not there yet.
+
+    Features that come before their keys come again once somebody reminds their sender.
+    """
+    if isinstance(message, Keys):
+        return message.key_epoch < introduction.key_epoch
+    return message.data_epoch != introduction.data_epoch
 
 
 def _renewed_meanwhile(turn: Turn, job: ImportPeer) -> bool:

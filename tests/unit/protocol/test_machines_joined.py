@@ -26,6 +26,7 @@ from securefair.protocol.effects import (
     Send,
     SetDeadline,
 )
+from securefair.protocol.flows import ROUND_BITS
 from securefair.protocol.jobs import (
     Answered,
     AnswerQuery,
@@ -65,7 +66,9 @@ FORCED_EVERY = 2
 LIMITS = Limits(public_key=64, evaluation_keys=64, features=64, basis=64, predictions=64, answer=64)
 
 
-def settings(release: Release, always_share: bool) -> MachineSettings:
+def settings(
+    release: Release, always_share: bool, key_bits: float | None = None
+) -> MachineSettings:
     return MachineSettings(
         collaboration=bytes(32),
         forced_every=FORCED_EVERY,
@@ -74,6 +77,7 @@ def settings(release: Release, always_share: bool) -> MachineSettings:
             release=release, classes=2, rows=3, teacher_parameters=50, fraction_per_version=None
         ),
         round_seconds=1.0,
+        key_bits=key_bits,
     )
 
 
@@ -91,10 +95,11 @@ class World:
         release: Release = Release.PROJECTION,
         always_share: bool = False,
         restarts: bool = False,
+        key_bits: float | None = None,
     ) -> None:
         self.names = names
         self.restarts = restarts  # every machine's process ends after every input
-        self.settings = settings(release, always_share)
+        self.settings = settings(release, always_share, key_bits)
         self.machines = {
             name: ParticipantMachine(name, [n for n in names if n != name], self.settings)
             for name in names
@@ -159,7 +164,10 @@ class World:
         self.nonce += 1  # encryption is randomised: computing twice gives different bytes
         match job:
             case PrepareKeysAndFeatures():
-                return Prepared(Keys(0, name.encode(), b"evk"), Features(0, 20, name.encode(), b""))
+                made = f"{name} {job.renewal}".encode()
+                return Prepared(
+                    Keys(job.renewal, made, b"evk"), Features(job.renewal, 20, made, b"")
+                )
             case ImportPeer():
                 return Imported()
             case PrepareQuery():
@@ -563,3 +571,31 @@ class Interleavings(RuleBasedStateMachine):
 
 TestInterleavings = Interleavings.TestCase
 TestInterleavings.settings = hypothesis_settings(max_examples=60, stateful_step_count=60)
+
+
+class Renewals(Interleavings):
+    """The same with keys that every round spends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(NAMES[:3], key_bits=ROUND_BITS)
+
+
+TestRenewals = Renewals.TestCase
+TestRenewals.settings = hypothesis_settings(max_examples=40, stateful_step_count=80)
+
+
+def test_everyone_renews_its_keys_and_nobody_is_blamed():
+    world = World(NAMES[:3], key_bits=ROUND_BITS)
+    for _ in range(ROUNDS):
+        for name in world.names:
+            world.begin(name)
+        while world.frames or world.jobs:
+            while world.jobs:
+                world.finish(0)
+            if world.frames:
+                world.deliver(0)
+    assert not world.blames
+    for machine in world.machines.values():
+        assert machine.memory.upload.renewal == 2  # rounds 1 and 3 are left to chance
+        assert all(len(over.summary.opened) == 2 for over in world.overs[machine.name][::2])

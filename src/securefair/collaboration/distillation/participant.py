@@ -270,7 +270,7 @@ class Participant:
         public = self._student.public_keys
         return Prepared(
             Keys(self._key_epoch + job.renewal, public.encryption, public.relinearization),
-            Features(0, len(self.data.train), features, basis),
+            Features(job.renewal, len(self.data.train), features, basis),
         )
 
     def _import(self, job: ImportPeer) -> Imported:
