@@ -1,6 +1,6 @@
 """What bounds on what flows back cost: time, bytes and accuracy of the demonstration's hospitals.
 
-    python bench/budget_costs.py --seeds 3
+    python bench/budget_costs.py --seeds 1
 
 Every line differs from the first of its group in one setting, which turns a measure off or on. The
 tables are in docs/choosing-parameters.md.
