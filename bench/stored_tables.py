@@ -217,6 +217,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "cffl-table2": partial(cffl, "cffl-table2", "max_accuracy"),
     "cffl-figure3": cffl_classes,
     "cffl-controls": partial(controls, "cffl-controls", EVERYONE),
+    "fairsl-controls": partial(controls, "fairsl-controls", EVERYONE[:3]),
     "fairsl-table5": partial(forest_steps, "fairsl-table5", 3),
     "fairsl-figure9": partial(levels, "fairsl-figure9"),
     "fairsl-table6": partial(forest_steps, "fairsl-table6", 4),

@@ -149,6 +149,7 @@ NOT_SHOWN: dict[str, set[str]] = {
     },
     "cffl-figure2": {"Everyone ends better than alone in the mean over seeds, with pretraining"},
     "cffl-figure3": {"Everyone ends better than alone in the mean over seeds, with pretraining"},
+    "fairsl-controls": {"A transfer harms nobody in the mean over seeds"},
     "fairsl-figure5": {"Every participant ends better than alone in the mean over seeds"},
     "fairsl-figure9": {
         "Every participant ends with a better forest than alone in the mean over folds",
