@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums
-from securefair.data.quality import Finding
 from securefair.profiling.estimate import HOUR, Estimate
 from securefair.profiling.forecast import Checked
 from securefair.profiling.planned import PlanReport
@@ -23,26 +22,6 @@ from securefair.report.wording import algorithm_name, count, data_size, duration
 def check_report(checked: Checked) -> RenderableType:
     """Everything, for `rich.console.Console.print`."""
     return Group(*_parts(checked))
-
-
-def findings_report(findings: Sequence[Finding]) -> RenderableType:
-    """What to look at in the tables, one finding a line."""
-    return Group(
-        *(
-            Text(line_of(one), style="red" if one.severity == "refusal" else "yellow")
-            for one in findings
-        )
-    )
-
-
-def line_of(finding: Finding) -> str:
-    """A finding in one line: where, what, and what to do."""
-    where = [finding.site]
-    if finding.column is not None:
-        where.append(f"column {finding.column}")
-    if finding.line is not None:
-        where.append(f"line {finding.line}")
-    return f"{', '.join(where)}: {finding.message}. {finding.remedy}."
 
 
 def _parts(checked: Checked) -> Iterator[RenderableType]:

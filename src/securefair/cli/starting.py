@@ -57,7 +57,7 @@ def new(
     """
     import msgspec
 
-    from securefair.cli.check_tables import line_of
+    from securefair.cli.findings import line_of
     from securefair.user.tables import tables_read_once
     from securefair.user.template import image_column, new_project
 
@@ -103,7 +103,8 @@ def check(
     import msgspec
     from rich.console import Console
 
-    from securefair.cli.check_tables import check_report, findings_report
+    from securefair.cli.check_tables import check_report
+    from securefair.cli.findings import findings_report
     from securefair.config import load_config
     from securefair.data.quality import Finding, refusal
     from securefair.errors import SecureFairError

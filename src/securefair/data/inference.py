@@ -25,6 +25,7 @@ from securefair.data.identifying import (
     tell_texts_apart,
 )
 from securefair.data.table import Binary, Categorical, Numeric, Rule, TableSpec, Target, code
+from securefair.data.unlike import check_shared, mixed
 from securefair.errors import DataError
 
 MAX_LEVELS = 20
@@ -230,13 +231,14 @@ def infer_table(
         if merged.name == label:
             if not groups:
                 _check_label(merged, joined=joined)
+                check_shared(parts, list(summaries), joined=joined)
             groups = groups or tuple((level,) for level in _in_order(merged.levels))
             continue
         if merged.name in {rule.name for rule in given}:
             continue
         column = _NAMES_SITES if _names_sites(parts) else _column(merged)
         if isinstance(column, str):
-            unused[merged.name] = column
+            unused[merged.name] = mixed(parts, list(summaries)) or column
         else:
             columns.append(column)
     _check_classes(groups, label)
@@ -268,6 +270,7 @@ def infer_classes(
     of_label = next(parts for parts in common if parts[0].name == label)
     merged = _merged(of_label, joined=joined)
     _check_label(merged, joined=joined)
+    check_shared(of_label, list(summaries), joined=joined)
     groups = tuple((level,) for level in _in_order(merged.levels))
     _check_classes(groups, label)
     return groups

@@ -222,3 +222,38 @@ def test_classes_that_are_none_are_refused_before_they_reach_a_configuration(cod
     with pytest.raises(DataError, match=r"not a class|not name a few classes") as error:
         infer_classes({"a": summary(lines)}, "ill")
     assert error.value.found == found
+
+
+def two_sites(age, crp, ill):
+    """Summaries of two tables; for each column the values of both."""
+    return {
+        site: summary(
+            ["age,crp,ill\n"]
+            + [f"{age[at][n]},{crp[at][n]},{ill[at][n]}\n" for n in range(len(age[at]))]
+        )
+        for at, site in enumerate(("north", "south"))
+    }
+
+
+AGES = [[20 + n % 11 for n in range(30)]] * 2
+CRP = [[n / 8 for n in range(30)]] * 2
+ILL = [["no", "yes"] * 15] * 2
+
+
+def test_classes_that_nobody_shares_are_refused():
+    """Yes and no at one site, 1 and 0 at the other were four classes."""
+    sites = two_sites(AGES, CRP, [ILL[0], [0, 1] * 15])
+    with pytest.raises(DataError, match="no other participant has a class in common") as refused:
+        infer_table(sites, label="ill")
+    assert refused.value.where == "participant north, column ill"
+    with pytest.raises(DataError, match="no other participant"):
+        infer_classes(sites, "ill")
+    named = infer_table(sites, label="ill", classes=[["no", "0"], ["yes", "1"]])
+    assert named.spec.target.groups == (("no", "0"), ("yes", "1"))
+    assert infer_classes(two_sites(AGES, CRP, [ILL[0], ["no"] * 30]), "ill") == (("no",), ("yes",))
+
+
+def test_numbers_that_one_site_wrote_with_a_unit_are_told():
+    percents = [CRP[0], [f"{one}%" for one in CRP[1]]]
+    found = infer_table(two_sites(AGES, percents, ILL), label="ill")
+    assert found.unused == {"crp": 'numbers at north, but "0.0%" and other texts at south'}

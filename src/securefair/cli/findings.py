@@ -1,0 +1,30 @@
+"""What was found in tables, one finding a line; imports nothing that plans or runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from securefair.data.quality import Finding
+
+
+def findings_report(findings: Sequence[Finding]) -> RenderableType:
+    """What to look at in the tables, one finding a line."""
+    return Group(
+        *(
+            Text(line_of(one), style="red" if one.severity == "refusal" else "yellow")
+            for one in findings
+        )
+    )
+
+
+def line_of(finding: Finding) -> str:
+    """A finding in one line: where, what, and what to do."""
+    where = [finding.site]
+    if finding.column is not None:
+        where.append(f"column {finding.column}")
+    if finding.line is not None:
+        where.append(f"line {finding.line}")
+    return f"{', '.join(where)}: {finding.message}. {finding.remedy}."

@@ -1,0 +1,55 @@
+"""What participants wrote so differently that no common rule fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from securefair.data.table import code
+from securefair.errors import DataError
+
+if TYPE_CHECKING:
+    from securefair.data.inference import ColumnSummary
+
+
+def check_shared(parts: Sequence[ColumnSummary], sites: Sequence[str], *, joined: bool) -> None:
+    """Refuse a participant whose classes nobody else has: they are coded in another way.
+
+    Args:
+        parts: what each says of the label.
+        sites: their names.
+        joined: whether spellings that differ in case only are one code.
+
+    Raises:
+        DataError: there is one; names it, its classes and the others'.
+    """
+    codes = [{code(level, joined=joined) for level in part.levels} for part in parts]
+    for at, (site, own) in enumerate(zip(sites, codes, strict=True)):
+        others: set[str] = set().union(*codes[:at], *codes[at + 1 :])
+        if own and others and not own & others:
+            raise DataError(
+                "no other participant has a class in common with this one",
+                where=f"participant {site}, column {parts[at].name}",
+                found=", ".join(parts[at].levels[:5]),
+                expected=", ".join(sorted(others)[:5]),
+                hint="Code the classes alike, or say in table.classes which codes make a class",
+            )
+
+
+def mixed(parts: Sequence[ColumnSummary], sites: Sequence[str]) -> str | None:
+    """Why a column is neither numbers nor levels, if some wrote numbers and others texts."""
+    named = list(zip(sites, parts, strict=True))
+    numbers = [site for site, one in named if one.low is not None]
+    for site, one in named:
+        texts = [level for level in one.levels if one.low is None and not _is_number(level)]
+        if numbers and texts:
+            return f'numbers at {", ".join(numbers)}, but "{texts[0]}" and other texts at {site}'
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
