@@ -197,7 +197,7 @@ class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
     cosine_error_bound: float  # planned; a sketch's is exceeded with a tiny probability
     min_senders: int  # fewer make no sum
     kept_own: int  # how often a participant averaged nothing, for want of senders
-    lost: int  # senders that shared and did not contribute in time
+    lost: int  # senders that shared and sent no share in time
     max_share: float | None = None  # most of a sum's weights that one sender had; None: any
     max_sums: int | None = None  # rounds in which one receiver was offered a model; None: any
 

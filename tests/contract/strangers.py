@@ -35,11 +35,11 @@ LIMITS = Limits(
     answer=300,
     sum_request=40,
     sum_names=200,
-    contribution=300,
+    share=300,
 )
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bits=31))
 META = rules.fresh(PARAMS, count=1, limbs=1, log2_scale=20, bound=1.0)
-GATHERING = Gathering(session=bytes(32), round=0, receiver="a", senders=("b", "c", "d"))
+RECEIVING = Gathering(session=bytes(32), round=0, receiver="a", senders=("b", "c", "d"))
 
 
 def frame(data: bytes) -> None:
@@ -91,16 +91,16 @@ def opened(data: bytes) -> None:
 
 
 def sums(data: bytes) -> None:
-    """A receiver's weights, and contributions to a sum."""
+    """A receiver's weights, and shares to a sum."""
     for count in (1, 3):
         try:
-            weights = read_weights(data, count, GATHERING)
+            weights = read_weights(data, count, RECEIVING)
         except SecureFairError:
             continue
         if not all(0 <= weight <= 1.001 for weight in weights):
             raise AssertionError("weights beyond 1")
     with suppress(SecureFairError):
-        check_request(data, 24, GATHERING)
+        check_request(data, 24, RECEIVING)
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

@@ -18,8 +18,8 @@ from securefair.averaging import (
     SumPlan,
     SumSpec,
     WeightedSums,
-    contribute,
     get_averaging,
+    make_share,
     open_sum,
     plan_sum,
     release,
@@ -86,8 +86,8 @@ class Crowd:
     def ask(self, gathering, weights):
         return self.sums.ask(self.plan, self.keys[RECEIVER], gathering, weights)
 
-    def contribute(self, gathering, sender, request, vector):
-        self.memories[sender], sealed = contribute(
+    def make_share(self, gathering, sender, request, vector):
+        self.memories[sender], closed = make_share(
             self.memories[sender],
             self.sums,
             self.plan,
@@ -98,24 +98,24 @@ class Crowd:
             request,
             vector,
         )
-        return sealed
+        return closed
 
     def release(self, gathering, sender):
         self.memories[sender], key = release(self.memories[sender], gathering)
         return key
 
-    def open(self, gathering, sealed, keys):
-        return open_sum(self.sums, self.plan, self.keys[RECEIVER], gathering, sealed, keys)
+    def open(self, gathering, closed, keys):
+        return open_sum(self.sums, self.plan, self.keys[RECEIVER], gathering, closed, keys)
 
     def gather(self, vectors, weights, round=0):
         gathering = self.gathering(round, tuple(vectors))
         requests = self.ask(gathering, weights)
-        sealed = {
-            name: self.contribute(gathering, name, requests[name], vectors[name])
+        closed = {
+            name: self.make_share(gathering, name, requests[name], vectors[name])
             for name in gathering.senders
         }
         keys = {name: self.release(gathering, name) for name in gathering.senders}
-        return self.open(gathering, sealed, keys)
+        return self.open(gathering, closed, keys)
 
 
 def crowd_of(sums, senders, parameters=300, **changes):
@@ -217,8 +217,8 @@ def test_bytes_are_what_the_plan_states(crowd, senders):
     assert {len(request) for request in requests.values()} == {crowd.plan.request_bytes}
     vectors = vectors_of(senders, 300)
     for name in senders:
-        sealed = crowd.contribute(gathering, name, requests[name], vectors[name])
-        assert len(sealed) == crowd.plan.contribution_bytes
+        closed = crowd.make_share(gathering, name, requests[name], vectors[name])
+        assert len(closed) == crowd.plan.share_bytes
         assert len(crowd.keys[name].public) == crowd.plan.public_key_bytes
 
 
@@ -229,11 +229,11 @@ def test_a_repeated_request_gets_the_same_bytes(crowd, senders):
     gathering = crowd.gathering(5)
     requests = crowd.ask(gathering, weights_of(senders))
     name = senders[0]
-    first = crowd.contribute(gathering, name, requests[name], np.zeros(300))
-    again = crowd.contribute(gathering, name, requests[name], np.ones(300))
+    first = crowd.make_share(gathering, name, requests[name], np.zeros(300))
+    again = crowd.make_share(gathering, name, requests[name], np.ones(300))
     assert again == first
     assert crowd.release(gathering, name) == crowd.release(gathering, name)
-    assert crowd.contribute(gathering, name, requests[name], np.ones(300)) == first
+    assert crowd.make_share(gathering, name, requests[name], np.ones(300)) == first
 
 
 def test_a_sum_that_lost_a_sender_is_repeated_without_it(sums):
@@ -243,22 +243,22 @@ def test_a_sum_that_lost_a_sender_is_repeated_without_it(sums):
     first = crowd.gathering()
     requests = crowd.ask(first, weights)
     before = {
-        name: crowd.contribute(first, name, requests[name], vectors[name]) for name in ("a", "b")
+        name: crowd.make_share(first, name, requests[name], vectors[name]) for name in ("a", "b")
     }
 
     second = replace(first, attempt=1, senders=("a", "b"))
     left = {name: weights[name] for name in second.senders}
     requests = crowd.ask(second, left)
-    sealed = {
-        name: crowd.contribute(second, name, requests[name], vectors[name])
+    closed = {
+        name: crowd.make_share(second, name, requests[name], vectors[name])
         for name in second.senders
     }
-    assert all(sealed[name] != before[name] for name in second.senders)
+    assert all(closed[name] != before[name] for name in second.senders)
     for name in second.senders:  # the first attempt stays shut for ever
         with pytest.raises(RemoteProtocolError, match="not under way"):
             crowd.release(first, name)
     keys = {name: crowd.release(second, name) for name in second.senders}
-    total = crowd.open(second, sealed, keys)
+    total = crowd.open(second, closed, keys)
     assert np.abs(total - exact({n: vectors[n] for n in left}, left)).max() <= (
         crowd.plan.error_bound
     )
@@ -269,11 +269,11 @@ def test_a_sum_that_was_opened_is_not_repeated(sums):
     crowd = crowd_of(sums, senders)
     gathering = crowd.gathering()
     requests = crowd.ask(gathering, weights_of(senders))
-    crowd.contribute(gathering, "a", requests["a"], np.ones(300))
+    crowd.make_share(gathering, "a", requests["a"], np.ones(300))
     crowd.release(gathering, "a")
     second = replace(gathering, attempt=1, senders=("a", "b"))
     with pytest.raises(RemoteProtocolError, match="after one of this round was opened") as error:
-        crowd.contribute(second, "a", requests["a"], np.ones(300))
+        crowd.make_share(second, "a", requests["a"], np.ones(300))
     assert error.value.culprit == RECEIVER
 
 
@@ -291,12 +291,12 @@ def test_any_other_second_sum_of_a_round_is_refused(sums, attempt, left, session
     crowd = crowd_of(sums, ("a", "b", "c"))
     gathering = crowd.gathering()
     requests = crowd.ask(gathering, weights_of(("a", "b", "c")))
-    crowd.contribute(gathering, "a", requests["a"], np.ones(300))
+    crowd.make_share(gathering, "a", requests["a"], np.ones(300))
     memory = crowd.memories["a"]
     other = Gathering.asked(session, 0, attempt, RECEIVER, left)
     request = crowd.ask(gathering, weights_of(("a", "b", "c"), seed=1))["a"]  # other bytes
     with pytest.raises(RemoteProtocolError, match=words) as error:
-        crowd.contribute(other, "a", request, np.ones(300))
+        crowd.make_share(other, "a", request, np.ones(300))
     assert error.value.culprit == RECEIVER
     assert crowd.memories["a"] is memory
 
@@ -306,22 +306,22 @@ def test_another_weight_for_the_same_sum_is_refused(crowd, senders):
     gathering = crowd.gathering(6)
     name = senders[0]
     first = crowd.ask(gathering, weights_of(senders, seed=1))
-    crowd.contribute(gathering, name, first[name], np.ones(300))
+    crowd.make_share(gathering, name, first[name], np.ones(300))
     second = crowd.ask(gathering, weights_of(senders, seed=2))
     with pytest.raises(RemoteProtocolError, match="same attempt"):
-        crowd.contribute(gathering, name, second[name], np.ones(300))
+        crowd.make_share(gathering, name, second[name], np.ones(300))
 
 
-def test_a_key_is_not_released_before_a_contribution(crowd, senders):
+def test_a_key_is_not_released_before_a_share(crowd, senders):
     with pytest.raises(RemoteProtocolError, match="not under way"):
         crowd.release(crowd.gathering(7), senders[0])
 
 
-def test_who_is_no_sender_contributes_nothing(crowd, senders):
+def test_who_is_no_sender_makes_no_share(crowd, senders):
     gathering = crowd.gathering(8)
     request = crowd.ask(gathering, weights_of(senders))[senders[0]]
     with pytest.raises(RemoteProtocolError, match="no sender"):
-        contribute(
+        make_share(
             Shares(),
             crowd.sums,
             crowd.plan,
@@ -355,7 +355,7 @@ def test_vectors_that_do_not_fit_are_refused_before_anything_is_sent(crowd, send
     gathering = crowd.gathering(9)
     request = crowd.ask(gathering, weights_of(senders))[senders[0]]
     with pytest.raises(ModelError, match=words):
-        crowd.contribute(gathering, senders[0], request, vector)
+        crowd.make_share(gathering, senders[0], request, vector)
     assert crowd.memories[senders[0]].of(RECEIVER, 9) is None
 
 
@@ -386,20 +386,20 @@ def test_a_request_of_the_wrong_length_blames_the_receiver(crowd, senders, chang
     request = crowd.ask(gathering, weights_of(senders))[senders[0]]
     bad = {"empty": b"", "short": request[:-1], "long": request + b"\0"}[change]
     with pytest.raises(RemoteProtocolError, match="wrong length") as error:
-        crowd.contribute(gathering, senders[0], bad, np.ones(300))
+        crowd.make_share(gathering, senders[0], bad, np.ones(300))
     assert error.value.culprit == RECEIVER
 
 
 def test_a_request_of_damaged_bytes_blames_the_receiver(crowd, senders):
     gathering = crowd.gathering(12)
     with pytest.raises(RemoteProtocolError) as error:
-        crowd.contribute(gathering, senders[0], b"\xff" * crowd.plan.request_bytes, np.ones(300))
+        crowd.make_share(gathering, senders[0], b"\xff" * crowd.plan.request_bytes, np.ones(300))
     assert error.value.culprit == RECEIVER
 
 
 def test_a_message_of_the_wrong_length_blames_its_sender(crowd, senders):
     gathering = crowd.gathering(13)
-    messages = dict.fromkeys(senders, bytes(crowd.plan.contribution_bytes))
+    messages = dict.fromkeys(senders, bytes(crowd.plan.share_bytes))
     messages[senders[1]] += b"\0"
     with pytest.raises(RemoteProtocolError, match="wrong length") as error:
         crowd.open(gathering, messages, dict.fromkeys(senders, bytes(32)))
@@ -407,7 +407,7 @@ def test_a_message_of_the_wrong_length_blames_its_sender(crowd, senders):
 
 
 def test_a_key_of_the_wrong_length_blames_its_sender(crowd, senders):
-    messages = dict.fromkeys(senders, bytes(crowd.plan.contribution_bytes))
+    messages = dict.fromkeys(senders, bytes(crowd.plan.share_bytes))
     keys = dict.fromkeys(senders, bytes(32)) | {senders[1]: bytes(31)}
     with pytest.raises(RemoteProtocolError, match="key of the wrong length") as error:
         crowd.open(crowd.gathering(14), messages, keys)
@@ -416,7 +416,7 @@ def test_a_key_of_the_wrong_length_blames_its_sender(crowd, senders):
 
 @pytest.mark.parametrize("what", ["message", "key"])
 def test_an_incomplete_sum_is_not_opened(crowd, senders, what):
-    messages = dict.fromkeys(senders, bytes(crowd.plan.contribution_bytes))
+    messages = dict.fromkeys(senders, bytes(crowd.plan.share_bytes))
     keys = dict.fromkeys(senders, bytes(32))
     del (messages if what == "message" else keys)[senders[0]]
     with pytest.raises(LocalProtocolError, match=f"lacks a {what}"):

@@ -10,7 +10,7 @@ encrypt any weights it likes, and no sender can tell.
 import numpy as np
 import pytest
 
-from securefair.averaging import Gathering, Shares, SumSpec, contribute
+from securefair.averaging import Gathering, Shares, SumSpec, make_share
 from securefair.averaging.ckks import CkksSums, _by_prime, _masked
 from securefair.averaging.pairwise import PUBLIC_BYTES, pair_masks
 from securefair.ckks import rules
@@ -40,7 +40,7 @@ class Sum:
         self.requests = SUMS.ask(self.plan, self.keys["r"], self.gathering, weights)
 
     def message(self, sender, vector, gathering=None):
-        return SUMS.contribute(
+        return SUMS.message(
             self.plan,
             self.keys[sender],
             self.publics,
@@ -131,9 +131,9 @@ def test_asking_twice_gets_the_same_bytes_though_sanitising_is_random(summed):
         "a",
         summed.requests["a"],
     )
-    memory, first = contribute(Shares(), *arguments, vector_of(1))
-    assert contribute(memory, *arguments, vector_of(2))[1] == first
-    assert contribute(Shares(), *arguments, vector_of(1))[1] != first
+    memory, first = make_share(Shares(), *arguments, vector_of(1))
+    assert make_share(memory, *arguments, vector_of(2))[1] == first
+    assert make_share(Shares(), *arguments, vector_of(1))[1] != first
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_whatever_changes_about_a_sum_changes_every_mask(summed, uniform, change
         assert uniform((one - two) % prime, prime)
 
 
-def test_all_words_of_a_contribution_have_masks_of_their_own(summed):
+def test_all_words_of_a_share_have_masks_of_their_own(summed):
     """Lanes of the stream differ between pieces, polynomials and limbs."""
     plan = SUMS.plan(SumSpec(parameters=65 * 4096 + 7, senders=3, precision=2.0**-22))
     assert plan.answer.limbs == 2
@@ -252,11 +252,11 @@ def test_noise_tells_the_parameters_unless_it_is_flooded(summed, flooded):
         assert correlation > 0.9
 
 
-def test_nobody_contributes_to_a_sum_with_less_flooding_than_every_answer_has():
+def test_nobody_makes_a_share_of_a_sum_with_less_flooding_than_every_answer_has():
     few = SUMS.plan(SumSpec(parameters=PARAMETERS, senders=3, bound=4.0, flooding_bits=29))
     keys = SUMS.generate_keys(few)
     with pytest.raises(PlanError, match="flooding_bits"):
-        SUMS.contribute(
+        SUMS.message(
             few, keys, {}, Gathering.of(SESSION, 0, "r", NAMES), "a", b"", np.zeros(PARAMETERS)
         )
 

@@ -18,7 +18,7 @@ from securefair.averaging import (
     Gathering,
     Shares,
     SumSpec,
-    contribute,
+    make_share,
     open_sum,
     release,
     streams,
@@ -60,7 +60,7 @@ def words(plan, gathering, sender, vector, weights=None):
     """One unsealed message: more than a receiver sees before all keys are released."""
     weights = weights or dict.fromkeys(gathering.senders, 1 / len(gathering.senders))
     request = SUMS.ask(plan, KEYS["r"], gathering, weights)[sender]
-    message = SUMS.contribute(plan, KEYS[sender], PUBLICS, gathering, sender, request, vector)
+    message = SUMS.message(plan, KEYS[sender], PUBLICS, gathering, sender, request, vector)
     return np.frombuffer(message, dtype=plan.fixed.word)
 
 
@@ -180,8 +180,8 @@ def test_asking_twice_gets_the_same_bytes_and_no_second_sample():
     plan, gathering, memory = plan_of(), gathering_of(), Shares()
     request = SUMS.ask(plan, KEYS["r"], gathering, dict.fromkeys(NAMES, 0.25))["a"]
     arguments = (SUMS, plan, KEYS["a"], PUBLICS, gathering, "a", request)
-    memory, first = contribute(memory, *arguments, vector_of(1))
-    memory, again = contribute(memory, *arguments, vector_of(2))
+    memory, first = make_share(memory, *arguments, vector_of(1))
+    memory, again = make_share(memory, *arguments, vector_of(2))
     assert first == again
 
 
@@ -209,15 +209,15 @@ class Lossy:
         self.vectors = {name: vector_of(i) for i, name in enumerate(self.first.senders)}
         self.weights = dict.fromkeys(self.first.senders, 0.25)
         self.memories = {name: Shares() for name in self.first.senders}
-        self.sealed = {
-            attempt: {name: self.contribute(attempt, name) for name in attempt.senders}
+        self.closed = {
+            attempt: {name: self.make_share(attempt, name) for name in attempt.senders}
             for attempt in (self.first, self.second)
         }
 
-    def contribute(self, gathering, sender):
+    def make_share(self, gathering, sender):
         weights = {name: self.weights[name] for name in gathering.senders}
         request = SUMS.ask(self.plan, self.keys["r"], gathering, weights)[sender]
-        self.memories[sender], sealed = contribute(
+        self.memories[sender], closed = make_share(
             self.memories[sender],
             SUMS,
             self.plan,
@@ -228,10 +228,10 @@ class Lossy:
             request,
             self.vectors[sender],
         )
-        return sealed
+        return closed
 
     def open(self, gathering, keys):
-        return open_sum(SUMS, self.plan, self.keys["r"], gathering, self.sealed[gathering], keys)
+        return open_sum(SUMS, self.plan, self.keys["r"], gathering, self.closed[gathering], keys)
 
 
 @pytest.fixture(scope="module")
@@ -240,10 +240,10 @@ def lossy():
 
 
 def test_the_attack_two_sums_that_differ_by_a_late_sender_are_its_model(lossy):
-    """What the rule is for: without seals a curious receiver would only have to subtract."""
+    """What the rule is for: without keys a curious receiver would only have to subtract."""
     unsealed = {
         attempt: {
-            name: SUMS.contribute(
+            name: SUMS.message(
                 lossy.plan,
                 lossy.keys[name],
                 lossy.publics,
@@ -277,8 +277,8 @@ def test_the_first_sum_stays_shut_when_it_was_repeated(lossy, uniform):
             release(lossy.memories[name], lossy.first)
     with pytest.raises(LocalProtocolError, match="lacks a key"):
         lossy.open(lossy.first, released)
-    for name in ("a", "b"):  # sealed a second time, under a key that never leaves
-        message = np.frombuffer(lossy.sealed[lossy.first][name], dtype=np.uint32)
+    for name in ("a", "b"):  # closed a second time, under a key that never leaves
+        message = np.frombuffer(lossy.closed[lossy.first][name], dtype=np.uint32)
         assert looks_random(message, uniform)
     keys = {name: release(lossy.memories[name], lossy.second)[1] for name in ("a", "b")}
     expected = 0.25 * (lossy.vectors["a"] + lossy.vectors["b"])
@@ -290,11 +290,11 @@ def test_a_receiver_that_tells_senders_different_stories_opens_neither_sum():
     lossy = Lossy()
     memories = {name: Shares() for name in lossy.first.senders}
     lossy.memories = memories
-    lossy.sealed = {lossy.first: {n: lossy.contribute(lossy.first, n) for n in "ab"}}
+    lossy.closed = {lossy.first: {n: lossy.make_share(lossy.first, n) for n in "ab"}}
     memories["a"], _ = release(memories["a"], lossy.first)
-    lossy.contribute(lossy.second, "b")
+    lossy.make_share(lossy.second, "b")
     with pytest.raises(RemoteProtocolError, match="after one of this round was opened"):
-        lossy.contribute(lossy.second, "a")
+        lossy.make_share(lossy.second, "a")
     with pytest.raises(RemoteProtocolError, match="not under way"):
         release(memories["b"], lossy.first)
 

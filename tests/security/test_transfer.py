@@ -142,7 +142,7 @@ def test_nothing_that_was_opened_reaches_an_answer():
     assert not np.allclose(first.notes.released[""], second.notes.released[""])
     assert not np.allclose(first.transferred.model.linear, second.transferred.model.linear)
     np.testing.assert_array_equal(first.own.model.linear, second.own.model.linear)
-    before, after = (own._contributions.of("b", 0) for own in (first, second))
+    before, after = (own._shares.of("b", 0) for own in (first, second))
     request = TransferStudent(agreed(), draw(5, 21), backend="clear").request()
     asked = read_request(request, "b")
     answers = [
@@ -155,7 +155,7 @@ def test_nothing_that_was_opened_reaches_an_answer():
 
 def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
     """A student that claims to have lost a sender never gets both sums."""
-    from securefair.protocol.jobs import Contribute, ImportPeer, ReleaseKey
+    from securefair.protocol.jobs import ImportPeer, MakeShare, ReleaseKey
     from securefair.protocol.messages import Keys
 
     participant = TransferParticipant(HOSPITALS[1], agreed(), seed=0, backend="rns")
@@ -163,13 +163,13 @@ def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
         key = public_bytes(generate_private())
         participant.run(ImportPeer(peer, Keys(0, key, b""), None))
     request = TransferStudent(agreed(), HOSPITALS[0].train, backend="rns").request()
-    participant.run(Contribute("a", 0, 0, ("b", "c", "d"), request))
-    participant.run(Contribute("a", 0, 1, ("b", "c"), request))
+    participant.run(MakeShare("a", 0, 0, ("b", "c", "d"), request))
+    participant.run(MakeShare("a", 0, 1, ("b", "c"), request))
     with pytest.raises(RemoteProtocolError, match="not under way"):
         participant.run(ReleaseKey("a", 0, 0, ("b", "c", "d")))
     participant.run(ReleaseKey("a", 0, 1, ("b", "c")))
     with pytest.raises(RemoteProtocolError, match="after one of this round was opened"):
-        participant.run(Contribute("a", 0, 2, ("b", "d"), request))
+        participant.run(MakeShare("a", 0, 2, ("b", "d"), request))
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xc1", b"\x94\x01\x02\x03\x04"])

@@ -210,7 +210,7 @@ def test_parts_of_rounds_that_nobody_may_ask_for_any_more_are_forgotten(data):
     run = start(data, agreement_of(data, beta=0.0))
     list(run.rounds(4))
     for own in run.engine.participants.values():
-        assert {number for _, number in own._contributions.made} == {2, 3}
+        assert {number for _, number in own._shares.made} == {2, 3}
 
 
 class TestFaults:

@@ -1,20 +1,11 @@
 """Private weighted sums: a receiver gets sum_j w_j x_j of its senders' parameters, and no x_j.
 
-    plan -> keys -> ask (receiver) -> contribute (senders) -> release (senders) -> open (receiver)
+    plan -> keys -> ask (receiver) -> make a share (senders) -> release (senders) -> open (receiver)
 
-`interface` has the steps, `contributions` the rules that a sender keeps, and `clear`, `masked`,
+`interface` has the steps, `shares` the rules that a sender keeps, and `clear`, `masked`,
 `ckks` and `crypten` are four ways to carry them out, chosen by name with `get_averaging`.
 """
 
-from securefair.averaging.contributions import (
-    Share,
-    Shares,
-    contribute,
-    contribute_message,
-    open_sum,
-    opened_messages,
-    release,
-)
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import (
     AVERAGING,
@@ -22,6 +13,15 @@ from securefair.averaging.interface import (
     WeightedSums,
     get_averaging,
     plan_sum,
+)
+from securefair.averaging.shares import (
+    Share,
+    Shares,
+    make_share,
+    open_sum,
+    opened_messages,
+    release,
+    share_message,
 )
 from securefair.averaging.spec import SumPlan, SumSpec
 
@@ -34,8 +34,8 @@ __all__ = [
     "SumPlan",
     "SumSpec",
     "WeightedSums",
-    "contribute",
-    "contribute_message",
+    "make_share",
+    "share_message",
     "get_averaging",
     "open_sum",
     "opened_messages",

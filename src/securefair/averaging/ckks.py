@@ -2,7 +2,7 @@
 
     public        the receiver's CKKS public key and an X25519 key
     request       E_i(w_ij): one seeded ciphertext whose every slot holds the weight
-    contribution  w_ij x_j in coefficients, N a ciphertext: the ciphertext times every polynomial
+    share  w_ij x_j in coefficients, N a ciphertext: the ciphertext times every polynomial
                   of parameters, sanitised, shortened to one or two limbs, and then all residues
                   masked like the words of `masked`, modulo their primes
 
@@ -28,7 +28,7 @@ from securefair.averaging import pairwise
 from securefair.averaging.ckks_plan import CkksSumPlan, Piece, plan_ckks
 from securefair.averaging.gathering import Gathering, check_weights
 from securefair.averaging.interface import SumKeys, WeightedSums
-from securefair.averaging.messages import check_contributions, check_request, check_total
+from securefair.averaging.messages import check_request, check_shares, check_total
 from securefair.averaging.pairwise import PairMask, pair_masks
 from securefair.averaging.spec import (
     MIN_FLOODING_BITS,
@@ -121,7 +121,7 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
             for name in gathering.senders
         }
 
-    def contribute(
+    def message(
         self,
         plan: CkksSumPlan,
         keys: CkksSumKeys,
@@ -148,7 +148,7 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         exchange_keys = {name: public[-pairwise.PUBLIC_BYTES :] for name, public in publics.items()}
         masks = pair_masks(keys.private, exchange_keys, gathering, sender, plan.digest)
         evaluator, weight = self._load(plan, publics, gathering, request)
-        message = np.empty(plan.contribution_bytes // wire.WORD, dtype=np.uint32)
+        message = np.empty(plan.share_bytes // wire.WORD, dtype=np.uint32)
         for piece in plan.pieces():
             words = _product(evaluator, plan, weight, piece, vector)
             message[piece.place] = _masked(plan, piece, words, masks)
@@ -159,11 +159,11 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         plan: CkksSumPlan,
         keys: CkksSumKeys,
         gathering: Gathering,
-        contributions: Mapping[str, bytes],
+        shares: Mapping[str, bytes],
     ) -> NDArray[np.float64]:
-        """The decrypted sum of all contributions, on the plan's grid."""
-        check_contributions(plan, gathering, contributions)
-        messages = [np.frombuffer(contributions[name], "<u4") for name in gathering.senders]
+        """The decrypted sum of all shares, on the plan's grid."""
+        check_shares(plan, gathering, shares)
+        messages = [np.frombuffer(shares[name], "<u4") for name in gathering.senders]
         total = np.empty(plan.spec.parameters)
         for piece in plan.pieces():
             words = np.zeros(piece.words, dtype=np.uint64)

@@ -33,7 +33,7 @@ GRID_STEPS = 4
 """Steps of the grid that opened values are rounded to, in a bound on their noise.
 
 The noise of a decryption depends on the secret key (Li and Micciancio 2021), and what a receiver
-opens flows into its later contributions. As `ExchangePlan.grid`.
+opens flows into its later shares. As `ExchangePlan.grid`.
 """
 
 _SPARE_BITS = range(1, 8)
@@ -42,14 +42,14 @@ _SPARE_BITS = range(1, 8)
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive ciphertexts of a contribution.
+    """Consecutive ciphertexts of a share.
 
     Attributes:
         index: 0, 1, 2 and so on.
         start: its first parameter.
         count: ciphertexts.
         coefficients: coefficients of each that are used and sent: N, or fewer in the last one.
-        offset, words: where its 32-bit words begin in the contribution, and how many they are.
+        offset, words: where its 32-bit words begin in the share, and how many they are.
     """
 
     index: int
@@ -66,7 +66,7 @@ class Piece:
 
     @property
     def place(self) -> slice:
-        """Its words of the contribution."""
+        """Its words of the share."""
         return slice(self.offset, self.offset + self.words)
 
 
@@ -78,7 +78,7 @@ class CkksSumPlan(SumPlan):
         params: concrete primes.
         weight: public facts of an encrypted weight.
         log2_factor: parameters are integers, value = integer / 2^log2_factor.
-        answer: public facts of one ciphertext of a contribution, as it travels.
+        answer: public facts of one ciphertext of a share, as it travels.
         summed: the same of the sum of all senders'.
     """
 
@@ -105,7 +105,7 @@ class CkksSumPlan(SumPlan):
         return _factors(self.spec, self.log2_factor, count)
 
     def pieces(self) -> Iterator[Piece]:
-        """All of a contribution, in its order."""
+        """All of a share, in its order."""
         yield from _pieces(self.spec.parameters, self.answer)
 
 
@@ -196,8 +196,7 @@ def _evaluate(
         error_bound=noise * (1 + 0.5 / GRID_STEPS) + 0.5 * 2.0**-log2_factor,
         public_key_bytes=wire.public_key_bytes(params) + pairwise.PUBLIC_BYTES,
         request_bytes=wire.upload_bytes(weight),
-        contribution_bytes=wire.WORD
-        * sum(piece.words for piece in _pieces(spec.parameters, answer)),
+        share_bytes=wire.WORD * sum(piece.words for piece in _pieces(spec.parameters, answer)),
         params=params,
         weight=weight,
         log2_factor=log2_factor,

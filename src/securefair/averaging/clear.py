@@ -4,7 +4,7 @@ Neither private nor meant to be: it is the oracle that private sums are compared
 averaging costs without privacy, and a fast stand-in for simulations.
 
     request       the weight as a little-endian double
-    contribution  w_j x_j as float32, or float64 where the spec needs it
+    share  w_j x_j as float32, or float64 where the spec needs it
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import SumKeys
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
-    check_contributions,
+    check_shares,
     check_total,
     read_weights,
 )
@@ -66,13 +66,13 @@ class ClearSums(UnkeyedSums[ClearPlan]):
             error_bound=2 * ROUNDING[size] * spec.bound,
             public_key_bytes=0,
             request_bytes=WEIGHT_BYTES,
-            contribution_bytes=size * spec.parameters,
+            share_bytes=size * spec.parameters,
             float_bytes=size,
         )
         check_precision(plan)
         return plan
 
-    def contribute(
+    def message(
         self,
         plan: ClearPlan,
         keys: SumKeys,
@@ -99,14 +99,13 @@ class ClearSums(UnkeyedSums[ClearPlan]):
         plan: ClearPlan,
         keys: SumKeys,
         gathering: Gathering,
-        contributions: Mapping[str, bytes],
+        shares: Mapping[str, bytes],
     ) -> NDArray[np.float64]:
         """Their sum."""
         del keys
-        check_contributions(plan, gathering, contributions)
+        check_shares(plan, gathering, shares)
         messages = [
-            np.frombuffer(contributions[name], dtype=f"<f{plan.float_bytes}")
-            for name in gathering.senders
+            np.frombuffer(shares[name], dtype=f"<f{plan.float_bytes}") for name in gathering.senders
         ]
         total = np.empty(plan.spec.parameters)
 

@@ -3,10 +3,10 @@
 A baseline to measure against, not a means of privacy between participants. CrypTen's parties
 exchange shares with each other while all of them wait, which no message from a sender to a
 receiver can stand for. So `total` runs the whole sum here: one process for every sender, which
-gets that sender's contribution in the open, and one for the receiver, which alone reads the sum.
+gets that sender's share in the open, and one for the receiver, which alone reads the sum.
 
     request       the weight as a little-endian double
-    contribution  round(w_j x_j 2^k) modulo 2^64: the secret that the sender's process shares
+    share  round(w_j x_j 2^k) modulo 2^64: the secret that the sender's process shares
 
 Beyond that: CrypTen expands its shares of zero with torch's generator, which is not made for
 cryptography, from seeds of 64 bits. Weights are not hidden, because products of shared values need
@@ -29,7 +29,7 @@ from securefair.averaging.gathering import Gathering
 from securefair.averaging.interface import SumKeys
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
-    check_contributions,
+    check_shares,
     check_total,
     read_weights,
 )
@@ -90,13 +90,13 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
             error_bound=fixed.error_bound(spec),
             public_key_bytes=0,
             request_bytes=WEIGHT_BYTES,
-            contribution_bytes=fixed.word_bytes * spec.parameters,
+            share_bytes=fixed.word_bytes * spec.parameters,
             fixed=fixed,
         )
         check_precision(plan)
         return plan
 
-    def contribute(
+    def message(
         self,
         plan: CryptenPlan,
         keys: SumKeys,
@@ -123,12 +123,12 @@ class CryptenSums(UnkeyedSums[CryptenPlan]):
         plan: CryptenPlan,
         keys: SumKeys,
         gathering: Gathering,
-        contributions: Mapping[str, bytes],
+        shares: Mapping[str, bytes],
     ) -> NDArray[np.float64]:
         """The sum that CrypTen reveals to the receiver's process."""
         del keys
-        check_contributions(plan, gathering, contributions)
-        words = self._parties.sum([contributions[name] for name in gathering.senders])
+        check_shares(plan, gathering, shares)
+        words = self._parties.sum([shares[name] for name in gathering.senders])
         total = np.empty(plan.spec.parameters)
         plan.fixed.decode(np.frombuffer(words, dtype=plan.fixed.word), total)
         check_total(plan, gathering, largest_magnitude(total))

@@ -31,8 +31,8 @@ class Gathering:
         attempt: 0, and one more each time the sum is repeated without a lost sender.
         receiver: who gets the sum.
         senders: names in ascending order, the receiver not among them.
-        fewest: senders that it must have: two, since a sum over one is that sender's part; one
-            only where every part may be opened by itself.
+        fewest: senders that it must have: two, since a sum over one is that sender's share; one
+            only where every share may be opened by itself.
 
     Raises:
         LocalProtocolError: any of this does not hold.

@@ -7,11 +7,11 @@ here waits, sends or remembers; what passes between participants is bytes.
     sums.generate_keys(plan)                  everyone      -> SumKeys, whose `public` all peers get
     sums.check_public(...)                    everyone      for every peer's
     sums.ask(plan, keys, gathering, weights)  the receiver  -> a request for every sender
-    sums.contribute(...)                      a sender      -> one message for the receiver
+    sums.message(...)                         a sender      -> one message for the receiver
     sums.total(...)                           the receiver  -> float64 (parameters,)
 
-Callers use `contribute` through `contributions.contribute`, which seals every message and keeps
-a sender from contributing twice, and `total` through `contributions.open_sum`. The receiver adds
+Callers use `message` through `shares.make_share`, which closes every message and keeps a
+sender from making two shares, and `total` through `shares.open_sum`. The receiver adds
 its own w_ii x_i to the sum; it needs nobody's help for that.
 """
 
@@ -65,7 +65,7 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
     Attributes:
         name: the word for it in a configuration.
         hides_weights: senders do not learn the weights that the receiver gives them.
-        hides_parameters: a receiver alone learns no sender's vector from the contributions.
+        hides_parameters: a receiver alone learns no sender's vector from the shares.
     """
 
     name: ClassVar[str]
@@ -149,7 +149,7 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
         """
 
     @abstractmethod
-    def contribute(
+    def message(
         self,
         plan: PlanT,
         keys: KeysT,
@@ -159,7 +159,7 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
         request: bytes,
         vector: NDArray[np.floating],
     ) -> bytes:
-        """One sender's message, of exactly `plan.contribution_bytes`.
+        """One sender's message, of exactly `plan.share_bytes`.
 
         Args:
             plan: the agreed plan.
@@ -181,7 +181,7 @@ class WeightedSums(ABC, Generic[PlanT, KeysT]):
         plan: PlanT,
         keys: KeysT,
         gathering: Gathering,
-        contributions: Mapping[str, bytes],
+        shares: Mapping[str, bytes],
     ) -> NDArray[np.float64]:
         """sum_j w_j x_j, float64 (parameters,), from all senders' messages.
 

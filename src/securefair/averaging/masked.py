@@ -2,14 +2,14 @@
 
 Every sender rounds w_j x_j 2^k to integers modulo 2^32 or 2^64 and adds or subtracts one stream
 for each other sender (Bonawitz et al., "Practical secure aggregation for privacy-preserving
-machine learning", CCS 2017, without their recovery of lost senders: `contributions` has the rules
+machine learning", CCS 2017, without their recovery of lost senders: `shares` has the rules
 for these). As long as one other sender keeps its secret, a message is uniform noise to everyone
 else. Senders learn the weight that the receiver gives them.
 
     public        X25519 key
     request       the sender's weight as a little-endian double; with `max_share` all senders',
                   in their order, and then masks are bound to them
-    contribution  little-endian words, `parameters` of them
+    share  little-endian words, `parameters` of them
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from securefair.averaging.gathering import WEIGHT_TOLERANCE, Gathering, check_we
 from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import (
     WEIGHT_BYTES,
-    check_contributions,
+    check_shares,
     check_total,
     read_weights,
     write_weights,
@@ -87,7 +87,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
             error_bound=fixed.error_bound(spec),
             public_key_bytes=pairwise.PUBLIC_BYTES,
             request_bytes=WEIGHT_BYTES * (1 if spec.max_share is None else spec.senders),
-            contribution_bytes=fixed.word_bytes * spec.parameters,
+            share_bytes=fixed.word_bytes * spec.parameters,
             fixed=fixed,
         )
         check_precision(plan)
@@ -129,7 +129,7 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         everyones = write_weights([weights[name] for name in gathering.senders])
         return dict.fromkeys(gathering.senders, everyones)
 
-    def contribute(
+    def message(
         self,
         plan: MaskedPlan,
         keys: MaskedKeys,
@@ -161,13 +161,13 @@ class MaskedSums(WeightedSums[MaskedPlan, MaskedKeys]):
         plan: MaskedPlan,
         keys: MaskedKeys,
         gathering: Gathering,
-        contributions: Mapping[str, bytes],
+        shares: Mapping[str, bytes],
     ) -> NDArray[np.float64]:
         """The sum of all words, in which every mask cancels."""
         del keys
-        check_contributions(plan, gathering, contributions)
+        check_shares(plan, gathering, shares)
         word = plan.fixed.word
-        messages = [np.frombuffer(contributions[name], word) for name in gathering.senders]
+        messages = [np.frombuffer(shares[name], word) for name in gathering.senders]
         total = np.empty(plan.spec.parameters)
 
         def add(part: slice) -> None:

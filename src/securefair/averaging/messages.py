@@ -54,33 +54,31 @@ def check_request(request: bytes, expected: int, gathering: Gathering) -> None:
         )
 
 
-def check_contributions(
-    plan: SumPlan, gathering: Gathering, contributions: Mapping[str, bytes]
-) -> None:
+def check_shares(plan: SumPlan, gathering: Gathering, shares: Mapping[str, bytes]) -> None:
     """Refuse a sum that lacks a message, or holds one of another length or of a stranger.
 
     Raises:
         LocalProtocolError: not exactly one message for every sender.
         RemoteProtocolError: a message has the wrong length; the culprit is its sender.
     """
-    if set(contributions) != set(gathering.senders):
+    if set(shares) != set(gathering.senders):
         raise LocalProtocolError(
             "a sum needs one message of every sender",
-            found=", ".join(sorted(contributions)),
+            found=", ".join(sorted(shares)),
             expected=", ".join(gathering.senders),
         )
-    for name, message in contributions.items():
-        if len(message) != plan.contribution_bytes:
+    for name, message in shares.items():
+        if len(message) != plan.share_bytes:
             raise RemoteProtocolError(
-                "its contribution has the wrong length",
+                "its share has the wrong length",
                 culprit=name,
                 found=f"{len(message)} bytes",
-                expected=f"{plan.contribution_bytes} bytes",
+                expected=f"{plan.share_bytes} bytes",
             )
 
 
 def check_total(plan: SumPlan, gathering: Gathering, largest: float) -> None:
-    """Refuse a sum beyond what honest contributions add up to.
+    """Refuse a sum beyond what honest shares add up to.
 
     Wrong masks give a total that is uniform over the whole range; this notices most of them.
 
@@ -90,7 +88,7 @@ def check_total(plan: SumPlan, gathering: Gathering, largest: float) -> None:
     most = plan.spec.bound * (1 + WEIGHT_TOLERANCE) + plan.error_bound
     if not largest <= most:  # NaN is not
         raise RemoteProtocolError(
-            "the sum exceeds what honest contributions add up to",
+            "the sum exceeds what honest shares add up to",
             culprit=" or ".join(gathering.senders),
             found=f"{largest:.6g}",
             expected=f"at most {most:.6g} in magnitude",

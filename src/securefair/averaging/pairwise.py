@@ -50,7 +50,7 @@ def export_private(private: X25519PrivateKey) -> Secret:
     """The key, for a keystore and nobody else.
 
     Whoever takes it up again must have kept every message that was masked under it: a second
-    message under one mask shows the difference of the two (`contributions`).
+    message under one mask shows the difference of the two (`shares`).
     """
     return Secret(bytearray(private.private_bytes_raw()))
 

@@ -53,10 +53,10 @@ class SumPlan(ABC):
     Attributes:
         averaging: name of the implementation.
         spec: what was asked for.
-        error_bound: no coordinate of a sum of honest contributions is further off.
+        error_bound: no coordinate of a sum of honest shares is further off.
         public_key_bytes: of `SumKeys.public`, once per collaboration.
         request_bytes: receiver -> sender, once a sum, at most.
-        contribution_bytes: sender -> receiver, once a sum.
+        share_bytes: sender -> receiver, once a sum.
     """
 
     averaging: str
@@ -64,7 +64,7 @@ class SumPlan(ABC):
     error_bound: float
     public_key_bytes: int
     request_bytes: int
-    contribution_bytes: int
+    share_bytes: int
 
     @property
     def clear_bytes(self) -> int:
@@ -81,11 +81,9 @@ class SumPlan(ABC):
         """32 bytes on which all participants must agree.
 
         The format follows from the spec by one version of this code; by two it may differ, at one
-        size of a contribution, and sums of both would be wrong without a sign of it.
+        size of a share, and sums of both would be wrong without a sign of it.
         """
-        facts = msgspec.json.encode(
-            (self.averaging, self.spec, self.contribution_bytes, self.format)
-        )
+        facts = msgspec.json.encode((self.averaging, self.spec, self.share_bytes, self.format))
         return hashlib.sha256(b"securefair sum plan\0" + facts).digest()
 
 

@@ -122,7 +122,7 @@ def _sums(sums: CheckedSums) -> Table:
         ),
         ("Largest share", "any" if sums.max_share is None else f"{sums.max_share:.0%} of a sum"),
         ("Comparing gradients", f"{data_size(sums.query_bytes)}, {data_size(sums.answer_bytes)}"),
-        ("A part of a sum", data_size(sums.request_bytes + sums.contribution_bytes)),
+        ("A share of a sum", data_size(sums.request_bytes + sums.share_bytes)),
         ("Largest error", f"{sums.sum_error:.2g} in a sum, {sums.cosine_error:.2g} in a cosine"),
     ]
     return rows_table("Averages of models", rows)

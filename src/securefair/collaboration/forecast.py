@@ -58,7 +58,7 @@ class CheckedSums(msgspec.Struct, frozen=True, kw_only=True):
         max_share: largest part of its weights that one sender may have; None for any.
         max_sums: rounds in which one neighbour is offered a model; None for any.
         query_bytes, answer_bytes: of an alignment.
-        request_bytes, contribution_bytes: of a part of a sum.
+        request_bytes, share_bytes: of a part of a sum.
         sum_error, cosine_error: planned bounds.
     """
 
@@ -74,7 +74,7 @@ class CheckedSums(msgspec.Struct, frozen=True, kw_only=True):
     query_bytes: int
     answer_bytes: int
     request_bytes: int
-    contribution_bytes: int
+    share_bytes: int
     sum_error: float
     cosine_error: float
 

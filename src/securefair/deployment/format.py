@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from securefair.deployment.steps import to_format_2
 from securefair.errors import StorageError
 from securefair.storage import Access, Store, Transaction
 
-STEPS: tuple[Callable[[Transaction], None], ...] = ()
+STEPS: tuple[Callable[[Transaction], None], ...] = (to_format_2,)
 """`STEPS[n]` turns format n + 1 into format n + 2; a released step never changes."""
 
 LATEST = len(STEPS) + 1

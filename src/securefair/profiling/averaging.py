@@ -17,14 +17,14 @@ from securefair.averaging import (
     SumPlan,
     SumSpec,
     WeightedSums,
-    contribute,
     get_averaging,
+    make_share,
     open_sum,
     plan_sum,
     release,
 )
-from securefair.averaging.contributions import KEY_BYTES
 from securefair.averaging.gathering import SESSION_BYTES
+from securefair.averaging.shares import KEY_BYTES
 from securefair.ckks.backends import kernels
 from securefair.profiling.measure import Stopwatch, medians, peak_memory, reset_peak_memory
 
@@ -36,16 +36,16 @@ SPREAD = 0.1
 class AveragingProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Sums as measured: medians of the times, the largest of the errors.
 
-    An edge is one sender's part of one sum: its request, its contribution and its key, and its
+    An edge is one sender's share of one sum: its request, its share and its key, and its
     share of what the receiver does.
 
     Attributes:
         averaging: the implementation.
         spec: what was asked for.
-        seconds_per_edge: asking, contributing and opening, over the senders; all of them take
+        seconds_per_edge: asking, making the share and opening, over the senders; all of them take
             turns in this process.
         stages: the same by stage: ask, contribute, open.
-        bytes_per_edge: request, contribution and key.
+        bytes_per_edge: request, share and key.
         clear_bytes_per_edge: the parameters as float32.
         public_key_bytes: once per participant and collaboration.
         max_abs_error: largest difference of a coordinate from the exact sum, over all repeats.
@@ -115,14 +115,14 @@ class DrySum:
         publics = {name: keys.public for name, keys in self.keys.items()}
         receiver = self.keys[RECEIVER]
         expected = np.zeros(self.plan.spec.parameters)
-        sealed, released = {}, {}
+        closed, released = {}, {}
         with watch.stage("ask"):
             requests = self.sums.ask(self.plan, receiver, gathering, self.weights)
         for index, (name, weight) in enumerate(self.weights.items()):
             vector = self.vector(index)
             expected += weight * vector.astype(np.float64)
             with watch.stage("contribute"):
-                memory, sealed[name] = contribute(
+                memory, closed[name] = make_share(
                     Shares(),
                     self.sums,
                     self.plan,
@@ -136,7 +136,7 @@ class DrySum:
                 _, released[name] = release(memory, gathering)
             del vector, memory
         with watch.stage("open"):
-            total = open_sum(self.sums, self.plan, receiver, gathering, sealed, released)
+            total = open_sum(self.sums, self.plan, receiver, gathering, closed, released)
         np.subtract(total, expected, out=total)
         return float(np.abs(total, out=total).max())
 
@@ -163,7 +163,7 @@ def profile_averaging(name: str, spec: SumSpec, *, repeats: int = 5) -> Averagin
         spec=spec,
         seconds_per_edge=seconds.pop("whole"),
         stages=seconds,
-        bytes_per_edge=plan.request_bytes + plan.contribution_bytes + KEY_BYTES,
+        bytes_per_edge=plan.request_bytes + plan.share_bytes + KEY_BYTES,
         clear_bytes_per_edge=plan.clear_bytes,
         public_key_bytes=plan.public_key_bytes,
         max_abs_error=max(errors),

@@ -85,7 +85,7 @@ class Limits:
     answer: int
     sum_request: int = 0
     sum_names: int = 0
-    contribution: int = 0
+    share: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -106,7 +106,7 @@ class Limits:
         if kind is ShareRequest:
             return {"request": self.sum_request}
         if kind is Share:
-            return {"payload": self.contribution}
+            return {"payload": self.share}
         return {"payload": self.answer} if kind is Answer else {}
 
     def of_frame(self, kind: type[Message]) -> int:

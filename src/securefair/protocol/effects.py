@@ -84,7 +84,7 @@ class RoundSummary(Value, frozen=True, kw_only=True):
     step_error: str | None  # why the step failed; the model is then as it was
     offered: tuple[str, ...] = ()  # gossip: neighbours that shared their model with this one
     combined: tuple[str, ...] = ()  # those whose models are in the average; none: it kept its own
-    lost: tuple[str, ...] = ()  # those that shared and then did not contribute in time
+    lost: tuple[str, ...] = ()  # those that shared and then sent no share in time
 
 
 class Send(Value, frozen=True):

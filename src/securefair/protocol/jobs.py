@@ -17,7 +17,7 @@ In gossip a query is an encrypted direction, an answer an alignment, and instead
 
     Adapt                  -> Adapted       own step, own weights, with whom links are likely
     AskSum                 -> SumAsked      as receiver, once an attempt
-    Contribute             -> Contributed   as sender, once a receiver and attempt
+    MakeShare             -> ShareMade   as sender, once a receiver and attempt
     ReleaseKey             -> KeyReleased   as sender, once a receiver and round
     Combine                -> Combined      as receiver, once a round
 """
@@ -112,8 +112,8 @@ class AskSum(Value, frozen=True, tag="ask_sum"):
     senders: tuple[str, ...]
 
 
-class Contribute(Value, frozen=True, tag="contribute"):
-    """Make this participant's sealed part of a receiver's sum, of its model after Adapt."""
+class MakeShare(Value, frozen=True, tag="make_share"):
+    """Make this participant's closed share of a receiver's sum, of its model after Adapt."""
 
     peer: str
     round: int
@@ -123,7 +123,7 @@ class Contribute(Value, frozen=True, tag="contribute"):
 
 
 class ReleaseKey(Value, frozen=True, tag="release_key"):
-    """Give away the key of the part that was made for this attempt."""
+    """Give away the key of the share that was made for this attempt."""
 
     peer: str
     round: int
@@ -137,7 +137,7 @@ class Combine(Value, frozen=True, tag="combine"):
     round: int
     attempt: int
     senders: tuple[str, ...]
-    sealed: Mapping[str, bytes]
+    closed: Mapping[str, bytes]
     keys: Mapping[str, bytes]
 
 
@@ -150,7 +150,7 @@ Job: TypeAlias = (
     | Step
     | Adapt
     | AskSum
-    | Contribute
+    | MakeShare
     | ReleaseKey
     | Combine
 )
@@ -204,8 +204,8 @@ class SumAsked(Value, frozen=True, tag="sum_asked"):
     requests: Mapping[str, bytes]
 
 
-class Contributed(Value, frozen=True, tag="contributed"):
-    """The sealed part."""
+class ShareMade(Value, frozen=True, tag="share_made"):
+    """The closed share."""
 
     payload: bytes
 
@@ -229,7 +229,7 @@ Result: TypeAlias = (
     | Stepped
     | Adapted
     | SumAsked
-    | Contributed
+    | ShareMade
     | KeyReleased
     | Combined
 )
@@ -243,7 +243,7 @@ RESULT_OF: dict[type[Job], type[Result]] = {
     Step: Stepped,
     Adapt: Adapted,
     AskSum: SumAsked,
-    Contribute: Contributed,
+    MakeShare: ShareMade,
     ReleaseKey: KeyReleased,
     Combine: Combined,
 }
@@ -255,6 +255,6 @@ def key_of(job: Job) -> tuple[str, str, int]:
     A sum may be tried again while the first attempt is still computed.
     """
     kind = type(job).__name__
-    if isinstance(job, AskSum | Contribute | ReleaseKey):
+    if isinstance(job, AskSum | MakeShare | ReleaseKey):
         kind += f" {job.attempt}"
     return kind, getattr(job, "peer", ""), getattr(job, "round", -1)

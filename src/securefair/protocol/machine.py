@@ -49,10 +49,9 @@ from securefair.protocol.jobs import (
     AskSum,
     Combine,
     Combined,
-    Contribute,
-    Contributed,
     ImportPeer,
     KeyReleased,
+    MakeShare,
     OpenAnswer,
     Opened,
     Predictions,
@@ -60,6 +59,7 @@ from securefair.protocol.jobs import (
     PrepareKeysAndFeatures,
     PrepareQuery,
     ReleaseKey,
+    ShareMade,
     Step,
     SumAsked,
 )
@@ -318,9 +318,9 @@ def _receive(turn: Turn, event: Received) -> None:
         case Offer():
             receiving.on_offer(turn, sender, message)
         case Share() | Refusal() | ShareKey():
-            receiving.on_contribution(turn, sender, message)
+            receiving.on_share(turn, sender, message)
         case ShareRequest():
-            sending.on_gather(turn, sender, message)
+            sending.on_share_request(turn, sender, message)
         case ShareReveal():
             sending.on_reveal(turn, sender, message)
 
@@ -344,8 +344,8 @@ def _done(turn: Turn, event: Done) -> None:
             sending.on_adapted(turn, job, probabilities)
         case AskSum() as job, SumAsked() as asked:
             receiving.on_asked(turn, job, asked)
-        case Contribute() as job, Contributed(payload=payload):
-            sending.on_contributed(turn, job, payload)
+        case MakeShare() as job, ShareMade(payload=payload):
+            sending.on_share_made(turn, job, payload)
         case ReleaseKey() as job, KeyReleased(key=key):
             sending.on_key_released(turn, job, key)
         case Combine() as job, Combined():
@@ -370,8 +370,8 @@ def _failed(turn: Turn, event: Failed) -> None:
             _round_over(turn, Event.STEP_FAILED, event.error)
         case AskSum() as job:
             receiving.on_ask_failed(turn, job, event.error)
-        case Contribute() as job:
-            sending.on_contribute_failed(turn, job)
+        case MakeShare() as job:
+            sending.on_share_failed(turn, job)
         case ReleaseKey() as job:
             sending.on_release_failed(turn, job)
         case Combine():
@@ -392,7 +392,7 @@ def _expire(turn: Turn, event: Expired) -> None:
         )
     if event.round < turn.round:
         return
-    if turn.memory.state in (RoundState.LINKING, RoundState.GATHERING):
+    if turn.memory.state in (RoundState.LINKING, RoundState.RECEIVING):
         receiving.expire(turn)
         return
     exchanging = turn.memory.state is RoundState.EXCHANGING

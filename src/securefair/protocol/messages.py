@@ -13,11 +13,11 @@ its inside.
 
 In gossip a query carries E(direction) instead of E(p), and models are averaged besides:
 
-    Offer          whether the sender shares its model with the receiver this round
-    ShareRequest         the receiver asks a sender for its part of a sum
-    Share   the part, sealed        |     Refusal     the reason for none
-    ShareReveal         everybody's part has arrived: the receiver asks for the key
-    ShareKey        what opens one part
+    Offer                whether the sender shares its model with the receiver this round
+    ShareRequest         the receiver asks a sender for its share of a sum
+    Share                the share, closed      |     Refusal     the reason for none
+    ShareReveal          everybody's share has arrived: the receiver asks for the key
+    ShareKey             what opens one share
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PROTOCOL_VERSION = 2
 COLLABORATION_BYTES = 32
 """Length of the hash over the collaboration's public constants (a 256-bit hash)."""
 
-SEAL_KEY_BYTES = 32
-"""Length of the key under which a contribution is sealed."""
+SHARE_KEY_BYTES = 32
+"""Length of the key under which a share is closed."""
 
 MAX_NAME_BYTES = 256
 """Room for one participant's name in a message, its length prefix included."""
@@ -130,7 +130,7 @@ class Offer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class ShareRequest(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A receiver asks a sender for its part of the weighted sum over `senders`.
+    """A receiver asks a sender for its share of the weighted sum over `senders`.
 
     `attempt` grows each time the sum is repeated without a lost sender. `request` holds the weight,
     in the form of the agreed averaging.
@@ -143,7 +143,7 @@ class ShareRequest(Value, frozen=True, array_like=True, forbid_unknown_fields=Tr
 
 
 class Share(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A sender's part of a sum, sealed under a key of its own."""
+    """A sender's share of a sum, closed under a key of its own."""
 
     round: _Counter
     attempt: _Counter
@@ -151,7 +151,7 @@ class Share(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class Refusal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The sender cannot contribute to this attempt, or has lost its key."""
+    """The sender has no share for this attempt, or has lost its key."""
 
     round: _Counter
     attempt: _Counter
@@ -159,18 +159,18 @@ class Refusal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
 
 class ShareReveal(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """All parts of an attempt have arrived: the receiver asks for the keys."""
+    """All shares of an attempt have arrived: the receiver asks for the keys."""
 
     round: _Counter
     attempt: _Counter
 
 
 class ShareKey(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The key of one part; a sender gives away one a receiver and round."""
+    """The key of one share; a sender gives away one a receiver and round."""
 
     round: _Counter
     attempt: _Counter
-    key: Annotated[bytes, msgspec.Meta(min_length=SEAL_KEY_BYTES, max_length=SEAL_KEY_BYTES)]
+    key: Annotated[bytes, msgspec.Meta(min_length=SHARE_KEY_BYTES, max_length=SHARE_KEY_BYTES)]
 
 
 Message: TypeAlias = (

@@ -1,11 +1,11 @@
 """This participant as receiver: whose models it averages with its own, and how it gets the sum.
 
     step done -> offers to and from all neighbours -> at least `min_senders` share: ask each for its
-    part -> all parts: ask for the keys -> all keys: combine
+    share -> all shares: ask for the keys -> all keys: combine
 
-A part that is late costs its sender its place: the sum is asked for again without it, under fresh
+A share that is late costs its sender its place: the sum is asked for again without it, under fresh
 masks, as long as enough are left and no key has been asked for. After that it is given up: senders
-that have given a key away contribute to no other sum of this round. Whoever cannot average keeps
+that have given a key away give no share of another sum of this round. Whoever cannot average keeps
 its own model, and the summary says so.
 """
 
@@ -27,11 +27,11 @@ from securefair.protocol.messages import (
 )
 from securefair.protocol.settings import GossipSettings
 from securefair.protocol.states import (
-    GATHERING,
+    RECEIVING,
     ROUND,
     AdmissionState,
     Event,
-    GatheringState,
+    ReceivingState,
     RoundState,
 )
 from securefair.protocol.turn import Averaging, Sum, Turn
@@ -43,8 +43,8 @@ def begin(turn: Turn) -> None:
     oldest = turn.round - turn.settings.keep_rounds
     kept = {of: offers for of, offers in averaging.offers.items() if of >= turn.round}
     offered = {of: offers for of, offers in averaging.offered.items() if of >= oldest}
-    parts = {key: part for key, part in averaging.contributing.items() if key[1] >= oldest}
-    set_averaging(turn, Averaging(offers=kept, offered=offered, contributing=parts))
+    parts = {key: part for key, part in averaging.sending.items() if key[1] >= oldest}
+    set_averaging(turn, Averaging(offers=kept, offered=offered, sending=parts))
 
 
 def offer(turn: Turn, shares: dict[str, bool]) -> None:
@@ -120,7 +120,9 @@ def on_asked(turn: Turn, job: AskSum, result: SumAsked) -> None:
     if not result.requests:
         turn.ending = Event.ALONE, None
         return
-    states = {name: GATHERING.next(current.states[name], Event.GATHER) for name in job.senders}
+    states = {
+        name: RECEIVING.next(current.states[name], Event.SHARE_REQUEST) for name in job.senders
+    }
     _set_sum(turn, replace(current, states=states))
     turn.effects.append(SetDeadline(turn.round, turn.settings.round_seconds))
     for name in job.senders:
@@ -133,8 +135,8 @@ def on_ask_failed(turn: Turn, job: AskSum, error: str) -> None:
         turn.ending = Event.ALONE, error
 
 
-def on_contribution(turn: Turn, name: str, message: Share | Refusal | ShareKey) -> None:
-    """A part, a key, or that there is none; late ones pass, unasked ones are blamed."""
+def on_share(turn: Turn, name: str, message: Share | Refusal | ShareKey) -> None:
+    """A share, a key, or that there is none; late ones pass, unasked ones are blamed."""
     current = turn.memory.averaging.sum
     if message.round < turn.round or (
         message.round == turn.round and current is not None and message.attempt < current.attempt
@@ -143,16 +145,16 @@ def on_contribution(turn: Turn, name: str, message: Share | Refusal | ShareKey) 
     asked = (
         current is not None
         and (message.round, message.attempt) == (turn.round, current.attempt)
-        and current.states.get(name, GATHERING.initial) is not GATHERING.initial
+        and current.states.get(name, RECEIVING.initial) is not RECEIVING.initial
     )
     if current is None or not asked:
         raise RemoteProtocolError(
-            "contributed to a sum that it was not asked for",
+            "sent a share that it was not asked for",
             culprit=name,
             where=name_of(type(message)),
             found=f"round {message.round}, attempt {message.attempt}",
         )
-    if turn.memory.state is not RoundState.GATHERING:
+    if turn.memory.state is not RoundState.RECEIVING:
         return  # repeated after the end
     match message:
         case Share():
@@ -160,20 +162,20 @@ def on_contribution(turn: Turn, name: str, message: Share | Refusal | ShareKey) 
         case ShareKey():
             _on_key(turn, current, name, message)
         case Refusal():
-            if current.states[name] in (GatheringState.ASKED, GatheringState.REVEALING):
-                _move(turn, name, Event.WITHHELD)
+            if current.states[name] in (ReceivingState.ASKED, ReceivingState.REVEALING):
+                _move(turn, name, Event.SHARE_REFUSED)
     _go_on(turn)
 
 
 def expire(turn: Turn) -> None:
-    """A deadline: go on without the offers, parts or keys that are not there."""
+    """A deadline: go on without the offers, shares or keys that are not there."""
     if turn.memory.state is RoundState.LINKING:
         link(turn, late=True)
         return
     current = turn.memory.averaging.sum
     if current is not None:
         for name, state in current.states.items():
-            if state in (GatheringState.ASKED, GatheringState.REVEALING):
+            if state in (ReceivingState.ASKED, ReceivingState.REVEALING):
                 _move(turn, name, Event.EXPIRED)
         _go_on(turn)
 
@@ -202,21 +204,21 @@ def gossip_of(turn: Turn) -> GossipSettings:
 
 
 def _on_part(turn: Turn, current: Sum, name: str, message: Share) -> None:
-    known = current.sealed.get(name)
+    known = current.closed.get(name)
     if known is not None and known != message:
         raise RemoteProtocolError(
-            "sent two different parts of one sum",
+            "sent two different shares of one sum",
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
         )
-    if current.states[name] is GatheringState.ASKED:
-        _set_sum(turn, replace(current, sealed={**current.sealed, name: message}))
-        _move(turn, name, Event.SEALED)
+    if current.states[name] is ReceivingState.ASKED:
+        _set_sum(turn, replace(current, closed={**current.closed, name: message}))
+        _move(turn, name, Event.SHARE_GIVEN)
 
 
 def _on_key(turn: Turn, current: Sum, name: str, message: ShareKey) -> None:
     known = current.keys.get(name)
-    if current.states[name] in (GatheringState.ASKED, GatheringState.SEALED) or (
+    if current.states[name] in (ReceivingState.ASKED, ReceivingState.CLOSED) or (
         known is not None and known != message
     ):
         raise RemoteProtocolError(
@@ -224,7 +226,7 @@ def _on_key(turn: Turn, current: Sum, name: str, message: ShareKey) -> None:
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
         )
-    if current.states[name] is GatheringState.REVEALING:
+    if current.states[name] is ReceivingState.REVEALING:
         _set_sum(turn, replace(current, keys={**current.keys, name: message}))
         _move(turn, name, Event.KEY)
 
@@ -232,39 +234,39 @@ def _on_key(turn: Turn, current: Sum, name: str, message: ShareKey) -> None:
 def _go_on(turn: Turn) -> None:
     """What follows once nothing is awaited: another attempt, the keys, the sum, or nothing."""
     current = turn.memory.averaging.sum
-    if current is None or turn.memory.state is not RoundState.GATHERING:
+    if current is None or turn.memory.state is not RoundState.RECEIVING:
         return
     states = set(current.states.values())
-    if states & {GatheringState.UNLINKED, GatheringState.ASKED, GatheringState.REVEALING}:
+    if states & {ReceivingState.UNLINKED, ReceivingState.ASKED, ReceivingState.REVEALING}:
         return
-    if GatheringState.LOST in states:
+    if ReceivingState.LOST in states:
         _without_lost(turn, current)
-    elif states == {GatheringState.SEALED}:
+    elif states == {ReceivingState.CLOSED}:
         for name in current.senders:
             _move(turn, name, Event.KEY_ASKED)
             turn.send(name, ShareReveal(turn.round, current.attempt))
         turn.effects.append(SetDeadline(turn.round, turn.settings.round_seconds))
     else:
-        turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.GATHERED))
+        turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.SHARES_OPEN))
         turn.run(
             Combine(
                 turn.round,
                 current.attempt,
                 current.senders,
-                {name: current.sealed[name].payload for name in current.senders},
+                {name: current.closed[name].payload for name in current.senders},
                 {name: current.keys[name].key for name in current.senders},
             )
         )
 
 
 def _without_lost(turn: Turn, current: Sum) -> None:
-    lost = tuple(n for n, state in current.states.items() if state is GatheringState.LOST)
+    lost = tuple(n for n, state in current.states.items() if state is ReceivingState.LOST)
     averaging = turn.memory.averaging
     set_averaging(turn, replace(averaging, lost=(*averaging.lost, *lost)))
     left = tuple(name for name in current.senders if name not in lost)
-    # Keys are asked for as soon as all parts are there, and whoever was asked for one may have
+    # Keys are asked for as soon as all shares are there, and whoever was asked for one may have
     # given it away, even if it never arrived.
-    asked_for_keys = len(current.sealed) == len(current.senders)
+    asked_for_keys = len(current.closed) == len(current.senders)
     if asked_for_keys or len(left) < gossip_of(turn).min_senders:
         turn.ending = Event.ALONE, None
         return
@@ -274,14 +276,14 @@ def _without_lost(turn: Turn, current: Sum) -> None:
 
 def _ask(turn: Turn, attempt: int, senders: tuple[str, ...]) -> None:
     """Begin an attempt; until its requests are made nobody in it has been asked for anything."""
-    _set_sum(turn, Sum(attempt, senders, dict.fromkeys(senders, GATHERING.initial)))
+    _set_sum(turn, Sum(attempt, senders, dict.fromkeys(senders, RECEIVING.initial)))
     turn.run(AskSum(turn.round, attempt, senders))
 
 
 def _current(turn: Turn, round_number: int, attempt: int) -> Sum | None:
     """The sum, if this attempt of it is still under way."""
     current = turn.memory.averaging.sum
-    gathering = turn.memory.state is RoundState.GATHERING
+    gathering = turn.memory.state is RoundState.RECEIVING
     if not gathering or current is None:
         return None
     return current if (round_number, attempt) == (turn.round, current.attempt) else None
@@ -290,7 +292,7 @@ def _current(turn: Turn, round_number: int, attempt: int) -> Sum | None:
 def _move(turn: Turn, name: str, event: Event) -> None:
     current = turn.memory.averaging.sum
     if current is not None:
-        states = {**current.states, name: GATHERING.next(current.states[name], event)}
+        states = {**current.states, name: RECEIVING.next(current.states[name], event)}
         _set_sum(turn, replace(current, states=states))
 
 

@@ -1,7 +1,7 @@
-"""This participant as sender: its part in the sums of those that it shares its model with.
+"""This participant as sender: its share of the sums of those that it shares its model with.
 
 The decision is taken once a round and receiver, by the own weight of that receiver against the
-coin. A part is made at most once for each attempt; a repeated request gets the same bytes. A later
+coin. A share is made at most once for each attempt; a repeated request gets the same bytes. A later
 attempt must lose senders, never gain any, and none follows once a key was given away: two sums
 that differ by one sender would show that sender's model.
 """
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol import receiving
-from securefair.protocol.jobs import Adapt, Contribute, ReleaseKey
+from securefair.protocol.jobs import Adapt, MakeShare, ReleaseKey
 from securefair.protocol.messages import (
     DeclineReason,
     Refusal,
@@ -23,14 +23,14 @@ from securefair.protocol.messages import (
     ShareReveal,
 )
 from securefair.protocol.states import (
-    CONTRIBUTING,
     ROUND,
+    SENDING,
     AdmissionState,
     AskingState,
-    ContributingState,
     Event,
+    SendingState,
 )
-from securefair.protocol.turn import Contributing, Turn
+from securefair.protocol.turn import Sending, Turn
 
 
 def adapt(turn: Turn) -> None:
@@ -63,90 +63,90 @@ def on_adapted(turn: Turn, job: Adapt, probabilities: Mapping[str, float]) -> No
     receiving.offer(turn, shares)
 
 
-def on_gather(turn: Turn, name: str, message: ShareRequest) -> None:
-    """Repeat, refuse or make this participant's part."""
+def on_share_request(turn: Turn, name: str, message: ShareRequest) -> None:
+    """Repeat, refuse or make this participant's share."""
     _check_due(turn, name, message.round)
     if message.round < turn.round - turn.settings.keep_rounds:
         turn.send(name, Refusal(message.round, message.attempt, DeclineReason.STALE))
         return
-    _check_gather(turn, name, message)
-    known = turn.memory.averaging.contributing.get((name, message.round))
-    if known is not None and message == known.gather:
+    _check_request(turn, name, message)
+    known = turn.memory.averaging.sending.get((name, message.round))
+    if known is not None and message == known.asked:
         if known.reply is not None:
             turn.send(name, known.reply)
         return
     if known is not None:
         _check_later_attempt(name, known, message)
-    before = CONTRIBUTING.initial if known is None else known.state
-    event = Event.GATHER if _known_to(turn, message) else Event.GATHER_EARLY
-    part = Contributing(message, CONTRIBUTING.next(before, event))
+    before = SENDING.initial if known is None else known.state
+    event = Event.SHARE_REQUEST if _known_to(turn, message) else Event.SHARE_REQUEST_EARLY
+    part = Sending(message, SENDING.next(before, event))
     _set(turn, name, part)
     if known is None:  # another attempt replaces this one: the receiver gets one sum at most
         ledger = turn.memory.ledger.with_sum(name)
         turn.memory = replace(turn.memory, ledger=ledger)
-    if part.state is ContributingState.SEALING:
-        _contribute(turn, name, message)
+    if part.state is SendingState.MAKING:
+        _make_share(turn, name, message)
 
 
 def on_known(turn: Turn) -> None:
-    """A peer's keys are there, or refused: make the parts that waited for nobody else.
+    """A peer's keys are there, or refused: make the shares that waited for nobody else.
 
     Hospitals begin at different hours: whoever asks may know senders that this participant has not
     heard of yet.
     """
-    for (name, _), part in turn.memory.averaging.contributing.items():
-        if part.state is ContributingState.WAITING and _known_to(turn, part.gather):
-            _set(turn, name, replace(part, state=CONTRIBUTING.next(part.state, Event.IMPORTED)))
-            _contribute(turn, name, part.gather)
+    for (name, _), part in turn.memory.averaging.sending.items():
+        if part.state is SendingState.WAITING and _known_to(turn, part.asked):
+            _set(turn, name, replace(part, state=SENDING.next(part.state, Event.IMPORTED)))
+            _make_share(turn, name, part.asked)
 
 
-def on_contributed(turn: Turn, job: Contribute, payload: bytes) -> None:
-    """Send the part, unless the receiver has gone on to another attempt."""
+def on_share_made(turn: Turn, job: MakeShare, payload: bytes) -> None:
+    """Send the share, unless the receiver has gone on to another attempt."""
     part = _under_way(turn, job)
     if part is not None:
         reply = Share(job.round, job.attempt, payload)
-        state = CONTRIBUTING.next(part.state, Event.SEALED)
+        state = SENDING.next(part.state, Event.SHARE_GIVEN)
         _set(turn, job.peer, replace(part, state=state, reply=reply))
         turn.send(job.peer, reply)
 
 
-def on_contribute_failed(turn: Turn, job: Contribute) -> None:
-    """Say that there is no part, so that the receiver need not wait."""
+def on_share_failed(turn: Turn, job: MakeShare) -> None:
+    """Say that there is no share, so that the receiver need not wait."""
     part = _under_way(turn, job)
     if part is not None:
         reply = Refusal(job.round, job.attempt, DeclineReason.FAILED)
-        state = CONTRIBUTING.next(part.state, Event.SEALING_FAILED)
+        state = SENDING.next(part.state, Event.SHARE_FAILED)
         _set(turn, job.peer, replace(part, state=state, reply=reply))
         turn.send(job.peer, reply)
 
 
 def on_reveal(turn: Turn, name: str, message: ShareReveal) -> None:
     """Give the key of the last attempt away, once; again the same to whoever asks again."""
-    part = turn.memory.averaging.contributing.get((name, message.round))
+    part = turn.memory.averaging.sending.get((name, message.round))
     if message.round < turn.round - turn.settings.keep_rounds:
         return
-    sealed = part is not None and part.state in (
-        ContributingState.SEALED,
-        ContributingState.REVEALED,
+    closed = part is not None and part.state in (
+        SendingState.SENT,
+        SendingState.REVEALED,
     )
-    if part is None or not sealed or part.gather.attempt != message.attempt:
+    if part is None or not closed or part.asked.attempt != message.attempt:
         raise RemoteProtocolError(
             "asked for a key that does not exist",
             culprit=name,
             where=f"round {message.round}, attempt {message.attempt}",
-            expected="the last attempt, after its part was sent",
+            expected="the last attempt, after its share was sent",
         )
     if part.key is not None:
         turn.send(name, part.key)
-    elif part.state is ContributingState.SEALED:
-        state = CONTRIBUTING.next(part.state, Event.KEY_ASKED)
+    elif part.state is SendingState.SENT:
+        state = SENDING.next(part.state, Event.KEY_ASKED)
         _set(turn, name, replace(part, state=state))
-        turn.run(ReleaseKey(name, message.round, message.attempt, part.gather.senders))
+        turn.run(ReleaseKey(name, message.round, message.attempt, part.asked.senders))
 
 
 def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
     """Send the key, and keep it for repeated requests."""
-    part = turn.memory.averaging.contributing.get((job.peer, job.round))
+    part = turn.memory.averaging.sending.get((job.peer, job.round))
     if part is not None:
         message = ShareKey(job.round, job.attempt, key)
         _set(turn, job.peer, replace(part, key=message))
@@ -154,7 +154,7 @@ def on_key_released(turn: Turn, job: ReleaseKey, key: bytes) -> None:
 
 
 def on_release_failed(turn: Turn, job: ReleaseKey) -> None:
-    """Without its key the part is worth nothing; the receiver keeps its own model."""
+    """Without its key the share is worth nothing; the receiver keeps its own model."""
     turn.send(job.peer, Refusal(job.round, job.attempt, DeclineReason.FAILED))
 
 
@@ -177,7 +177,7 @@ def _check_due(turn: Turn, name: str, round_number: int) -> None:
         )
 
 
-def _check_gather(turn: Turn, name: str, message: ShareRequest) -> None:
+def _check_request(turn: Turn, name: str, message: ShareRequest) -> None:
     gossip, senders = receiving.gossip_of(turn), message.senders
     own = gossip.name
     known = set(turn.memory.peers) | {own}
@@ -198,9 +198,9 @@ def _check_gather(turn: Turn, name: str, message: ShareRequest) -> None:
         )
 
 
-def _check_later_attempt(name: str, known: Contributing, message: ShareRequest) -> None:
-    before = known.gather
-    if known.state is ContributingState.REVEALED:
+def _check_later_attempt(name: str, known: Sending, message: ShareRequest) -> None:
+    before = known.asked
+    if known.state is SendingState.REVEALED:
         problem = "asks for another sum after a key was given away"
     elif message.attempt <= before.attempt:
         problem = "asks for two sums in one attempt"
@@ -224,18 +224,18 @@ def _known_to(turn: Turn, message: ShareRequest) -> bool:
     return all(turn.peer(name).introduction.state in decided for name in others)
 
 
-def _contribute(turn: Turn, name: str, message: ShareRequest) -> None:
-    turn.run(Contribute(name, message.round, message.attempt, message.senders, message.request))
+def _make_share(turn: Turn, name: str, message: ShareRequest) -> None:
+    turn.run(MakeShare(name, message.round, message.attempt, message.senders, message.request))
 
 
-def _under_way(turn: Turn, job: Contribute) -> Contributing | None:
-    """The part that the job was to make, if it is still wanted."""
-    part = turn.memory.averaging.contributing.get((job.peer, job.round))
-    wanted = part is not None and part.gather.attempt == job.attempt
+def _under_way(turn: Turn, job: MakeShare) -> Sending | None:
+    """The share that the job was to make, if it is still wanted."""
+    part = turn.memory.averaging.sending.get((job.peer, job.round))
+    wanted = part is not None and part.asked.attempt == job.attempt
     return part if wanted else None
 
 
-def _set(turn: Turn, name: str, part: Contributing) -> None:
+def _set(turn: Turn, name: str, part: Sending) -> None:
     averaging = turn.memory.averaging
-    contributing = {**averaging.contributing, (name, part.gather.round): part}
-    receiving.set_averaging(turn, replace(averaging, contributing=contributing))
+    sending = {**averaging.sending, (name, part.asked.round): part}
+    receiving.set_averaging(turn, replace(averaging, sending=sending))

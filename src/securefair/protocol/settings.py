@@ -23,8 +23,8 @@ class GossipSettings:
         name: of this participant, as it stands in lists of senders.
         neighbours: the peers that it compares gradients and exchanges models with; keys go to all
             peers, since senders of one sum need not be neighbours of each other.
-        min_senders: fewest senders of a sum that it asks for, or is a part of; 1 only where
-            every sender's part may be opened by itself.
+        min_senders: fewest senders of a sum that it asks for, or has a share in; 1 only where
+            every sender's share may be opened by itself.
         aligns: whether gradients are compared at all.
         alignment_bits: of opened values, that an opened alignment may tell (`flows`).
         max_sums: rounds in which a neighbour is offered the own model at most; None: all.

@@ -20,8 +20,8 @@ and three per peer:
 
 Where models are averaged (gossip), two more per peer:
 
-    GATHERING      this participant as receiver: that sender's part in the sum of this round
-    CONTRIBUTING   this participant as sender: its part in that receiver's sum of one round
+    RECEIVING      this participant as receiver: that sender's share of the sum of this round
+    SENDING        this participant as sender: its share of that receiver's sum of one round
 """
 
 from __future__ import annotations
@@ -73,17 +73,17 @@ class Event(enum.Enum):
     LINKED = "enough senders"
     ALONE = "too few senders"
     LOST = "a sender is lost, enough are left"
-    GATHERED = "all parts and keys are there"
+    SHARES_OPEN = "all shares and keys are there"
     COMBINED = "combined"
     COMBINE_FAILED = "could not be combined"
 
-    GATHER = "ShareRequest"
-    GATHER_EARLY = "ShareRequest, a sender unknown"
-    SEALED = "Share"
+    SHARE_REQUEST = "ShareRequest"
+    SHARE_REQUEST_EARLY = "ShareRequest, a sender unknown"
+    SHARE_GIVEN = "Share"
     KEY_ASKED = "ShareReveal"
     KEY = "ShareKey"
-    WITHHELD = "Refusal"
-    SEALING_FAILED = "contribution failed"
+    SHARE_REFUSED = "Refusal"
+    SHARE_FAILED = "share failed"
 
 
 class RoundState(enum.Enum):
@@ -93,7 +93,7 @@ class RoundState(enum.Enum):
     EXCHANGING = "exchanging"
     STEPPING = "stepping"
     LINKING = "waiting for offers"
-    GATHERING = "gathering models"
+    RECEIVING = "receiving shares"
     COMBINING = "combining"
 
 
@@ -138,26 +138,26 @@ class ServingState(enum.Enum):
     DECLINED = "declined"
 
 
-class GatheringState(enum.Enum):
-    """One sender's part in this participant's sum of the current round."""
+class ReceivingState(enum.Enum):
+    """One sender's share of this participant's sum of the current round."""
 
     UNLINKED = "not asked"
     ASKED = "asked"
-    SEALED = "sealed part there"
+    CLOSED = "closed share there"
     REVEALING = "asked for the key"
     OPEN = "key there"
     LOST = "lost"
 
 
-class ContributingState(enum.Enum):
-    """This participant's part in one receiver's sum of one round."""
+class SendingState(enum.Enum):
+    """This participant's share of one receiver's sum of one round."""
 
     NOT_ASKED = "not asked"
     WAITING = "waiting for keys"
-    SEALING = "sealing"
-    SEALED = "sealed part sent"
+    MAKING = "making the share"
+    SENT = "closed share sent"
     REVEALED = "key given away"
-    WITHHELD = "withheld"
+    REFUSED = "refused"
 
 
 S = TypeVar("S", bound=enum.Enum)
@@ -214,12 +214,12 @@ ROUND = Table(
         },
         # What is not there at a deadline decides between these, so that it is no event of its own.
         RoundState.LINKING: {
-            Event.LINKED: RoundState.GATHERING,
+            Event.LINKED: RoundState.RECEIVING,
             Event.ALONE: RoundState.IDLE,
         },
-        RoundState.GATHERING: {
-            Event.LOST: RoundState.GATHERING,
-            Event.GATHERED: RoundState.COMBINING,
+        RoundState.RECEIVING: {
+            Event.LOST: RoundState.RECEIVING,
+            Event.SHARES_OPEN: RoundState.COMBINING,
             Event.ALONE: RoundState.IDLE,
         },
         RoundState.COMBINING: {
@@ -309,52 +309,52 @@ SERVING = Table(
 )
 
 
-GATHERING = Table(
-    "gathering",
-    GatheringState.UNLINKED,
+RECEIVING = Table(
+    "receiving",
+    ReceivingState.UNLINKED,
     {
-        GatheringState.UNLINKED: {Event.GATHER: GatheringState.ASKED},
-        GatheringState.ASKED: {
-            Event.SEALED: GatheringState.SEALED,
-            Event.WITHHELD: GatheringState.LOST,
-            Event.EXPIRED: GatheringState.LOST,
+        ReceivingState.UNLINKED: {Event.SHARE_REQUEST: ReceivingState.ASKED},
+        ReceivingState.ASKED: {
+            Event.SHARE_GIVEN: ReceivingState.CLOSED,
+            Event.SHARE_REFUSED: ReceivingState.LOST,
+            Event.EXPIRED: ReceivingState.LOST,
         },
-        GatheringState.SEALED: {Event.KEY_ASKED: GatheringState.REVEALING},
-        GatheringState.REVEALING: {
-            Event.KEY: GatheringState.OPEN,
-            Event.WITHHELD: GatheringState.LOST,
-            Event.EXPIRED: GatheringState.LOST,
+        ReceivingState.CLOSED: {Event.KEY_ASKED: ReceivingState.REVEALING},
+        ReceivingState.REVEALING: {
+            Event.KEY: ReceivingState.OPEN,
+            Event.SHARE_REFUSED: ReceivingState.LOST,
+            Event.EXPIRED: ReceivingState.LOST,
         },
     },
 )
 
-CONTRIBUTING = Table(
-    "contributing",
-    ContributingState.NOT_ASKED,
+SENDING = Table(
+    "sending",
+    SendingState.NOT_ASKED,
     {
-        ContributingState.NOT_ASKED: {
-            Event.GATHER: ContributingState.SEALING,
-            Event.GATHER_EARLY: ContributingState.WAITING,
+        SendingState.NOT_ASKED: {
+            Event.SHARE_REQUEST: SendingState.MAKING,
+            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
         },
-        ContributingState.WAITING: {
-            Event.IMPORTED: ContributingState.SEALING,
-            Event.GATHER: ContributingState.SEALING,  # a later attempt with fewer senders
-            Event.GATHER_EARLY: ContributingState.WAITING,
+        SendingState.WAITING: {
+            Event.IMPORTED: SendingState.MAKING,
+            Event.SHARE_REQUEST: SendingState.MAKING,  # a later attempt with fewer senders
+            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
         },
-        ContributingState.SEALING: {
-            Event.SEALED: ContributingState.SEALED,
-            Event.SEALING_FAILED: ContributingState.WITHHELD,
-            Event.GATHER: ContributingState.SEALING,
-            Event.GATHER_EARLY: ContributingState.WAITING,
+        SendingState.MAKING: {
+            Event.SHARE_GIVEN: SendingState.SENT,
+            Event.SHARE_FAILED: SendingState.REFUSED,
+            Event.SHARE_REQUEST: SendingState.MAKING,
+            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
         },
-        ContributingState.SEALED: {
-            Event.GATHER: ContributingState.SEALING,
-            Event.GATHER_EARLY: ContributingState.WAITING,
-            Event.KEY_ASKED: ContributingState.REVEALED,
+        SendingState.SENT: {
+            Event.SHARE_REQUEST: SendingState.MAKING,
+            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
+            Event.KEY_ASKED: SendingState.REVEALED,
         },
-        ContributingState.WITHHELD: {
-            Event.GATHER: ContributingState.SEALING,
-            Event.GATHER_EARLY: ContributingState.WAITING,
+        SendingState.REFUSED: {
+            Event.SHARE_REQUEST: SendingState.MAKING,
+            Event.SHARE_REQUEST_EARLY: SendingState.WAITING,
         },
     },
 )

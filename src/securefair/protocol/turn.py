@@ -32,17 +32,17 @@ from securefair.protocol.settings import MachineSettings
 from securefair.protocol.states import (
     ADMISSION,
     ASKING,
-    CONTRIBUTING,
     PREPARATION,
     ROUND,
+    SENDING,
     SERVING,
     AdmissionState,
     AskingState,
-    ContributingState,
     Event,
-    GatheringState,
     PreparationState,
+    ReceivingState,
     RoundState,
+    SendingState,
     ServingState,
 )
 
@@ -129,17 +129,17 @@ class Sum:
 
     attempt: int
     senders: tuple[str, ...]
-    states: Mapping[str, GatheringState]
-    sealed: Mapping[str, Share] = field(default_factory=dict)
+    states: Mapping[str, ReceivingState]
+    closed: Mapping[str, Share] = field(default_factory=dict)
     keys: Mapping[str, ShareKey] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Contributing:
-    """This participant as sender: its part in one receiver's sum of one round."""
+class Sending:
+    """This participant as sender: its share of one receiver's sum of one round."""
 
-    gather: ShareRequest
-    state: ContributingState = CONTRIBUTING.initial
+    asked: ShareRequest
+    state: SendingState = SENDING.initial
     reply: Share | Refusal | None = None
     key: ShareKey | None = None
 
@@ -149,7 +149,7 @@ class Averaging:
     """What is remembered of averaging models.
 
     `offers` are the neighbours' decisions by round and neighbour, `offered` the own; both of the
-    rounds that are kept, `offers` also of rounds to come. `contributing` is by receiver and round.
+    rounds that are kept, `offers` also of rounds to come. `sending` is by receiver and round.
     """
 
     offers: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class Averaging:
     sum: Sum | None = None
     lost: tuple[str, ...] = ()
     combined: tuple[str, ...] = ()
-    contributing: Mapping[tuple[str, int], Contributing] = field(default_factory=dict)
+    sending: Mapping[tuple[str, int], Sending] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def masked_messages(fixed_private):
         publics = {name: key.public for name, key in keys.items()}
         requests = sums.ask(plan, keys[gathering.receiver], gathering, weights)
         messages = {
-            name: sums.contribute(
+            name: sums.message(
                 plan,
                 keys[name],
                 publics,

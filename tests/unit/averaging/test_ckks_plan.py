@@ -23,7 +23,7 @@ def test_the_usual_spec_fits_the_smallest_ring_and_one_limb():
     assert plan.params.ring_degree == 4096
     assert plan.params.limbs == 3
     assert plan.answer.limbs == 1
-    assert plan.contribution_bytes < 2.01 * plan.clear_bytes
+    assert plan.share_bytes < 2.01 * plan.clear_bytes
 
 
 @settings(max_examples=25)
@@ -93,7 +93,7 @@ def test_pieces_hold_every_parameter_and_word_once(parameters):
         assert piece.coefficients == n or piece.count == 1
         start, word = piece.parameters.stop, piece.place.stop
     assert start == parameters
-    assert 4 * word == plan.contribution_bytes
+    assert 4 * word == plan.share_bytes
 
 
 def test_the_grid_is_finer_than_the_noise():
@@ -103,7 +103,7 @@ def test_the_grid_is_finer_than_the_noise():
 
 
 def test_planning_is_quick_whatever_the_size():
-    assert plan_ckks(spec_of(parameters=11_173_962)).contribution_bytes == pytest.approx(
+    assert plan_ckks(spec_of(parameters=11_173_962)).share_bytes == pytest.approx(
         2 * 4 * 11_173_962, rel=1e-3
     )
     assert np.isfinite(plan_ckks(spec_of(parameters=1)).error_bound)

@@ -39,7 +39,7 @@ def test_masks_cancel_in_the_sum_of_all(
 def test_words_are_as_short_as_the_precision_allows(precision, bits):
     plan = MaskedSums().plan(SumSpec(parameters=10, senders=9, bound=1.0, precision=precision))
     assert plan.fixed.word_bits == bits
-    assert plan.contribution_bytes == 10 * bits // 8
+    assert plan.share_bytes == 10 * bits // 8
 
 
 def test_the_same_inputs_give_the_same_bytes(gathering_of, masked_messages):
@@ -55,7 +55,7 @@ def test_a_message_of_another_round_spoils_the_sum_and_is_noticed(gathering_of, 
     weights = dict.fromkeys("abc", 0.25)
     sums, plan, keys, messages = masked_messages(gathering_of(), vectors, weights)
     stale = masked_messages(gathering_of(round=1), vectors, weights)[3]
-    with pytest.raises(RemoteProtocolError, match="exceeds what honest contributions") as error:
+    with pytest.raises(RemoteProtocolError, match="exceeds what honest shares") as error:
         sums.total(plan, keys, gathering_of(), {**messages, "b": stale["b"]})
     assert error.value.culprit == "a or b or c"
 

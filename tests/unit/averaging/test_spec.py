@@ -46,4 +46,4 @@ def test_a_plan_that_does_not_grant_its_spec_is_refused(plan):
 
 
 def test_sending_a_model_in_the_clear_takes_four_bytes_a_parameter(plan):
-    assert plan.clear_bytes == 16 == plan.contribution_bytes
+    assert plan.clear_bytes == 16 == plan.share_bytes

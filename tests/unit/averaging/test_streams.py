@@ -31,9 +31,9 @@ def test_a_stream_is_what_zeros_are_encrypted_to():
 
 def test_sealing_twice_opens():
     data = bytes(range(256)) * 5
-    sealed = crypt(data, KEY)
-    assert sealed != data
-    assert crypt(sealed, KEY) == data
+    closed = crypt(data, KEY)
+    assert closed != data
+    assert crypt(closed, KEY) == data
     assert crypt(b"", KEY) == b""
 
 

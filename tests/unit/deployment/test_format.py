@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from securefair.deployment import format as site_format
-from securefair.deployment.format import LATEST, NAME, check_format
+from securefair.deployment.format import LATEST, NAME, STEPS, check_format, format_of
 from securefair.deployment.life import ERASED, erase, upgrade
 from securefair.deployment.status import status_of
 from securefair.errors import StorageError
@@ -52,7 +52,8 @@ def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
     def step(tx):
         tx.memory.put("new", b"1")
 
-    monkeypatch.setattr(site_format, "STEPS", (step,))
+    found = format_of(site / "store")
+    monkeypatch.setattr(site_format, "STEPS", (*STEPS, step))
     monkeypatch.setattr(site_format, "LATEST", LATEST + 1)
     monkeypatch.setattr("securefair.deployment.life.LATEST", LATEST + 1)
     with (
@@ -62,7 +63,7 @@ def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
     ):
         check_format(tx, "site")
     done = upgrade(site)
-    assert (done.found, done.now) == (LATEST, LATEST + 1)
+    assert (done.found, done.now) == (found, LATEST + 1)
     assert (done.copy / "store.sqlite").is_file()
     with Store.open(site / "store") as store, store.view() as tx:
         assert tx.memory.get("new") == b"1"
@@ -73,6 +74,6 @@ def test_an_older_one_is_migrated_and_its_copy_stays(site, monkeypatch):
 
 def test_a_copy_that_is_there_stops_an_upgrade(site, monkeypatch):
     monkeypatch.setattr("securefair.deployment.life.LATEST", LATEST + 1)
-    (site / f"store.format-{LATEST}").mkdir()
+    (site / f"store.format-{format_of(site / 'store')}").mkdir()
     with pytest.raises(StorageError, match="copy of the store"):
         upgrade(site)

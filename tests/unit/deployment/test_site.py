@@ -322,7 +322,7 @@ def test_who_says_that_it_leaves_is_not_waited_for(make_town):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_second_part_is_made_under_one_mask(make_town, seed):
-    """Every sealed part that ever leaves a sender for one attempt is the same bytes."""
+    """Every closed share that ever leaves a sender for one attempt is the same bytes."""
     town = make_town(4, algorithm="cycle-gossip", rounds=4)
     rng, parts = random.Random(seed), {}
     for name in town.names:
@@ -340,12 +340,12 @@ def test_no_second_part_is_made_under_one_mask(make_town, seed):
             for key in tx.memory.names("host share "):
                 content = msgspec.msgpack.decode(tx.memory.get(key), type=Share)
                 at = (name, content.gathering.receiver, content.gathering.digest)
-                parts.setdefault(at, set()).add(content.sealed)
+                parts.setdefault(at, set()).add(content.closed)
 
     town.live(watched)
     assert town.restarts > 20
     assert len(parts) > 8
-    assert all(len(sealed) == 1 for sealed in parts.values())
+    assert all(len(closed) == 1 for closed in parts.values())
 
 
 def test_what_a_courier_sees_holds_nothing_of_a_site(make_town):

@@ -15,7 +15,7 @@ SPEC = SumSpec(parameters=5000, senders=3, bound=2.0)
 def test_a_profile_states_what_was_sent_and_how_far_off_it_was(name):
     profile = profile_averaging(name, SPEC, repeats=2)
     plan = plan_sum(name, SPEC)
-    assert profile.bytes_per_edge == plan.request_bytes + plan.contribution_bytes + 32
+    assert profile.bytes_per_edge == plan.request_bytes + plan.share_bytes + 32
     assert profile.clear_bytes_per_edge == 20_000
     assert 0 < profile.max_abs_error <= profile.error_bound == plan.error_bound
     assert set(profile.stages) == {"ask", "contribute", "open"}

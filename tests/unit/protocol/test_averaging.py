@@ -22,14 +22,14 @@ from securefair.protocol.jobs import (
     AskSum,
     Combine,
     Combined,
-    Contribute,
-    Contributed,
     Imported,
     ImportPeer,
     KeyReleased,
+    MakeShare,
     Prepared,
     PrepareKeysAndFeatures,
     ReleaseKey,
+    ShareMade,
     SumAsked,
 )
 from securefair.protocol.ledger import DisclosurePolicy, Release
@@ -114,7 +114,7 @@ class Stage:
         requests = {name: f"{name} {attempt}".encode() for name in senders}
         return self.done(AskSum(self.round, attempt, senders), SumAsked(requests))
 
-    def sealed(self, *senders, attempt=0):
+    def closed(self, *senders, attempt=0):
         for name in senders:
             effects = self.hear(name, Share(self.round, attempt, f"part {name}".encode()))
         return effects
@@ -214,9 +214,9 @@ class TestSums:
     def test_a_sum_is_asked_for_revealed_and_combined(self):
         stage = self.stage(*NEIGHBOURS)
         assert self.requests["cem"] == ShareRequest(0, 0, NEIGHBOURS, b"cem 0")
-        assert not sent(stage.sealed("bea", "cem"), ShareReveal)
+        assert not sent(stage.closed("bea", "cem"), ShareReveal)
         # No key is asked for before every part has arrived.
-        assert set(sent(stage.sealed("dan"), ShareReveal)) == set(NEIGHBOURS)
+        assert set(sent(stage.closed("dan"), ShareReveal)) == set(NEIGHBOURS)
         assert not jobs(stage.keys("bea", "cem"))
         (combine,) = jobs(stage.keys("dan"))
         assert combine == Combine(
@@ -230,13 +230,13 @@ class TestSums:
 
     def test_a_lost_sender_costs_an_attempt(self):
         stage = self.stage(*NEIGHBOURS)
-        stage.sealed("bea", "dan")
+        stage.closed("bea", "dan")
         assert jobs(stage.expire()) == [AskSum(0, 1, ("bea", "dan"))]
         again = sent(stage.asked("bea", "dan", attempt=1), ShareRequest)
         assert set(again) == {"bea", "dan"}
         # Its late part of the first attempt is no use and no fault.
-        assert stage.sealed("cem") == []
-        stage.sealed("bea", "dan", attempt=1)
+        assert stage.closed("cem") == []
+        stage.closed("bea", "dan", attempt=1)
         (combine,) = jobs(stage.keys("bea", "dan", attempt=1))
         assert combine.attempt == 1
         summary = over(stage.done(combine, Combined()))
@@ -246,23 +246,23 @@ class TestSums:
     def test_nothing_goes_on_before_the_next_attempt_is_asked(self):
         """Neither a deadline of the first attempt nor a sender that knows what comes next."""
         stage = self.stage(*NEIGHBOURS)
-        stage.sealed("bea", "dan")
+        stage.closed("bea", "dan")
         stage.hear("cem", Refusal(0, 0, DeclineReason.FAILED))
         assert stage.expire() == []
         early = stage.hear("bea", Share(0, 1, b"early"))
         assert "not asked for" in blamed(early).reason
         assert set(sent(stage.asked("bea", "dan", attempt=1), ShareRequest)) == {"bea", "dan"}
-        assert set(sent(stage.sealed("bea", "dan", attempt=1), ShareReveal)) == {"bea", "dan"}
+        assert set(sent(stage.closed("bea", "dan", attempt=1), ShareReveal)) == {"bea", "dan"}
 
     def test_a_sender_that_withholds_need_not_be_waited_for(self):
         stage = self.stage(*NEIGHBOURS)
-        stage.sealed("bea", "dan")
+        stage.closed("bea", "dan")
         effects = stage.hear("cem", Refusal(0, 0, DeclineReason.FAILED))
         assert jobs(effects) == [AskSum(0, 1, ("bea", "dan"))]
 
     def test_one_sender_left_is_too_few(self):
         stage = self.stage("bea", "cem")
-        stage.sealed("bea")
+        stage.closed("bea")
         summary = over(stage.expire())
         assert summary.combined == ()
         assert summary.lost == ("cem",)
@@ -270,7 +270,7 @@ class TestSums:
     def test_after_keys_were_asked_for_there_is_no_other_attempt(self):
         """Whoever may have given its key away must be in no other sum of the round."""
         stage = self.stage(*NEIGHBOURS)
-        stage.sealed(*NEIGHBOURS)
+        stage.closed(*NEIGHBOURS)
         stage.keys("bea", "cem")
         effects = stage.expire()
         assert not jobs(effects)  # though bea and cem would be enough
@@ -279,7 +279,7 @@ class TestSums:
 
     def test_a_sum_that_cannot_be_opened_leaves_the_own_model(self):
         stage = self.stage("bea", "cem")
-        stage.sealed("bea", "cem")
+        stage.closed("bea", "cem")
         (combine,) = jobs(stage.keys("bea", "cem"))
         summary = over(stage.failed(combine))
         assert (summary.combined, summary.step_error) == ((), None)
@@ -305,15 +305,15 @@ class TestSums:
         stage = self.stage("bea", "cem")
         assert "not asked for" in blamed(stage.hear("dan", message)).reason
 
-    def test_two_parts_or_keys_of_one_sender_are_blamed(self):
+    def test_two_shares_or_keys_of_one_sender_are_blamed(self):
         stage = self.stage("bea", "cem")
-        stage.sealed("bea")
-        assert stage.sealed("bea") == []  # the network repeats
+        stage.closed("bea")
+        assert stage.closed("bea") == []  # the network repeats
         other = stage.hear("bea", Share(0, 0, b"another"))
-        assert "two different parts" in blamed(other).reason
+        assert "two different shares" in blamed(other).reason
         early = stage.hear("cem", ShareKey(0, 0, b"k"))
         assert "key that it was not asked for" in blamed(early).reason
-        stage.sealed("cem")
+        stage.closed("cem")
         stage.keys("bea")
         assert stage.keys("bea") == []
         assert "not asked for" in blamed(stage.hear("bea", ShareKey(0, 0, b"another"))).reason
@@ -327,15 +327,15 @@ def gather(*senders, attempt=0, number=0, request=b"w"):
 
 
 class TestParts:
-    def contributed(self, stage, *senders, attempt=0, payload=b"sealed"):
+    def made_share(self, stage, *senders, attempt=0, payload=b"closed"):
         (job,) = jobs(stage.hear("bea", gather(*senders, attempt=attempt)))
-        assert job == Contribute("bea", 0, attempt, senders, b"w")
-        return sent(stage.done(job, Contributed(payload)), Share)["bea"]
+        assert job == MakeShare("bea", 0, attempt, senders, b"w")
+        return sent(stage.done(job, ShareMade(payload)), Share)["bea"]
 
     def test_a_part_and_its_key_leave_once_and_are_repeated_as_they_are(self):
         stage = Stage()
-        part = self.contributed(stage, "ann", "cem")
-        assert part == Share(0, 0, b"sealed")
+        part = self.made_share(stage, "ann", "cem")
+        assert part == Share(0, 0, b"closed")
         repeated = stage.hear("bea", gather("ann", "cem"))
         assert not jobs(repeated)
         assert sent(repeated, Share) == {"bea": part}
@@ -350,9 +350,9 @@ class TestParts:
 
     def test_the_ledger_counts_a_sum_once(self):
         stage = Stage()
-        self.contributed(stage, "ann", "cem", "dan")
+        self.made_share(stage, "ann", "cem", "dan")
         stage.hear("bea", gather("ann", "cem", "dan"))
-        self.contributed(stage, "ann", "cem", attempt=1)
+        self.made_share(stage, "ann", "cem", attempt=1)
         assert stage.machine.ledger.accounts["bea"].sums == 1
 
     @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ class TestParts:
     )
     def test_a_second_sum_of_a_round_is_refused(self, senders, attempt, reason):
         stage = Stage()
-        self.contributed(stage, "ann", "cem", "dan")
+        self.made_share(stage, "ann", "cem", "dan")
         before = stage.machine.memory
         blame = blamed(stage.hear("bea", gather(*senders, attempt=attempt)))
         assert reason in blame.reason
@@ -375,28 +375,28 @@ class TestParts:
 
     def test_other_weights_in_the_same_attempt_are_refused(self):
         stage = Stage()
-        self.contributed(stage, "ann", "cem")
+        self.made_share(stage, "ann", "cem")
         again = stage.hear("bea", gather("ann", "cem", request=b"other"))
         assert "two sums in one attempt" in blamed(again).reason
 
     def test_after_a_key_was_given_away_there_is_no_other_sum(self):
         stage = Stage()
-        self.contributed(stage, "ann", "cem", "dan")
+        self.made_share(stage, "ann", "cem", "dan")
         stage.hear("bea", ShareReveal(0, 0))
         again = stage.hear("bea", gather("ann", "cem", attempt=1))
         assert "after a key was given away" in blamed(again).reason
 
     def test_the_key_of_an_earlier_attempt_stays(self):
         stage = Stage()
-        self.contributed(stage, "ann", "cem", "dan")
-        self.contributed(stage, "ann", "cem", attempt=1)
+        self.made_share(stage, "ann", "cem", "dan")
+        self.made_share(stage, "ann", "cem", attempt=1)
         assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
         assert jobs(stage.hear("bea", ShareReveal(0, 1)))
 
     def test_no_key_before_the_part(self):
         stage = Stage()
         assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
-        stage.hear("bea", gather("ann", "cem"))  # not yet sealed
+        stage.hear("bea", gather("ann", "cem"))  # not yet closed
         assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
 
     @pytest.mark.parametrize(
@@ -430,8 +430,8 @@ class TestParts:
         stage = Stage()
         (first,) = jobs(stage.hear("bea", gather("ann", "cem", "dan")))
         (second,) = jobs(stage.hear("bea", gather("ann", "cem", attempt=1)))
-        assert not sent(stage.done(first, Contributed(b"late")), Share)
-        assert sent(stage.done(second, Contributed(b"sealed")), Share)
+        assert not sent(stage.done(first, ShareMade(b"late")), Share)
+        assert sent(stage.done(second, ShareMade(b"closed")), Share)
 
     def test_the_last_round_is_still_served_and_older_ones_are_stale(self):
         stage = Stage()

@@ -51,7 +51,7 @@ LIMITS = Limits(
     answer=300,
     sum_request=40,
     sum_names=200,
-    contribution=300,
+    share=300,
 )
 
 counters = st.integers(0, 2**31 - 1)

@@ -11,10 +11,10 @@ from securefair.protocol import states
 from securefair.protocol.states import (
     ADMISSION,
     ASKING,
-    CONTRIBUTING,
-    GATHERING,
     PREPARATION,
+    RECEIVING,
     ROUND,
+    SENDING,
     SERVING,
     AskingState,
     Event,
@@ -29,8 +29,8 @@ TABLES: list[Table] = [
     ADMISSION,
     ASKING,
     SERVING,
-    GATHERING,
-    CONTRIBUTING,
+    RECEIVING,
+    SENDING,
 ]
 DOCUMENT = Path(__file__).parents[3] / "docs" / "protocol-states.md"
 

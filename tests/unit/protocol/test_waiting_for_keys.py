@@ -4,9 +4,9 @@ from securefair.protocol.effects import Begin, Done, Received, Run, Send, SetDea
 from securefair.protocol.jobs import (
     Adapt,
     Adapted,
-    Contribute,
     Imported,
     ImportPeer,
+    MakeShare,
     Prepared,
     PrepareKeysAndFeatures,
 )
@@ -54,8 +54,8 @@ def begun():
     return machine, machine.handle(Done(jobs[Adapt], result))
 
 
-def contributes(effects):
-    return [e.job for e in effects if isinstance(e, Run) and isinstance(e.job, Contribute)]
+def made(effects):
+    return [e.job for e in effects if isinstance(e, Run) and isinstance(e.job, MakeShare)]
 
 
 def test_a_part_waits_for_the_keys_of_all_senders():
@@ -63,9 +63,9 @@ def test_a_part_waits_for_the_keys_of_all_senders():
     introduced(machine, "a")
     introduced(machine, "b")
     request = ShareRequest(0, 0, ("b", "c", "me"), b"?")
-    assert contributes(machine.handle(Received("a", request))) == []
-    assert contributes(machine.handle(Received("a", request))) == []  # repeated
-    (job,) = contributes(introduced(machine, "c"))
+    assert made(machine.handle(Received("a", request))) == []
+    assert made(machine.handle(Received("a", request))) == []  # repeated
+    (job,) = made(introduced(machine, "c"))
     assert (job.peer, job.senders) == ("a", ("b", "c", "me"))
 
 
@@ -74,9 +74,9 @@ def test_a_later_attempt_without_the_unknown_is_made_at_once():
     introduced(machine, "a")
     introduced(machine, "b")
     machine.handle(Received("a", ShareRequest(0, 0, ("b", "c", "me"), b"?")))
-    (job,) = contributes(machine.handle(Received("a", ShareRequest(0, 1, ("b", "me"), b"?"))))
+    (job,) = made(machine.handle(Received("a", ShareRequest(0, 1, ("b", "me"), b"?"))))
     assert job.attempt == 1
-    assert contributes(introduced(machine, "c")) == []
+    assert made(introduced(machine, "c")) == []
 
 
 def test_the_first_round_has_time_for_introductions_when_offers_are_awaited():

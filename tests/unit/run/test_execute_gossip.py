@@ -2,7 +2,7 @@
 
 import pytest
 
-from securefair.averaging.contributions import KEY_BYTES
+from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.gossip.kind import CYCLE_GOSSIP
 from securefair.collaboration.interface import PublicFacts
 from securefair.config import override, parse_config
@@ -133,7 +133,7 @@ class TestRun:
         assert outcome.result.encryption.answers <= algorithm.most_answers
         sums = checked.sums
         assert (sums.edges, sums.parameters, sums.network) == (4, 66, "linear-head")
-        assert sums.contribution_bytes == 66 * 4
+        assert sums.share_bytes == 66 * 4
         assert sums.request_bytes + KEY_BYTES == 40
 
     def test_files_are_written_read_back_and_shown(self, outcome, tmp_path):

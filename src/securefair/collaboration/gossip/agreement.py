@@ -248,7 +248,7 @@ class GossipAgreement:
         inner, sums = self.alignment.inner, self.sum_plan
         return (
             f"ring degree {inner.params.ring_degree} for alignments, {self.averaging} sums of "
-            f"{self.stacked.length} parameters, {sums.contribution_bytes / 1e6:.1f} MB a part"
+            f"{self.stacked.length} parameters, {sums.share_bytes / 1e6:.1f} MB a part"
         )
 
     def sketch_seed(self, round: int) -> bytes:
@@ -268,7 +268,7 @@ class GossipAgreement:
             answer=inner.answer_bytes,
             sum_request=sums.request_bytes,
             sum_names=MAX_NAME_BYTES * sums.spec.senders,
-            contribution=sums.contribution_bytes,
+            share=sums.share_bytes,
         )
 
     def machine_settings(self, name: str, disclosure: DisclosureLimits) -> MachineSettings:

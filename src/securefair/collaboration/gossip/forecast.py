@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from securefair.averaging.contributions import KEY_BYTES
+from securefair.averaging.shares import KEY_BYTES
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedSums, Forecast
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.config import RunConfig
@@ -29,7 +29,7 @@ def _traffic(name: str, rounds: int, agreed: GossipAgreement) -> CheckedAlgorith
     once = people * (people - 1) * (inner.public_key_bytes + sums.public_key_bytes)
     least = once + cosines * (inner.query_bytes + inner.answer_bytes)
     shared = edges * (rounds if agreed.max_sums is None else min(rounds, agreed.max_sums))
-    part = sums.request_bytes + sums.contribution_bytes + KEY_BYTES
+    part = sums.request_bytes + sums.share_bytes + KEY_BYTES
     return CheckedAlgorithm(
         name=name,
         least_answers=cosines,
@@ -54,7 +54,7 @@ def _sums(agreed: GossipAgreement) -> CheckedSums:
         query_bytes=inner.query_bytes,
         answer_bytes=inner.answer_bytes,
         request_bytes=plan.request_bytes,
-        contribution_bytes=plan.contribution_bytes,
+        share_bytes=plan.share_bytes,
         sum_error=plan.error_bound,
         cosine_error=agreed.alignment.error_bound,
     )

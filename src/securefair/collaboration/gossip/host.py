@@ -2,11 +2,11 @@
 
     kept state          model, momentum and the row of weights                whenever one changes
     round R             the model as the round began and after its own step   as the round goes on
-    floor               the first round that is still open for parts          after every beginning
-    share PEER ROUND    its masked part, sealed, and the key of the seal      before it leaves
+    floor               the first round that is still open for shares         after every beginning
+    share PEER ROUND    its masked share, closed, and its key                 before it leaves
     upload PEER         a peer's keys                                         after every import
 
-A part is stored before it leaves, and what is sent again are the same bytes: no second part is
+A share is stored before it leaves, and what is sent again are the same bytes: no second share is
 ever made under one mask, whenever the process ends. Secret keys are in the keystore.
 """
 
@@ -38,9 +38,9 @@ from securefair.protocol.jobs import (
     Adapt,
     AskSum,
     Combine,
-    Contribute,
     ImportPeer,
     Job,
+    MakeShare,
     OpenAnswer,
     PrepareKeysAndFeatures,
     ReleaseKey,
@@ -109,8 +109,8 @@ class GossipHost(GossipParticipant):
         if not self._remembers:
             return
         self._remember_round(round)
-        self._changed[FLOOR] = msgspec.msgpack.encode(self._contributions.floor)
-        open_shares = {_name_of(*at) for at in self._contributions.made}
+        self._changed[FLOOR] = msgspec.msgpack.encode(self._shares.floor)
+        open_shares = {_name_of(*at) for at in self._shares.made}
         self._changed |= dict.fromkeys(self._written - open_shares)
         self._written &= open_shares
 
@@ -131,9 +131,9 @@ class GossipHost(GossipParticipant):
                 self._remember_state()
             case Combine():
                 self._remember_state()
-            case Contribute() | ReleaseKey():
+            case MakeShare() | ReleaseKey():
                 name = _name_of(job.peer, job.round)
-                share = self._contributions.of(job.peer, job.round)
+                share = self._shares.of(job.peer, job.round)
                 self._changed[name] = msgspec.msgpack.encode(share)
                 self._written.add(name)
         return result
@@ -198,7 +198,7 @@ class GossipHost(GossipParticipant):
                 super().run(ImportPeer(name.removeprefix(UPLOAD), keys, None))
             elif name.startswith(SHARE):
                 shares = shares.having(msgspec.msgpack.decode(data, type=Share))
-        self._contributions = shares
+        self._shares = shares
 
     def _restore_round(self, data: bytes) -> None:
         like = self.train_states

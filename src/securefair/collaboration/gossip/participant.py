@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.averaging import Gathering, Shares, SumKeys, contribute, open_sum, release
+from securefair.averaging import Gathering, Shares, SumKeys, make_share, open_sum, release
 from securefair.averaging.spec import check_vector
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
@@ -37,12 +37,11 @@ from securefair.protocol.jobs import (
     AskSum,
     Combine,
     Combined,
-    Contribute,
-    Contributed,
     Imported,
     ImportPeer,
     Job,
     KeyReleased,
+    MakeShare,
     OpenAnswer,
     Opened,
     Predictions,
@@ -51,6 +50,7 @@ from securefair.protocol.jobs import (
     PrepareQuery,
     ReleaseKey,
     Result,
+    ShareMade,
     SumAsked,
 )
 from securefair.protocol.machine import ParticipantMachine
@@ -139,7 +139,7 @@ class GossipParticipant:
             else agreement.sums.restore_keys(agreement.sum_plan, own_keys[1])
         )
         self._publics: dict[str, bytes] = {}
-        self._contributions = Shares()
+        self._shares = Shares()
 
     @property
     def vector(self) -> Array:
@@ -174,7 +174,7 @@ class GossipParticipant:
         self.rounds[round] = GossipNotes(self.train_states)
         for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
             del self.rounds[old]
-        self._contributions = self._contributions.forget(round - KEPT_ROUNDS + 1)
+        self._shares = self._shares.forget(round - KEPT_ROUNDS + 1)
 
     def run(self, job: Job) -> Result:
         """Carry out one job of this participant's machine.
@@ -199,11 +199,11 @@ class GossipParticipant:
                 return self._adapt(job)
             case AskSum():
                 return self._ask(job)
-            case Contribute():
+            case MakeShare():
                 with _timed(self._notes(job.round).answered_seconds, job.peer):
-                    return self._contribute(job)
+                    return self._make_share(job)
             case ReleaseKey():
-                self._contributions, key = release(self._contributions, self._gathering(job))
+                self._shares, key = release(self._shares, self._gathering(job))
                 return KeyReleased(key)
             case Combine():
                 return self._combine(job)
@@ -291,13 +291,13 @@ class GossipParticipant:
         plan = self.agreement.sum_plan
         return SumAsked(self.agreement.sums.ask(plan, self._keys, gathering, weights))
 
-    def _contribute(self, job: Contribute) -> Contributed:
+    def _make_share(self, job: MakeShare) -> ShareMade:
         notes = self._notes(job.round)
         if notes.adapted is None:
             raise LocalProtocolError("there is no model of that round yet", found=job.round)
         agreement = self.agreement
-        self._contributions, sealed = contribute(
-            self._contributions,
+        self._shares, closed = make_share(
+            self._shares,
             agreement.sums,
             agreement.sum_plan,
             self._keys,
@@ -307,7 +307,7 @@ class GossipParticipant:
             job.request,
             vector_of(notes.adapted),
         )
-        return Contributed(sealed)
+        return ShareMade(closed)
 
     def _combine(self, job: Combine) -> Combined:
         """x_i <- W~_ii x_i + sum_j W~_ij x_j (Alg. 3, line 14)."""
@@ -317,7 +317,7 @@ class GossipParticipant:
         agreement = self.agreement
         gathering = self._own_gathering(job.round, job.attempt, job.senders)
         total = open_sum(
-            agreement.sums, agreement.sum_plan, self._keys, gathering, job.sealed, job.keys
+            agreement.sums, agreement.sum_plan, self._keys, gathering, job.closed, job.keys
         )
         mean = self.row.own_of(notes.mixed) * vector_of(notes.adapted) + total
         vectors = torch.from_numpy(mean)[None].to(agreement.stacked.dtype)
@@ -333,7 +333,7 @@ class GossipParticipant:
             senders=senders,
         )
 
-    def _gathering(self, job: Contribute | ReleaseKey) -> Gathering:
+    def _gathering(self, job: MakeShare | ReleaseKey) -> Gathering:
         return Gathering.asked(self.agreement.digest, job.round, job.attempt, job.peer, job.senders)
 
     def _trained(self, train_states: TrainStates, epochs: int, *, clock: int) -> TrainStates:

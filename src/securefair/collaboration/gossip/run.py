@@ -57,7 +57,7 @@ class GossipRun(SimulatedRun[GossipHost]):
     Attributes:
         agreement: what was agreed.
         kept_own: how often a participant kept its own model, having fewer than two senders.
-        lost: how often a sender that shared did not contribute in time.
+        lost: how often a sender that shared sent no share in time.
         max_sum_error: largest |coordinate of an average - the same in float64 from all models|,
             which only a simulation can know.
     """

@@ -201,7 +201,7 @@ class TransferAgreement:
             answer=0,
             sum_request=largest + REQUEST_FRAMING,
             sum_names=MAX_NAME_BYTES * self.most_teachers,
-            contribution=max(plan.answer_bytes for plan in plans),
+            share=max(plan.answer_bytes for plan in plans),
         )
 
     def disclosure_policy(self, disclosure: DisclosureLimits) -> DisclosurePolicy:

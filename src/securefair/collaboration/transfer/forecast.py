@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from securefair.averaging.contributions import KEY_BYTES
 from securefair.averaging.pairwise import PUBLIC_BYTES
+from securefair.averaging.shares import KEY_BYTES
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, Forecast

@@ -4,7 +4,7 @@
     kept opened         numbers as they were opened, for `refit`              after the exchange
     ledger              what it let out                                       before an answer
     request             its question, which every teacher gets alike          once
-    share PEER ROUND    its masked answer, sealed, and the key of the seal    before it leaves
+    share PEER ROUND    its masked answer, closed, and its key                before it leaves
     upload PEER         a peer's key for masks                                after every import
 
 Its own fit is made again from its patients, with the same folds. Secret keys are in the keystore.
@@ -35,9 +35,9 @@ from securefair.protocol.jobs import (
     Adapted,
     AskSum,
     Combine,
-    Contribute,
     ImportPeer,
     Job,
+    MakeShare,
     ReleaseKey,
     Result,
     SumAsked,
@@ -103,8 +103,8 @@ class TransferHost(TransferParticipant):
         match job:
             case ImportPeer():
                 self._changed[UPLOAD + job.peer] = msgspec.msgpack.encode(job.keys)
-            case Contribute() | ReleaseKey():
-                share = self._contributions.of(job.peer, job.round)
+            case MakeShare() | ReleaseKey():
+                share = self._shares.of(job.peer, job.round)
                 self._changed[f"{SHARE}{job.peer} {job.round}"] = msgspec.msgpack.encode(share)
                 self._changed[LEDGER] = msgspec.msgpack.encode(self.ledger.accounts)
             case Combine():
@@ -187,7 +187,7 @@ class TransferHost(TransferParticipant):
                 super().run(ImportPeer(name.removeprefix(UPLOAD), keys, None))
             elif name.startswith(SHARE):
                 shares = shares.having(msgspec.msgpack.decode(data, type=Share))
-        self._contributions = shares
+        self._shares = shares
         if MODEL in pieces:
             self.transferred = _read(pieces[MODEL], where=self.name)
             released, senders = _opened(pieces[OPENED])

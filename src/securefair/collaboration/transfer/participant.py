@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from securefair.averaging import (
     Gathering,
     Shares,
-    contribute_message,
     opened_messages,
     release,
+    share_message,
 )
 from securefair.averaging.pairwise import (
     check_public,
@@ -65,16 +65,16 @@ from securefair.protocol.jobs import (
     AskSum,
     Combine,
     Combined,
-    Contribute,
-    Contributed,
     Imported,
     ImportPeer,
     Job,
     KeyReleased,
+    MakeShare,
     Prepared,
     PrepareKeysAndFeatures,
     ReleaseKey,
     Result,
+    ShareMade,
     SumAsked,
 )
 from securefair.protocol.ledger import Ledger
@@ -176,7 +176,7 @@ class TransferParticipant:
         self._private = generate_private() if private is None else private
         self._key_epoch = key_epoch
         self._publics: dict[str, bytes] = {}
-        self._contributions = Shares()
+        self._shares = Shares()
         self._request: bytes | None = None
 
     def begin(self, round: int) -> None:
@@ -219,13 +219,13 @@ class TransferParticipant:
                 return Adapted(self._reputations(job.round))
             case AskSum():
                 return self._ask(job)
-            case Contribute():
+            case MakeShare():
                 started = time.perf_counter()
-                sealed = self._contribute(job)
+                closed = self._make_share(job)
                 self.notes.answered_seconds[job.peer] = time.perf_counter() - started
-                return sealed
+                return closed
             case ReleaseKey():
-                self._contributions, key = release(self._contributions, self._gathering(job))
+                self._shares, key = release(self._shares, self._gathering(job))
                 return KeyReleased(key)
             case Combine():
                 started = time.perf_counter()
@@ -269,18 +269,18 @@ class TransferParticipant:
         self.notes.asked_seconds += time.perf_counter() - started
         return SumAsked(dict.fromkeys(job.senders, self._request))
 
-    def _contribute(self, job: Contribute) -> Contributed:
+    def _make_share(self, job: MakeShare) -> ShareMade:
         gathering = self._gathering(job)
-        self._contributions, sealed = contribute_message(
-            self._contributions,
+        self._shares, closed = share_message(
+            self._shares,
             gathering,
             self.name,
             job.request,
             lambda: self._answer(job, gathering),
         )
-        return Contributed(sealed)
+        return ShareMade(closed)
 
-    def _answer(self, job: Contribute, gathering: Gathering) -> bytes:
+    def _answer(self, job: MakeShare, gathering: Gathering) -> bytes:
         """The own fit's answer to a student, charged before it is computed.
 
         Raises:
@@ -318,7 +318,7 @@ class TransferParticipant:
             senders=job.senders,
             fewest=agreement.fewest_senders,
         )
-        answers = opened_messages(gathering, job.sealed, job.keys)
+        answers = opened_messages(gathering, job.closed, job.keys)
         self.notes.senders, self.asks = job.senders, False
         if self.agreement.opens == "mean":
             mean = self._student.open_mean(list(answers.values()))
@@ -343,7 +343,7 @@ class TransferParticipant:
                 continue
         return released
 
-    def _gathering(self, job: Contribute | ReleaseKey) -> Gathering:
+    def _gathering(self, job: MakeShare | ReleaseKey) -> Gathering:
         return Gathering.asked(
             self.agreement.digest,
             job.round,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from securefair.averaging import Shares, SumSpec, contribute, release
+from securefair.averaging import Shares, SumSpec, make_share, release
 from securefair.averaging.clear import ClearSums
-from securefair.averaging.contributions import KEY_BYTES
+from securefair.averaging.shares import KEY_BYTES
 from securefair.errors import RemoteProtocolError
 
 SUMS = ClearSums()
@@ -15,14 +15,14 @@ KEYS = SUMS.generate_keys(PLAN)
 
 @pytest.fixture
 def send(gathering_of):
-    """Contribute ones to the sum of a round."""
+    """Share ones to the sum of a round."""
 
-    def contributed(memory, round, **changes):
+    def made_share(memory, round, **changes):
         gathering = gathering_of(("a", "b"), round=round, **changes)
         request = SUMS.ask(PLAN, KEYS, gathering, {"a": 0.5, "b": 0.5})["a"]
-        return contribute(memory, SUMS, PLAN, KEYS, {}, gathering, "a", request, np.ones(3))
+        return make_share(memory, SUMS, PLAN, KEYS, {}, gathering, "a", request, np.ones(3))
 
-    return contributed
+    return made_share
 
 
 def test_what_is_forgotten_is_not_asked_for_again(send, gathering_of):
@@ -66,9 +66,9 @@ def test_a_memory_is_not_changed_but_replaced(send, gathering_of):
 
 
 def test_messages_and_keys_do_not_print(send):
-    memory, sealed = send(Shares(), 0)
+    memory, closed = send(Shares(), 0)
     made = memory.of("r", 0)
-    for secret in (made.key, made.request, sealed):
+    for secret in (made.key, made.request, closed):
         assert repr(secret)[2:-1] not in repr(made)
 
 

@@ -1,17 +1,17 @@
 """The rules that a sender keeps, whatever the implementation: once a round, and never two sums.
 
 Sums over sets that differ by one sender differ by that sender's model. So a sender's message
-travels sealed (encrypted under a key of its own, drawn for it), and only the key opens it:
+travels closed (encrypted under a key of its own, drawn for it), and only the key opens it:
 
     receiver                     sender
     request        ------------>
-                   <------------ sealed contribution     any number of times, the same bytes
+                   <------------ closed share     any number of times, the same bytes
     all arrived    ------------>
                    <------------ key                     for one gathering a (receiver, round)
 
-A sender that is asked again for the same round with fewer senders contributes under fresh masks
-and will never release the key of the earlier attempt; once it has released a key it contributes
-to no other sum of that receiver in that round. A late message of a lost sender is useless:
+A sender that is asked again for the same round with fewer senders makes another share under fresh
+masks and will never release the key of the earlier attempt. Once it has released a key it gives no
+other share to that receiver in that round. A late message of a lost sender is useless:
 no sender that went on to another attempt releases the key without which the first sum stays shut.
 """
 
@@ -32,7 +32,7 @@ from securefair.averaging.streams import crypt
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
 KEY_BYTES = 32
-"""Of a seal: AES-256 in counter mode, a fresh key for every message."""
+"""AES-256 in counter mode, a fresh key for every message."""
 
 
 @dataclass(frozen=True)
@@ -42,26 +42,26 @@ class Share:
     Attributes:
         gathering: the sum it is for.
         request: what was asked.
-        sealed: the message, encrypted under `key`.
+        closed: the message, encrypted under `key`.
         key: opens it; leaves the sender at most once a (receiver, round).
         released: the key has left.
     """
 
     gathering: Gathering
     request: bytes = field(repr=False)
-    sealed: bytes = field(repr=False)
+    closed: bytes = field(repr=False)
     key: bytes = field(repr=False)
     released: bool = False
 
 
 @dataclass(frozen=True)
 class Shares:
-    """One sender's memory: the last attempt of every (receiver, round) it contributed to.
+    """One sender's memory: the last attempt of every (receiver, round) it has a share in.
 
     Attributes:
         made: by receiver and round.
-        floor: the first round that is still open; a sender contributes to no earlier one, of which
-            it may have forgotten what it sent.
+        floor: the first round that is still open; a sender makes no share for an earlier one, of
+            which it may have forgotten what it sent.
     """
 
     made: Mapping[tuple[str, int], Share] = field(default_factory=dict)
@@ -78,12 +78,12 @@ class Shares:
         return Shares(left, floor)
 
     def having(self, made: Share) -> Shares:
-        """With that contribution instead of an earlier attempt."""
+        """With that share instead of an earlier attempt."""
         at = (made.gathering.receiver, made.gathering.round)
         return Shares({**self.made, at: made}, self.floor)
 
 
-def contribute(
+def make_share(
     memory: Shares,
     sums: WeightedSums[Any, Any],
     plan: SumPlan,
@@ -94,32 +94,32 @@ def contribute(
     request: bytes,
     vector: NDArray[np.floating],
 ) -> tuple[Shares, bytes]:
-    """The sealed message of one sender, and its memory with it.
+    """The closed message of one sender, and its memory with it.
 
     The same gathering and request give the same bytes, whatever the vector is by now. The other
-    arguments are those of `WeightedSums.contribute`.
+    arguments are those of `WeightedSums.message`.
 
     Raises:
         RemoteProtocolError: the receiver asks for what would let it compare two sums.
-        ModelError: see `WeightedSums.contribute`.
+        ModelError: see `WeightedSums.message`.
     """
-    return contribute_message(
+    return share_message(
         memory,
         gathering,
         sender,
         request,
-        lambda: sums.contribute(plan, keys, publics, gathering, sender, request, vector),
+        lambda: sums.message(plan, keys, publics, gathering, sender, request, vector),
     )
 
 
-def contribute_message(
+def share_message(
     memory: Shares,
     gathering: Gathering,
     sender: str,
     request: bytes,
     make: Callable[[], bytes],
 ) -> tuple[Shares, bytes]:
-    """As `contribute`, for a message of any kind, made only if it may be.
+    """As `make_share`, for a message of any kind, made only if it may be.
 
     Raises:
         RemoteProtocolError: the receiver asks for what would let it compare two sums.
@@ -141,19 +141,19 @@ def contribute_message(
     before = memory.of(gathering.receiver, gathering.round)
     if before is not None:
         if before.gathering == gathering and before.request == request:
-            return memory, before.sealed
+            return memory, before.closed
         _check_repeat(before, gathering)
     message = make()
     key = os.urandom(KEY_BYTES)
     made = Share(gathering, request, crypt(message, key), key)
-    return memory.having(made), made.sealed
+    return memory.having(made), made.closed
 
 
 def release(memory: Shares, gathering: Gathering) -> tuple[Shares, bytes]:
     """The key of the message for that gathering, and the memory that it has left.
 
     Raises:
-        RemoteProtocolError: this sender did not contribute to it, or went on to another attempt.
+        RemoteProtocolError: this sender has no share in it, or went on to another attempt.
     """
     made = memory.of(gathering.receiver, gathering.round)
     if made is None or made.gathering != gathering:
@@ -171,28 +171,28 @@ def open_sum(
     plan: SumPlan,
     keys: SumKeys,
     gathering: Gathering,
-    sealed: Mapping[str, bytes],
+    closed: Mapping[str, bytes],
     released: Mapping[str, bytes],
 ) -> NDArray[np.float64]:
-    """sum_j w_j x_j, float64 (parameters,), from sealed messages and their keys.
+    """sum_j w_j x_j, float64 (parameters,), from closed messages and their keys.
 
     Raises:
         LocalProtocolError: a message or a key is missing.
         RemoteProtocolError: a message or a key cannot be used.
     """
-    return sums.total(plan, keys, gathering, opened_messages(gathering, sealed, released))
+    return sums.total(plan, keys, gathering, opened_messages(gathering, closed, released))
 
 
 def opened_messages(
-    gathering: Gathering, sealed: Mapping[str, bytes], released: Mapping[str, bytes]
+    gathering: Gathering, closed: Mapping[str, bytes], released: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """Every sender's message, by name, from sealed messages and their keys.
+    """Every sender's message, by name, from closed messages and their keys.
 
     Raises:
         LocalProtocolError: a message or a key is missing.
         RemoteProtocolError: a key has the wrong length.
     """
-    for what, given in (("message", sealed), ("key", released)):
+    for what, given in (("message", closed), ("key", released)):
         missing = [name for name in gathering.senders if name not in given]
         if missing:
             raise LocalProtocolError(
@@ -207,7 +207,7 @@ def opened_messages(
                 found=f"{len(released[name])} bytes",
                 expected=f"{KEY_BYTES} bytes",
             )
-        opened[name] = crypt(sealed[name], released[name])
+        opened[name] = crypt(closed[name], released[name])
     return opened
 
 
