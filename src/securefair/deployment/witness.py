@@ -78,7 +78,7 @@ class Witness:
                 continue
             share = msgspec.msgpack.decode(data, type=Share)
             at = (name, share.gathering.receiver, share.gathering.digest)
-            digest = sha256(share.sealed).digest()
+            digest = sha256(share.closed).digest()
             if self.shares.setdefault(at, digest) != digest:
                 raise SecureFairError("a site made two parts under one mask", where=name)
 

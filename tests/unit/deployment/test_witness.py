@@ -47,7 +47,7 @@ def test_a_second_part_under_one_mask_is_found(lived):
     with town.stores["north"].transaction() as tx:
         name = tx.memory.names("host share ")[0]
         share = msgspec.msgpack.decode(tx.memory.get(name), type=Share)
-        other = dataclasses.replace(share, sealed=share.sealed[::-1])
+        other = dataclasses.replace(share, closed=share.closed[::-1])
         tx.memory.put(name, msgspec.msgpack.encode(other))
     with pytest.raises(SecureFairError, match="two parts under one mask"):
         seen(town, witness)
