@@ -19,7 +19,7 @@ from torch.nn.functional import linear
 from securefair.errors import ModelError
 from securefair.model.folded import FoldedNetwork, dense_network
 from securefair.model.linear_maps import DenseMap
-from securefair.model.quadratic import SLOPE_INITIAL, coefficient
+from securefair.model.quadratic import SLOPE_INITIAL, coefficient, completed_square
 
 HeadKind = Literal["linear", "quadratic"]
 
@@ -158,15 +158,15 @@ class QuadraticHead(Head):
     def folded(self) -> FoldedNetwork:
         """Two dense maps; the square between them needs no coefficient.
 
-        a u^2 + b u = (sqrt(a) (u + b / 2a))^2 - b^2 / 4a, so the first map computes
-        sqrt(a) (W1 x + b1 + b / 2a) and the second's bias loses W2 (b^2 / 4a).
+        The first computes root (W1 x + b1 + centre), the second's bias gets W2 times the rest
+        (`quadratic.completed_square`).
         """
-        a, b = self.square.item(), self.slope.item()
-        w1, b1 = self.hidden_weights.detach().numpy(), self.hidden_bias.detach().numpy()
+        a, b = _array(self.square), _array(self.slope)
+        root, centre, rest = completed_square(a, b, np.zeros_like(b))
+        w1, b1 = _array(self.hidden_weights), _array(self.hidden_bias)
         w2, b2 = _array(self.output_weights), _array(self.output_bias)
         return dense_network(
-            DenseMap(math.sqrt(a) * w1, math.sqrt(a) * (b1 + b / (2 * a))),
-            DenseMap(w2, b2 - w2.sum(axis=1) * (b * b / (4 * a))),
+            DenseMap(root * w1, root * (b1 + centre)), DenseMap(w2, b2 + w2.sum(axis=1) * rest)
         )
 
 

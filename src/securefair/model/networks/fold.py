@@ -3,11 +3,8 @@
 Between two maps a value is known up to a pending affine, value = scale * computed + offset, where
 `computed` is what the maps so far give. Batch norm, the division of an average pool and the
 constants of an activation change only what is pending; the next map with weights absorbs it. An
-activation completes the square:
-
-    a x^2 + b x + c = (sqrt(a) (x + b / 2a))^2 + c - b^2 / 4a
-
-so the map before it is made to compute sqrt(a) (x + b / 2a), and the rest is pending again.
+activation completes the square (`quadratic.completed_square`): the map before it is made to compute
+root (x + centre), and the rest is pending again.
 Where an offset meets zero padding it is missing at the border: so offsets are whole images, and a
 convolution's bias depends on the position where the border makes it so.
 """
@@ -28,7 +25,7 @@ from securefair.model.linear_maps import ConvMap, DenseMap, Pair, Shape, SumPool
 from securefair.model.networks.builder import EncryptableNetwork, flat_modules
 from securefair.model.networks.merge import dense_of_dense, mean_of_convolution
 from securefair.model.networks.supported import VANISHING
-from securefair.model.quadratic import Quadratic
+from securefair.model.quadratic import Quadratic, completed_square
 
 FloatArray = NDArray[np.float64]
 
@@ -131,10 +128,10 @@ def _fold_normalisation(partial: _Partial, module: nn.BatchNorm1d | nn.BatchNorm
 
 
 def _fold_quadratic(partial: _Partial, module: Quadratic) -> _Partial:
-    a, b, c = _array(module.square), _array(module.slope), _array(module.offset)
-    root = np.sqrt(a)
-    before = _settled(_pending(partial, root, b / (2 * root)))
-    return _pending(before.then(Square()), np.ones_like(a), c - b * b / (4 * a))
+    a, b, c = (_array(each) for each in (module.square, module.slope, module.offset))
+    root, centre, rest = completed_square(a, b, c)
+    before = _settled(_pending(partial, root, root * centre))
+    return _pending(before.then(Square()), np.ones_like(a), rest)
 
 
 def _fold_flatten(partial: _Partial, _: nn.Flatten) -> _Partial:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from securefair.model.folded import Square
+from securefair.model.heads import build_head
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.networks.builder import he_network
 from securefair.model.networks.fold import fold
@@ -170,3 +171,23 @@ def test_the_kinds_that_come_out():
     layers = [*block(1, 2), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(8, 2)]
     kinds = [type(layer) for layer in check(disturbed(layers, (1, 6, 6))).layers]
     assert kinds == [ConvMap, Square, SumPool, DenseMap]
+
+
+def test_a_head_and_the_same_network_fold_to_equal_weights():
+    head = build_head("quadratic", 5, 4, 3, seed=2)
+    head.slope.data.fill_(-0.7)
+    square = Quadratic(square=head.square.item(), slope=-0.7)
+    network = he_network(nn.Sequential(nn.Linear(5, 4), square, nn.Linear(4, 3)), (5,)).double()
+    hidden, _, output = network.layers
+    for layer, weights, bias in (
+        (hidden, head.hidden_weights, head.hidden_bias),
+        (output, head.output_weights, head.output_bias),
+    ):
+        layer.weight.data.copy_(weights)
+        layer.bias.data.copy_(bias)
+    square.slope.data.fill_(-0.7)
+    square.square_log_gain.data.copy_(head.square_log_gain)
+    first, second = head.folded().weighted, fold(network.eval()).weighted
+    for own, other in zip(first, second, strict=True):
+        np.testing.assert_allclose(own.weights, other.weights, rtol=1e-15)
+        np.testing.assert_allclose(own.bias, other.bias, rtol=0, atol=1e-15)
