@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from securefair.fairness.reputation import ReputationRule
     from securefair.library import Result, collaborate
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
+    from securefair.model.networks.head import NetworkHead
     from securefair.model.quadratic import Quadratic
     from securefair.model.training import OptimizerConfig
     from securefair.prediction import HospitalModel, load_model
@@ -63,6 +64,7 @@ __all__ = [
     "LinearHead",
     "MlflowLogger",
     "ModelConfig",
+    "NetworkHead",
     "Opened",
     "OptimizerConfig",
     "Participant",
@@ -95,6 +97,7 @@ _HOME = {
     "LinearHead": "model.heads",
     "MlflowLogger": "run.callbacks",
     "ModelConfig": "collaboration.distillation.participant",
+    "NetworkHead": "model.networks.head",
     "Opened": "exchange.student",
     "OptimizerConfig": "model.training",
     "Participant": "collaboration.distillation.participant",

@@ -11,6 +11,31 @@ import pytest
 import securefair
 
 ROOT = Path(__file__).parents[2]
+SOME = [
+    f"tests/unit/{name}.py"
+    for name in (
+        "algorithms/test_cycle",
+        "averaging/test_shares",
+        "circuit/test_spec",
+        "ckks/test_primes",
+        "cli/test_diagnosis",
+        "collaboration/test_kinds",
+        "config/test_loading",
+        "deployment/test_steps",
+        "exchange/test_steps",
+        "fairness/test_sharing",
+        "metrics/test_gain",
+        "model/test_heads",
+        "privacy/test_guarantees",
+        "profiling/test_cost",
+        "protocol/test_states",
+        "report/test_sentences",
+        "run/test_compare",
+        "simulation/test_network",
+        "storage/test_ledger",
+        "user/test_code",
+    )
+]
 CORE = ["tests/unit", "tests/contract", "tests/security", "--ignore=tests/unit/papers"]
 
 
@@ -33,6 +58,7 @@ def core(tmp_path_factory):
     shutil.copytree(Path(securefair.__file__).parent, folder / "src/securefair", ignore=away)
     shutil.rmtree(folder / "src/securefair/papers")
     shutil.rmtree(folder / "tests/unit/papers")
+    (folder / "tests/needs_papers.py").write_text("import securefair.papers\n")
     for name in ("pyproject.toml", "README.md", "docs", "SECURITY.md", "bench"):
         os.symlink(ROOT / name, folder / name)
 
@@ -52,11 +78,16 @@ def test_every_test_of_the_core_can_be_collected(core):
 
 
 def test_tests_of_the_core_pass(core):
-    """A part of each kind: all of them would take minutes, and were collected above."""
-    some = ["tests/unit/exchange/test_steps.py", "tests/unit/algorithms/test_cycle.py"]
-    result = core("pytest", "-q", "-p", "no:cacheprovider", *some)
+    """A part of each room's: all of them take minutes, and were collected above."""
+    result = core("pytest", "-q", "-p", "no:cacheprovider", *SOME)
     assert result.returncode == 0, result.stdout[-2000:]
     assert " passed" in result.stdout or "[100%]" in result.stdout
+
+
+def test_a_test_that_needs_the_papers_would_fail(core):
+    result = core("pytest", "-q", "-p", "no:cacheprovider", "--co", "tests/needs_papers.py")
+    assert result.returncode != 0
+    assert "securefair.papers" in result.stdout
 
 
 def test_the_program_runs_and_knows_no_papers(core):

@@ -246,7 +246,7 @@ class Kind(ABC, Generic[A]):
         return CONTROL_WORDINGS
 
     def check(self, config: RunConfig) -> None:
-        """Refuse settings that contradict each other; asked whether it is in the run or not.
+        """Refuse settings that contradict each other; asked if it is run or its section is given.
 
         Raises:
             ConfigError: names the key.

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from securefair.collaboration.interface import Kind
-from securefair.collaboration.wording import CEILING_WORDING, Wording
+from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
@@ -22,7 +22,7 @@ REGISTERED: dict[str, str] = {
     "cycle": "securefair.collaboration.distillation.kind:CYCLE",
     "cycle-gossip": "securefair.collaboration.gossip.kind:CYCLE_GOSSIP",
 }
-"""Where each kind stands, by the name of its algorithm."""
+"""Where each kind stands, by the name of its algorithm; its folder is called as its section."""
 
 
 def kind_of(algorithm: str) -> AnyKind:
@@ -58,15 +58,23 @@ def default_algorithm(*, modules: bool = False) -> str:
 
 
 def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:
-    """The kinds of a configuration's algorithms, in its order; its settings fit all of them.
+    """The kinds of a configuration's algorithms, in its order; its settings fit them.
+
+    Settings of a kind that is not run are checked where its section is given; other kinds are not
+    even imported.
 
     Raises:
         ConfigError: there is no such algorithm, or settings contradict each other.
     """
     kinds = {name: kind_of(name) for name in config.run.collaborative}
-    for name in REGISTERED:
-        kind_of(name).check(config)
+    for name, where in REGISTERED.items():
+        if name in kinds or _section(where) in config.model_fields_set:
+            kind_of(name).check(config)
     return kinds
+
+
+def _section(where: str) -> str:
+    return where.partition(":")[0].split(".")[-2] if "." in where else ""
 
 
 def kind_of_controls(config: RunConfig) -> AnyKind:
@@ -82,6 +90,8 @@ def wording_of(algorithm: str) -> Wording:
     """How people read of an algorithm or a control; an unknown name stays as it is."""
     if algorithm in REGISTERED:
         return kind_of(algorithm).wording
+    if algorithm in CONTROL_WORDINGS:
+        return CONTROL_WORDINGS[algorithm]
     for name in REGISTERED:
         known = kind_of(name).control_wordings
         if algorithm in known:
