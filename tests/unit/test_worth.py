@@ -1,0 +1,57 @@
+"""docs/worth.md shows the rows that were measured, and says where they miss a goal."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "worth.md"
+CHANCE = 0.16
+
+
+@pytest.fixture
+def stored(monkeypatch):
+    """The module that reads the rows, and the rows."""
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    module = importlib.import_module("worth_rows")
+    return module, module.kept(module.ROWS)
+
+
+def test_every_data_set_is_stored(stored):
+    module, rows = stored
+    assert list(rows) == list(module.DATA_SETS)
+
+
+def test_the_page_shows_the_stored_rows(stored):
+    module, rows = stored
+    page = PAGE.read_text()
+    for name, table in module.tables(rows).items():
+        shown = re.search(rf"<!-- {name} -->\n\n(.*?)\n\n<!-- /{name} -->", page, re.S)
+        assert shown is not None, name
+        assert shown[1] == table
+
+
+def test_the_goals_are_reached(stored):
+    """Share of pooling's gain, hospitals that lose, and one hospital with inverted labels."""
+    module, rows = stored
+    shares = [rows[name].share for name in module.GOALS]
+    assert np.mean(shares) >= 0.65
+    assert min(shares) >= 0.5
+    for name, row in rows.items():
+        assert row.worse <= CHANCE, name
+        assert row.inverted.honest <= row.inverted.error, name
+        assert row.inverted.weight <= 0, name
+    assert rows["heart, all"].transfer <= 0
+
+
+def test_the_default_is_the_smallest_answer_that_keeps_the_gain(stored):
+    from securefair.config.transfer import TransferSection
+
+    module, rows = stored
+    totals = {q: sum(row.numbers[q] for row in rows.values()) for q in module.METHODS}
+    assert module.enough(totals) == TransferSection.model_fields["q"].default
