@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "packing.hpp"
 #include "parallel.hpp"
 #include "prng.hpp"
 #include "rows.hpp"
@@ -95,6 +96,30 @@ const u32* second_row(const Arrived& x, std::size_t i, const Columns& at, const 
     return row;
 }
 
+// A tile's rows are far apart, so the processor does not foresee them: fetch some rows early.
+constexpr std::size_t rows_ahead = 6, line_bytes = 64;
+
+void pack_first(const Arrived& x, std::size_t inputs, const Columns& at, const Workspace& memory,
+                const Basis& basis) {
+    const unsigned bits = width(basis[at.limb]->p);
+    const std::size_t inside = at.first % block_residues, bytes = packed_bytes(at.count, bits);
+    const std::uint8_t* block = x.at(0, at.limb, basis) + packed_bytes(at.first - inside, bits);
+    const std::uint8_t* later = block + packed_bytes(inside, bits) + rows_ahead * x.first_stride;
+    u32* const rows[] = {memory.rows, memory.rows + at.count};
+    for (std::size_t i = 0; i < inputs; ++i) {
+        if (i + rows_ahead < inputs)
+            for (std::size_t byte = 0; byte < bytes; byte += line_bytes)
+                __builtin_prefetch(later + byte);
+        unpack_part(rows[i % 2], block, bits, inside, at.count);
+        block += x.first_stride;
+        later += x.first_stride;
+        if (i % 2 == 1)
+            pack_pair(memory.strips, i / 2, inputs, rows[0], rows[1], at.count);
+        else if (i + 1 == inputs)
+            pack_pair(memory.strips, i / 2, inputs, rows[0], nullptr, at.count);
+    }
+}
+
 void pack_second(const Arrived& x, std::size_t inputs, const Columns& at, const Workspace& memory,
                  const Basis& basis) {
     u32* const other = memory.rows + at.count;
@@ -126,8 +151,7 @@ void apply_maps(u32* to, const Arrived& x, const DenseMap& inner, const DenseMap
             const Columns at{limb, column, columns};
             for (std::size_t poly = 0; poly < 2; ++poly) {
                 if (poly == 0)
-                    pack_strips(memory.strips, x.first + limb * n + column, x.first_stride, inputs,
-                                columns);
+                    pack_first(x, inputs, at, memory, basis);
                 else
                     pack_second(x, inputs, at, memory, basis);
                 const std::size_t row = poly * limbs + limb;

@@ -5,18 +5,11 @@
 #include <span>
 
 #include "modular.hpp"
+#include "prng.hpp"
 
 namespace securefair {
 
-using Basis = std::span<const Tables* const>;
-
-// Ciphertexts whose first polynomials (limbs, n) lie in a message. Strides are in words, of seeds
-// in bytes.
-struct Arrived {
-    const u32* first;
-    std::size_t first_stride;
-    const std::uint8_t* seeds;
-    std::size_t seed_stride;
+struct Arrived : Message {
     // Second polynomials (count, limbs, n): null where they are made and dropped. Else they are read
     // if they are `known`, and written where not.
     u32* second;

@@ -3,14 +3,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
 #include <optional>
 
 #include "arrivals.hpp"
 #include "binding.hpp"
+#include "packing.hpp"
 #include "parallel.hpp"
 #include "prng.hpp"
-#include "rows.hpp"
 
 using namespace nanobind::literals;
 
@@ -33,41 +32,55 @@ void expand(const Polynomials& to, const Array<std::uint8_t, 2>& seeds, const Pr
 template <typename T, int dimensions>
 using View = nb::ndarray<const T, nb::ndim<dimensions>, nb::device::cpu>;
 
-void require_message(const View<std::uint32_t, 3>& first, const View<std::uint8_t, 2>& seeds,
-                     std::size_t limbs, std::size_t n) {
-    require(limbs > 0, "no primes");
-    require(first.shape(0) == seeds.shape(0) && first.shape(1) == limbs && first.shape(2) == n,
-            "first polynomials are not (count, limbs, n)");
+using Bytes = View<std::uint8_t, 2>;
+std::size_t row_bytes(const Primes& primes, std::size_t n) {
+    std::size_t bytes = 0;
+    for (const u32 p : primes) bytes += packed_bytes(n, width(p));
+    return bytes;
+}
+
+// Rows of packed first polynomials and of seeds, as they stand in a message.
+Message message(const Bytes& first, const Bytes& seeds, const Primes& primes, std::size_t n) {
+    require(!primes.empty(), "no primes");
+    require(n > 0 && n % block_residues == 0, "the ring degree is no multiple of 512");
+    require(first.shape(0) == seeds.shape(0) && first.shape(1) == row_bytes(primes, n),
+            "first polynomials are not (count, bytes)");
     require(seeds.shape(1) == seed_bytes, "seeds are not (count, 64)");
-    require(first.stride(2) == 1 && first.stride(1) == static_cast<std::int64_t>(n) &&
-                first.stride(0) >= static_cast<std::int64_t>(limbs * n) && seeds.stride(1) == 1 &&
+    require(first.stride(1) == 1 && seeds.stride(1) == 1 &&
+                first.stride(0) >= static_cast<std::int64_t>(first.shape(1)) &&
                 seeds.stride(0) >= static_cast<std::int64_t>(seed_bytes),
             "polynomials or seeds are not contiguous");
+    return {first.data(), seeds.data(), first.shape(0), static_cast<std::size_t>(first.stride(0)),
+            static_cast<std::size_t>(seeds.stride(0))};
 }
 
-bool receive(const Tensor& to, const View<std::uint32_t, 3>& first,
-             const View<std::uint8_t, 2>& seeds, const Primes& primes) {
-    const std::size_t count = seeds.shape(0), limbs = primes.size(), n = to.shape(3);
-    require_message(first, seeds, limbs, n);
-    require_shape(to, count, 2, limbs, n, "out is not (count, 2, limbs, n)");
-    const Arrivals arrivals{first.data(), seeds.data(), count,
-                            static_cast<std::size_t>(first.stride(0)),
-                            static_cast<std::size_t>(seeds.stride(0))};
-    return receive_seeded(words(to), arrivals, tables(n, primes));
+bool receive(const Tensor& to, const Bytes& first, const Bytes& seeds, const Primes& primes) {
+    const std::size_t n = to.shape(3);
+    require_shape(to, seeds.shape(0), 2, primes.size(), n, "out is not (count, 2, limbs, n)");
+    return receive_seeded(words(to), message(first, seeds, primes, n), tables(n, primes));
 }
 
-bool message_below_primes(const View<std::uint32_t, 3>& first, const View<std::uint8_t, 2>& seeds,
+bool message_below_primes(const Bytes& first, const Bytes& seeds, std::size_t n,
                           const Primes& primes) {
-    const std::size_t count = first.shape(0), limbs = primes.size(), n = first.shape(2);
-    require_message(first, seeds, limbs, n);
-    const auto basis = tables(n, primes);
-    std::atomic<bool> below = true;
-    parallel_for(count, [&](std::size_t i) {
-        const u32* const at = first.data() + i * static_cast<std::size_t>(first.stride(0));
-        for (std::size_t limb = 0; limb < limbs; ++limb)
-            if (!all_below(at + limb * n, n, *basis[limb])) below = false;
+    return below_primes(message(first, seeds, primes, n), tables(n, primes));
+}
+
+// Residues below their primes to bytes.
+void pack_polynomials(const Array<std::uint8_t, 2>& to, const Polynomials& x,
+                      const Primes& primes) {
+    const std::size_t n = x.shape(2), bytes = row_bytes(primes, n);
+    require_shape(x, to.shape(0), primes.size());
+    require(n > 0 && n % block_residues == 0, "the ring degree is no multiple of 512");
+    require(to.shape(1) == bytes, "out is not (count, bytes)");
+    parallel_for(x.shape(0), [&](std::size_t i) {
+        const u32* from = words(x) + i * primes.size() * n;
+        std::uint8_t* at = to.data() + i * bytes;
+        for (const u32 p : primes) {
+            pack(at, from, width(p), n);
+            from += n;
+            at += packed_bytes(n, width(p));
+        }
     });
-    return below;
 }
 
 DenseMap dense_map(const Rows& weights, const Rows& bias, std::size_t limbs) {
@@ -78,26 +91,20 @@ DenseMap dense_map(const Rows& weights, const Rows& bias, std::size_t limbs) {
 }
 
 // second: null, or (count, limbs, n) that is read if `known` and written if not.
-void arrived_maps(const Tensor& to, const View<std::uint32_t, 3>& first,
-                  const View<std::uint8_t, 2>& seeds, const std::optional<Polynomials>& second,
-                  bool known, const Rows& weights, const Rows& bias,
-                  const std::optional<Rows>& outer_weights, const std::optional<Rows>& outer_bias,
-                  const Primes& primes) {
+void arrived_maps(const Tensor& to, const Bytes& first, const Bytes& seeds,
+                  const std::optional<Polynomials>& second, bool known, const Rows& weights,
+                  const Rows& bias, const std::optional<Rows>& outer_weights,
+                  const std::optional<Rows>& outer_bias, const Primes& primes) {
     const std::size_t limbs = primes.size(), n = to.shape(3);
-    require_message(first, seeds, limbs, n);
+    const Message arrived = message(first, seeds, primes, n);
     require(!known || second, "nothing is known");
-    require(!second || (second->shape(0) == first.shape(0) && second->shape(1) == limbs &&
+    require(!second || (second->shape(0) == arrived.count && second->shape(1) == limbs &&
                         second->shape(2) == n),
             "second polynomials are not (count, limbs, n)");
     const DenseMap inner = dense_map(weights, bias, limbs);
-    require(inner.inputs == first.shape(0), "weights are not (outputs, inputs)");
+    require(inner.inputs == arrived.count, "weights are not (outputs, inputs)");
     require(outer_weights.has_value() == outer_bias.has_value(), "half an outer map");
-    const Arrived x{first.data(),
-                    static_cast<std::size_t>(first.stride(0)),
-                    seeds.data(),
-                    static_cast<std::size_t>(seeds.stride(0)),
-                    second ? words(*second) : nullptr,
-                    known};
+    const Arrived x{arrived, second ? words(*second) : nullptr, known};
     if (!outer_weights) {
         require_shape(to, inner.outputs, 2, limbs, n, "out is not (outputs, 2, limbs, n)");
         apply_maps(words(to), x, inner, nullptr, tables(n, primes));
@@ -114,12 +121,13 @@ void arrived_maps(const Tensor& to, const View<std::uint32_t, 3>& first,
 void bind_arrivals(nb::module_& m) {
     using release = nb::call_guard<nb::gil_scoped_release>;
     m.def("expand_seeds", expand, "out"_a, "seeds"_a, "primes"_a, release());
+    m.def("pack", pack_polynomials, "out"_a, "x"_a, "primes"_a, release());
     m.def("receive", receive, "out"_a, "first"_a, "seeds"_a, "primes"_a, release());
-    m.def("message_below_primes", message_below_primes, "first"_a, "seeds"_a, "primes"_a,
-          release());
-    m.def("arrived_maps", arrived_maps, "out"_a, "first"_a, "seeds"_a, "second"_a.none(), "known"_a,
-          "weights"_a, "bias"_a, "outer_weights"_a.none(), "outer_bias"_a.none(), "primes"_a,
-          release());
+    m.def("message_below_primes", message_below_primes, "first"_a, "seeds"_a, "n"_a,
+          "primes"_a, release());
+    m.def("arrived_maps", arrived_maps, "out"_a, "first"_a, "seeds"_a,
+          "second"_a.none(), "known"_a, "weights"_a, "bias"_a, "outer_weights"_a.none(),
+          "outer_bias"_a.none(), "primes"_a, release());
     m.def("uniform", uniform, "out"_a, "stream"_a, "primes"_a, release());
 }
 

@@ -146,14 +146,33 @@ void expand_seeds(u32* to, const std::uint8_t* seeds, std::size_t count, const B
     });
 }
 
-bool receive_seeded(u32* to, const Arrivals& x, const Basis& basis) {
+bool below_primes(const Message& x, const Basis& basis) {
+    const std::size_t n = basis[0]->n;
+    std::atomic<bool> below = true;
+    parallel_for(x.count, [&](std::size_t i) {
+        const std::uint8_t* at = x.at(i, 0, basis);
+        u32 residues[block_residues];
+        for (const Tables* const q : basis)
+            for (std::size_t done = 0; done < n; done += block_residues) {
+                unpack(residues, at, width(q->p), block_residues);
+                if (!all_below(residues, block_residues, *q)) below = false;
+                at += packed_bytes(block_residues, width(q->p));
+            }
+    });
+    return below;
+}
+
+bool receive_seeded(u32* to, const Message& x, const Basis& basis) {
     const std::size_t n = basis[0]->n, words = basis.size() * n;
     std::atomic<bool> below = true;
     parallel_for(x.count, [&](std::size_t i) {
         u32* at = to + 2 * i * words;
-        std::copy_n(x.first + i * x.first_stride, words, at);
-        for (const Tables* const q : basis) {  // the copy: whoever owns the message may change it
+        const std::uint8_t* from = x.at(i, 0, basis);
+        for (const Tables* const q : basis) {
+            unpack(at, from, width(q->p), n);
+            // The copy: whoever owns the message may change it.
             if (!all_below(at, n, *q)) below = false;
+            from += packed_bytes(n, width(q->p));
             at += n;
         }
         sample(at, SeedStream(x.seeds + i * x.seed_stride), basis);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "modular.hpp"
+#include "packing.hpp"
 
 namespace securefair {
 
@@ -29,17 +30,26 @@ void stream_roots(u64* roots, const std::uint8_t* seeds, std::size_t stride, std
 // Words first .. first + count of the buffer below a root; both are multiples of 128.
 void stream_words(u64* to, const u64* root, std::size_t first, std::size_t count);
 
-// Ciphertexts as they arrive: rows of a first polynomial (limbs, n) and seeds of the second, each
-// so many words or bytes after the one before.
-struct Arrivals {
-    const u32* first;
-    const std::uint8_t* seeds;
+// Ciphertexts as they arrive: a packed first polynomial and the seed of the second, each so many
+// bytes after the one before. Limbs follow one another.
+struct Message {
+    const std::uint8_t *first, *seeds;
     std::size_t count, first_stride, seed_stride;
+
+    // Where a limb of ciphertext i begins.
+    const std::uint8_t* at(std::size_t i, std::size_t limb, const Basis& basis) const {
+        const std::uint8_t* x = first + i * first_stride;
+        for (const Tables* const q : basis.first(limb)) x += packed_bytes(q->n, width(q->p));
+        return x;
+    }
 };
+
+// Whether all residues of all first polynomials are below their primes.
+bool below_primes(const Message& x, const Basis& basis);
 
 // (count, 2, limbs, n) residues. Returns whether those that arrived are below their primes; if not,
 // nothing may be done with the result.
-bool receive_seeded(u32* to, const Arrivals& x, const Basis& basis);
+bool receive_seeded(u32* to, const Message& x, const Basis& basis);
 
 // One polynomial (limbs, n) from the words of a given stream. Throws when they are used up.
 void sample_uniform(u32* to, std::span<const u64> stream, const Basis& basis);

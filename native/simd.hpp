@@ -29,12 +29,15 @@ struct V {
         std::memcpy(&word, p, sizeof(word));
         return word;
     }
-    static INLINE void store(u32* p, reg x) { *p = x; }
+    static INLINE void store(u32* p, reg x) { std::memcpy(p, &x, sizeof(x)); }
     static INLINE reg set1(u32 x) { return x; }
     static INLINE reg add(reg a, reg b) { return a + b; }
     static INLINE reg sub(reg a, reg b) { return a - b; }
     static INLINE reg min(reg a, reg b) { return std::min(a, b); }
     static INLINE reg bit_or(reg a, reg b) { return a | b; }
+    static INLINE reg bit_and(reg a, reg b) { return a & b; }
+    static INLINE reg shift_left(reg a, unsigned bits) { return a << bits; }
+    static INLINE reg shift_right(reg a, unsigned bits) { return a >> bits; }
     static INLINE reg low_product(reg a, reg b) { return a * b; }
     static INLINE reg high_product(reg a, reg b) { return static_cast<u32>(u64{a} * b >> 32); }
     static INLINE reg high_product_uniform(reg a, reg b) { return high_product(a, b); }
@@ -86,6 +89,13 @@ struct V {
     OPERATION reg sub(reg a, reg b) { return _mm256_sub_epi32(a, b); }
     OPERATION reg min(reg a, reg b) { return _mm256_min_epu32(a, b); }
     OPERATION reg bit_or(reg a, reg b) { return _mm256_or_si256(a, b); }
+    OPERATION reg bit_and(reg a, reg b) { return _mm256_and_si256(a, b); }
+    OPERATION reg shift_left(reg a, unsigned bits) {
+        return _mm256_sll_epi32(a, _mm_cvtsi32_si128(static_cast<int>(bits)));
+    }
+    OPERATION reg shift_right(reg a, unsigned bits) {
+        return _mm256_srl_epi32(a, _mm_cvtsi32_si128(static_cast<int>(bits)));
+    }
     OPERATION reg low_product(reg a, reg b) { return _mm256_mullo_epi32(a, b); }
     OPERATION reg odd(reg a) { return _mm256_srli_epi64(a, 32); }
     OPERATION reg high_product(reg a, reg b) {
@@ -185,6 +195,13 @@ struct V {
     OPERATION reg sub(reg a, reg b) { return _mm512_sub_epi32(a, b); }
     OPERATION reg min(reg a, reg b) { return _mm512_min_epu32(a, b); }
     OPERATION reg bit_or(reg a, reg b) { return _mm512_or_si512(a, b); }
+    OPERATION reg bit_and(reg a, reg b) { return _mm512_and_si512(a, b); }
+    OPERATION reg shift_left(reg a, unsigned bits) {
+        return _mm512_sll_epi32(a, _mm_cvtsi32_si128(static_cast<int>(bits)));
+    }
+    OPERATION reg shift_right(reg a, unsigned bits) {
+        return _mm512_srl_epi32(a, _mm_cvtsi32_si128(static_cast<int>(bits)));
+    }
     OPERATION reg low_product(reg a, reg b) { return _mm512_mullo_epi32(a, b); }
     OPERATION reg odd(reg a) { return _mm512_srli_epi64(a, 32); }
     OPERATION reg high_product(reg a, reg b) {

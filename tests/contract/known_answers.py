@@ -67,7 +67,9 @@ class Replay:
         """c0 by the rule, c1 from a seed of 64 bytes by the rule."""
         meta = rules.fresh(PARAMS, count=count, limbs=2, log2_scale=20, bound=1.0)
         seeds = [words(f"{label} seed {i}", 8).tobytes() for i in range(count)]
-        return self.evaluator.load(wire.write_upload(residues(label, count), seeds), meta)
+        return self.evaluator.load(
+            wire.write_upload(residues(label, count), seeds, PARAMS.primes), meta
+        )
 
     def told(self, tensor) -> dict[str, object]:
         """All residues of a tensor."""

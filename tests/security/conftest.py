@@ -64,10 +64,10 @@ class Exchange:
 
     def silent_features(self):
         """A malicious upload: the same masks, and zeros for what they mask."""
-        first, seeds = wire.read_upload(self.upload, self.plan.features)
-        return [
-            self.evaluator.load(wire.write_upload(np.zeros_like(first), seeds), self.plan.features)
-        ]
+        meta = self.plan.features
+        first, seeds = wire.read_upload(self.upload, meta)
+        silent = wire.write_upload(np.zeros_like(first), seeds, meta.params.primes[: meta.limbs])
+        return [self.evaluator.load(silent, meta)]
 
     def parts(self, released):
         """An answer as the student parses it: masks and released coefficients of c0."""

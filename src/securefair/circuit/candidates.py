@@ -39,7 +39,8 @@ FACTOR_SCALES = range(58, 19, -2)
 FEW_FACTOR_SCALES = (32, 42, 52, 58)
 """log2 scales of what logits are multiplied with: few where there are many ways already."""
 
-LIMB_BITS = range(MAX_LIMB_BITS, 22, -1)
+MIN_LIMB_BITS = 23
+LIMB_BITS = range(MAX_LIMB_BITS, MIN_LIMB_BITS - 1, -1)
 TARGETS = range(24, 105, 8)
 """log2 scales that values may be kept at: first so far apart, then closer below the first that
 grants the precision."""
@@ -66,13 +67,20 @@ def kept_whole(
     special = smallest_prime_bits(ring_degree) if keyless and not spec.multiplies else MAX_LIMB_BITS
     reached = math.inf
     for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
-        bits = min(MAX_LIMB_BITS, (cap - special) // limbs)
-        ckks = CkksSpec(ring_degree=ring_degree, limb_bits=(bits,) * limbs, special_bits=special)
-        found = list(_with_largest_scale(spec, specs, ckks))
-        yield from found
+        most = min(MAX_LIMB_BITS, (cap - special) // limbs)
+        for bits in range(most, MIN_LIMB_BITS - 1, -1):
+            # The first prime is the last that is left: an answer's scale lives in it.
+            sizes = (most,) + (bits,) * (limbs - 1)
+            ckks = CkksSpec(ring_degree=ring_degree, limb_bits=sizes, special_bits=special)
+            found = list(_with_largest_scale(spec, specs, ckks))
+            yield from found
+            if limbs == 1 or not any(plan.grants for plan, _ in found):
+                break  # shorter primes are fewer bytes, and less precise
+        if bits < most or any(plan.grants for plan, _ in found):
+            return
         error = min((plan.relative_error for plan, _ in found), default=math.inf)
-        if any(plan.grants for plan, _ in found) or math.inf > error >= reached * SATURATION:
-            return  # or scales have met another limit than the modulus
+        if math.inf > error >= reached * SATURATION:
+            return  # scales have met another limit than the modulus
         reached = error
 
 

@@ -31,7 +31,7 @@ with two squares, whose values leave room below the modulus."""
 
 
 def plan_exchange(spec: ExchangeSpec) -> ExchangePlan:
-    """The cheapest plan: smallest ring, then least time for the model, then smallest answer.
+    """The cheapest plan: smallest ring, then least time for the model, then fewest bytes.
 
     The search takes up to seconds, and minutes for a million samples. Its outcome is remembered,
     also that there is none. Whoever plans at a stranger's word uses `verified_plan`.
@@ -128,10 +128,10 @@ def _flooded(plan: ExchangePlan) -> ExchangePlan:
 
 
 def _cost(candidate: Candidate) -> tuple[float, ...]:
-    """Time first, then traffic."""
+    """Time first, then what travels in every round, then what travels once."""
     plan, seconds = candidate
-    traffic = plan.answer_bytes + plan.query_bytes
-    return seconds, traffic, plan.schedule.flooding_limbs, plan.relative_error
+    often, once = plan.answer_bytes + plan.query_bytes, plan.feature_bytes + plan.basis_bytes
+    return seconds, often, once, plan.schedule.flooding_limbs, plan.relative_error
 
 
 def _impossible(spec: ExchangeSpec, squares: int, nearest: float, *, unmasked: bool) -> PlanError:

@@ -103,8 +103,10 @@ def test_less_precision_and_less_flooding_never_cost_more():
 def test_bytes_grow_with_blocks_but_an_answer_of_sums_does_not():
     small = plan_exchange(spec_of({"features": 5, "samples": 300, "hidden": 0, "q": 16}))
     large = plan_exchange(spec_of({"features": 5, "samples": 9000, "hidden": 0, "q": 16}))
-    assert (small.params, small.blocks, large.blocks) == (large.params, 1, 5)
-    assert large.feature_bytes == 5 * small.feature_bytes
+    for plan, blocks in ((small, 1), (large, 5)):
+        assert (plan.params.ring_degree, plan.params.limbs, plan.blocks) == (4096, 3, blocks)
+        polynomial = 4096 * sum(plan.params.spec.limb_bits) // 8
+        assert plan.feature_bytes == blocks * 5 * (polynomial + 64)
     assert large.answer_bytes == small.answer_bytes
     assert large.key_bytes == small.key_bytes
 
@@ -117,6 +119,16 @@ def test_only_what_a_release_needs_is_uploaded(release):
     assert (plan.factors is None) == (release in ("public", "logits"))
     assert bool(plan.evaluation_key_bytes) == plan.needs_relinearization
     assert plan.needs_relinearization == (release not in ("public", "logits"))
+
+
+def test_primes_are_no_longer_than_the_precision_needs():
+    """An upload weighs what its primes have bits; more precision is paid in them."""
+    specs = [spec_of({"features": 5, "samples": 300, "hidden": 0, "q": 16, "precision": p})
+             for p in (2.0**-8, 2.0**-12)]  # fmt: skip
+    coarse, fine = (plan_exchange(spec) for spec in specs)
+    assert coarse.params.limbs == fine.params.limbs
+    assert coarse.params.spec.limb_bits < fine.params.spec.limb_bits
+    assert coarse.feature_bytes < fine.feature_bytes
 
 
 # -- refusals ------------------------------------------------------------------------------------

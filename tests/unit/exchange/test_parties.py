@@ -25,7 +25,7 @@ from securefair.errors import (
     SecureFairError,
 )
 from securefair.exchange import steps
-from securefair.exchange.request import Request
+from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.student import Opened, Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
@@ -407,7 +407,8 @@ def test_a_truncated_request_is_no_request(linear, place):
 
 
 @pytest.mark.parametrize(
-    "value", [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": 3}]
+    "value",
+    [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": REQUEST_FORMAT}],
 )
 def test_other_messages_are_no_request(linear, value):
     with pytest.raises(DataError, match="not a request"):
@@ -432,9 +433,10 @@ def test_unknown_fields_and_endless_nesting_are_no_request(linear):
         linear.teacher.answer(linear.request + b"\x00")
 
 
-def test_another_format_is_refused(linear):
+@pytest.mark.parametrize("earlier", [1, REQUEST_FORMAT - 1])
+def test_another_format_is_refused(linear, earlier):
     with pytest.raises(DataError, match="unknown request format"):
-        linear.teacher.answer(altered(linear.asked, format=1))
+        linear.teacher.answer(altered(linear.asked, format=earlier))
 
 
 @pytest.mark.parametrize("field", ["public_key", "evaluation_keys", "features"])

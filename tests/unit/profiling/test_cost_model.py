@@ -74,7 +74,8 @@ def test_counts_grow_with_what_is_sent() -> None:
     assert upload_residues(large) == 2 * 40 * large.params.limbs * n * 3  # blocks
     # Half of the residues travel, the other half are seeds.
     seeds = 64 * 40 * small.blocks
-    assert 2 * (small.feature_bytes - seeds) == 4 * upload_residues(small)
+    (bits,) = set(small.params.spec.limb_bits)
+    assert 2 * 8 * (small.feature_bytes - seeds) == bits * upload_residues(small)
     assert answer_work(large).multiply_adds > answer_work(small).multiply_adds
     assert set(counts(small)) == set(QUANTITIES)
     assert {name: len(row) for name, row in counts(small).items()} == QUANTITIES

@@ -11,6 +11,7 @@ faster than expanding them for every answer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -24,6 +25,8 @@ from securefair.ckks.backends.kernel_checks import check, check_dense, check_mes
 
 Map: TypeAlias = tuple[torch.Tensor, torch.Tensor]
 """Integer weights (outputs, inputs) and residues (outputs, limbs) of the bias."""
+
+WORD_BYTES = 4
 
 KEPT_BYTES = 256 << 20
 """Most bytes of second polynomials that one evaluator keeps."""
@@ -47,7 +50,7 @@ class Arrivals:
     """Ciphertexts (d, 2, limbs, N) as they arrived, for the native kernels; see `arrive`."""
 
     def __init__(
-        self, first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis, room: Room
+        self, first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, room: Room
     ) -> None:
         self._first, self._seeds = first, seeds
         self._basis = basis
@@ -103,10 +106,10 @@ class Arrivals:
         """
         if self._second is not None:
             return self._second, True
-        size = self._first.nbytes
-        if not self._used or not self._room.take(size):
+        shape = (len(self), len(self._basis), self._basis.ring_degree)
+        if not self._used or not self._room.take(WORD_BYTES * math.prod(shape)):
             return None
-        return np.empty(self._first.shape, dtype=np.int32), False
+        return np.empty(shape, dtype=np.int32), False
 
 
 Residues: TypeAlias = torch.Tensor | Arrivals
@@ -114,7 +117,7 @@ Residues: TypeAlias = torch.Tensor | Arrivals
 
 
 def arrive(
-    first: NDArray[np.uint32],
+    first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     basis: Basis,
     device: torch.device,
@@ -123,7 +126,7 @@ def arrive(
     """Ciphertexts of a message, checked: for the native kernels as they are, else expanded.
 
     Args:
-        first: first polynomials (d, limbs, N), a view of the message, which must not change.
+        first: packed first polynomials (d, bytes), a view of the message, which must not change.
         seeds: (d, 64), a view of the message; each stands for a second polynomial.
         basis: primes of the limbs.
         device: where the ciphertexts are wanted.

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.packing import packed_bytes
 from securefair.errors import EncryptionError
 
 SEED_BYTES = 64
@@ -91,9 +92,9 @@ def check_dense(weights: torch.Tensor, inputs: int) -> None:
     check_weights(weights)
 
 
-def check_message(first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis) -> None:
-    """Refuse what is not first polynomials (d, limbs, N) and seeds (d, 64)."""
-    fitting = (len(seeds), len(basis), basis.ring_degree)
+def check_message(first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis) -> None:
+    """Refuse what is not packed first polynomials (d, bytes) and seeds (d, 64)."""
+    fitting = (len(seeds), packed_bytes(basis.primes, basis.ring_degree))
     if first.shape != fitting or seeds.shape[1:] != (SEED_BYTES,):
         raise EncryptionError(
             "a message does not fit",

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.kernel_checks import (
     MAX_WEIGHT,
@@ -66,6 +67,7 @@ __all__ = [
     "ntt_forward_",
     "ntt_inverse_",
     "outer",
+    "pack",
     "receive",
     "relinearize",
     "rescale",
@@ -340,8 +342,17 @@ def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
     return result
 
 
+def pack(residues: NDArray[np.uint32], primes: Sequence[int]) -> NDArray[np.uint8]:
+    """See `packing.pack`."""
+    if not available():
+        return packing.pack(residues, primes)
+    from securefair.ckks.backends import residues_native
+
+    return residues_native.pack(residues, primes)
+
+
 def receive(
-    first: NDArray[np.uint32],
+    first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     basis: Basis,
     device: torch.device,
@@ -349,7 +360,7 @@ def receive(
     """Ciphertexts as they arrive, in one pass -> (d, 2, limbs, N), checked and expanded.
 
     Args:
-        first: first polynomials (d, limbs, N), a view of the message: read once, never written.
+        first: packed first polynomials (d, bytes), a view of the message: read once, never written.
         seeds: (d, 64), a view of the message; each expands to a second polynomial.
         basis: primes of the limbs.
         device: where the ciphertexts are wanted.

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 import securefair.ckks.backends._native as _native
+from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 
 Patch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -233,8 +234,16 @@ def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
     return result
 
 
+def pack(residues: NDArray[np.uint32], primes: Sequence[int]) -> NDArray[np.uint8]:
+    """See `packing.pack`."""
+    count, _, n = residues.shape
+    result = np.empty((count, packing.packed_bytes(primes, n)), dtype=np.uint8)
+    _native.pack(result, residues.view(np.int32), list(primes))
+    return result
+
+
 def receive(
-    first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
+    first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
 ) -> torch.Tensor | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
     del device  # the CPU: nothing else comes here
@@ -243,13 +252,14 @@ def receive(
     return result if below else None
 
 
-def message_below(first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis) -> bool:
+def message_below(first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis) -> bool:
     """Whether the first polynomials of a message are below their primes; it is only read."""
-    return bool(_native.message_below_primes(first, seeds, basis.prime_list))
+    n = basis.ring_degree
+    return bool(_native.message_below_primes(first, seeds, n, basis.prime_list))
 
 
 def arrived_maps(
-    first: NDArray[np.uint32],
+    first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     second: tuple[NDArray[np.int32], bool] | None,
     maps: Sequence[tuple[torch.Tensor, torch.Tensor]],
@@ -258,7 +268,7 @@ def arrived_maps(
     """See `arrivals.Arrivals.apply`.
 
     Args:
-        first, seeds: a message.
+        first, seeds: a message, its first polynomials packed.
         second: None, or second polynomials (d, limbs, N) and whether they are known already; if
             not they are written.
         maps: weights and bias of one map, or of two with a square between them.

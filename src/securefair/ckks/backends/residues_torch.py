@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis, twiddles
 from securefair.ckks.backends.embedding_torch import coefficients_to_slots, slots_to_coefficients
 from securefair.ckks.backends.seeds_torch import expand_seeds
@@ -106,10 +107,11 @@ def all_below(x: torch.Tensor, basis: Basis) -> bool:
 
 
 def receive(
-    first: NDArray[np.uint32], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
+    first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
 ) -> torch.Tensor | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
-    arrived = torch.from_numpy(first.astype(np.int32)).to(device)  # from 2^31 on negative
+    residues = packing.unpack(first, basis.primes, basis.ring_degree)
+    arrived = torch.from_numpy(residues.view(np.int32)).to(device)
     if not all_below(arrived, basis):
         return None
     expanded = expand_seeds(torch.from_numpy(seeds.copy()).to(device), basis)

@@ -46,7 +46,10 @@ class RnsEvaluator(Evaluator[Residues]):
         self._zeros = PublicZeros(self._context, public.encryption)
         key = seal_keys.seeded_relinearization_key(self._context, public.relinearization)
         basis = Basis(params.ring_degree, (*params.primes, params.special_prime))
-        self._key = None if key is None else kernels.receive(*key, basis, device)
+        self._key = None
+        if key is not None:
+            packed = kernels.pack(key[0], basis.primes)
+            self._key = kernels.receive(packed, key[1], basis, device)
         self._room = Room()
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> RnsTensor:

@@ -35,14 +35,13 @@ class ResidueEncryptor:
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
         """Real values (d, n <= width) -> upload."""
-        records, first, seeds = wire.blank_upload(meta)
-        self._zeros.fill(first, seeds)
+        first, seeds = self._zeros.take(meta.limbs, meta.count)
         for start in range(0, meta.count, ENCODED_AT_ONCE):
             part = slice(start, start + ENCODED_AT_ONCE)
             rows = first[part].view(np.int32)
             for row, plain in zip(rows, _encoded(values[part], meta), strict=True):
                 kernels.add_(torch.from_numpy(row), plain, _basis(meta))
-        return records.tobytes()
+        return wire.join_upload(kernels.pack(first, _basis(meta).primes), seeds)
 
 
 class ResidueDecryptor:

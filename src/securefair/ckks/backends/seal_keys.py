@@ -103,7 +103,7 @@ class SealEncryptor:
             residues, seed = read_ciphertext(self._context.pipe.body(ciphertext))
             first.append(residues[0].astype(np.uint32))
             seeds.append(seed)
-        return wire.write_upload(np.stack(first), seeds)
+        return wire.write_upload(np.stack(first), seeds, meta.params.primes[: meta.limbs])
 
     def _encrypt_coefficients(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
         """SEAL encrypts zero; the message, no secret but the student's own, is added to it."""
@@ -115,7 +115,7 @@ class SealEncryptor:
             zero, seed = seeded_zero(self._context, self._encryptor, meta.limbs)
             first.append(((zero + row) % primes.astype(np.uint64)).astype(np.uint32))
             seeds.append(seed)
-        return wire.write_upload(np.stack(first), seeds)
+        return wire.write_upload(np.stack(first), seeds, meta.params.primes[: meta.limbs])
 
 
 class SealDecryptor:

@@ -1,8 +1,9 @@
 """Uploads and answers as bytes of exactly the length that the plan foresees.
 
     key      b (limbs and special prime, N) as little-endian u32, seed of 64 bytes that gives a
-    upload   d records, each c0 residues (limbs, N) as little-endian u32 and a seed of 64 bytes
-             that expands to c1; so uploads can be joined and split at will
+    upload   d records, each c0 residues (limbs, N) in as many bits as their primes have
+             (`packing`) and a seed of 64 bytes that expands to c1; so uploads can be joined and
+             split at will
     answer   whole: residues (d, polys, limbs, N) as u32, NTT form
              coefficients: masks c1.. (d, polys - 1, limbs, N), NTT form, then the released
              coefficients of c0 (d, q, limbs), coefficient form
@@ -12,24 +13,27 @@ The length is checked before anything is allocated, residues against their prime
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.ckks.backends.packing import pack, packed_bytes, unpack
 from securefair.ckks.backends.seal_bytes import SEED_BYTES, Seeds
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError
 
 Words = NDArray[np.uint32]
+Packed = NDArray[np.uint8]
 Bytes: TypeAlias = bytes | memoryview
 WORD = 4
 
 
 def upload_bytes(meta: CipherMeta) -> int:
     """Length of an upload."""
-    return meta.count * (meta.limbs * meta.params.ring_degree * WORD + SEED_BYTES)
+    return meta.count * (packed_bytes(_primes(meta), meta.params.ring_degree) + SEED_BYTES)
 
 
 def answer_bytes(meta: CipherMeta, coefficients: int | None) -> int:
@@ -57,18 +61,15 @@ def read_public_key(data: bytes, params: CkksParameters) -> tuple[Words, bytes]:
     return first.reshape(params.limbs + 1, params.ring_degree), data[-SEED_BYTES:]
 
 
-def write_upload(first: Words, seeds: list[bytes]) -> bytes:
-    """First polynomials (d, limbs, N) and their seeds."""
-    rows = np.ascontiguousarray(first, dtype="<u4")
-    return b"".join(
-        part for row, seed in zip(rows, seeds, strict=True) for part in (row.data.cast("B"), seed)
-    )
+def write_upload(first: Words, seeds: Sequence[bytes], primes: Sequence[int]) -> bytes:
+    """First polynomials (d, limbs, N), each below its prime, and their seeds."""
+    return join_upload(pack(first, primes), np.frombuffer(b"".join(seeds), dtype=np.uint8))
 
 
-def blank_upload(meta: CipherMeta) -> tuple[NDArray[np.uint8], Words, Seeds]:
-    """Records (d, bytes) of an upload to be filled, and in them the first polynomials and seeds."""
-    records = np.empty((meta.count, upload_bytes(meta) // meta.count), dtype=np.uint8)
-    return records, *_parts(records, meta)
+def join_upload(packed: Packed, seeds: Seeds) -> bytes:
+    """Packed first polynomials (d, bytes) and their seeds (d, 64)."""
+    rows = seeds.reshape(len(packed), SEED_BYTES)
+    return np.concatenate([packed, rows], axis=1).tobytes()
 
 
 def unchanging(data: Bytes) -> Bytes:
@@ -77,23 +78,20 @@ def unchanging(data: Bytes) -> Bytes:
     return data if isinstance(owner, bytes) else bytes(data)
 
 
-def split_upload(data: Bytes, meta: CipherMeta) -> tuple[Words, Seeds]:
-    """First polynomials (d, limbs, N) and seeds (d, 64): views of an upload of the right length.
+def split_upload(data: Bytes, meta: CipherMeta) -> tuple[Packed, Seeds]:
+    """Packed first polynomials (d, bytes) and seeds (d, 64): views of an upload.
 
     Residues are not compared with their primes (`kernels.receive` does, as it copies them).
     """
     check_length("an upload", data, upload_bytes(meta))
-    return _parts(np.frombuffer(data, dtype=np.uint8).reshape(meta.count, -1), meta)
-
-
-def _parts(records: NDArray[np.uint8], meta: CipherMeta) -> tuple[Words, Seeds]:
-    shape = (meta.count, meta.limbs, meta.params.ring_degree)
-    return records[:, :-SEED_BYTES].view("<u4").reshape(shape), records[:, -SEED_BYTES:]
+    records = np.frombuffer(data, dtype=np.uint8).reshape(meta.count, -1)
+    return records[:, :-SEED_BYTES], records[:, -SEED_BYTES:]
 
 
 def read_upload(data: Bytes, meta: CipherMeta) -> tuple[Words, list[bytes]]:
     """The inverse of `write_upload`, checked."""
-    first, seeds = split_upload(data, meta)
+    packed, seeds = split_upload(data, meta)
+    first = unpack(packed, _primes(meta), meta.params.ring_degree)
     check_residues("an upload", first, meta)
     return first, [seed.tobytes() for seed in seeds]
 
@@ -137,10 +135,14 @@ def check_length(what: str, data: Bytes, expected: int) -> None:
 
 def check_residues(what: str, residues: Words, meta: CipherMeta) -> None:
     """Refuse residues (..., limbs, N) that are not below their primes."""
-    primes = np.array(meta.params.primes[: meta.limbs], dtype=np.uint32)
+    primes = np.array(_primes(meta), dtype=np.uint32)
     largest = residues.max(axis=-1, initial=0).reshape(-1, meta.limbs).max(axis=0)
     if (largest >= primes).any():
         raise EncryptionError(
             f"{what} holds a residue that is not below its prime",
             hint="It was damaged on the way, or made under other parameters",
         )
+
+
+def _primes(meta: CipherMeta) -> tuple[int, ...]:
+    return meta.params.primes[: meta.limbs]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.ckks.backends import kernels
+from securefair.ckks.backends import kernels, packing, wire
 from securefair.ckks.backends.arrivals import Arrivals, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.residues_torch import expand_seeds
@@ -37,17 +37,13 @@ def message(count, seed=0):
     rows = [rng.integers(0, p, (count, N), dtype=np.uint32) for p in BASIS.primes]
     first = np.stack(rows, axis=1)
     first[0, :, :3] = [[0, 1, p - 1] for p in BASIS.primes]
-    records = np.concatenate(
-        [first.reshape(count, -1).view(np.uint8), rng.integers(0, 256, (count, 64), np.uint8)],
-        axis=1,
-    )
-    return parts(records.tobytes(), count)
+    seeds = rng.integers(0, 256, (count, 64), np.uint8)
+    return parts(wire.join_upload(packing.pack(first, BASIS.primes), seeds), count)
 
 
 def parts(data, count):
     records = np.frombuffer(data, np.uint8).reshape(count, -1)
-    first = records[:, :-64].view(np.uint32).reshape(count, len(BASIS), N)
-    return first, records[:, -64:]
+    return records[:, :-64], records[:, -64:]
 
 
 def a_map(outputs, inputs, seed, largest=kernels.MAX_WEIGHT):
@@ -84,15 +80,16 @@ def test_a_word_that_the_sampler_rejects_is_drawn_again(isa):
     buffer, at = divmod(limb * N + place, 512)
     word = int(_stream(key, torch.tensor([buffer]))[0, at]) % 2**64
     assert word >= first_rejected(basis.primes[limb])
-    first, seeds = message(SMALL)
-    first, seeds = first[:, :3].copy() % basis.primes[1], seeds.copy()
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, basis.primes[1], (SMALL, 3, N), dtype=np.uint32)
+    seeds = rng.integers(0, 256, (SMALL, 64), np.uint8)
     seeds[4] = np.frombuffer(rejecting, np.uint8)
     weights, bias = a_map(4, SMALL, 1)
     bias = bias[:, :3] % basis.primes[1]
     x = torch.stack(
         [torch.from_numpy(first.view(np.int32)), expand_seeds(torch.from_numpy(seeds), basis)], 1
     )
-    arrived = arrive(first, seeds, basis, CPU, Room())
+    arrived = arrive(packing.pack(first, basis.primes), seeds, basis, CPU, Room())
     for _ in range(3):
         assert torch.equal(
             arrived.apply([(weights, bias)]), kernels.linear(weights, x, basis, bias)
@@ -102,14 +99,7 @@ def test_a_word_that_the_sampler_rejects_is_drawn_again(isa):
 
 def test_a_message_may_lie_anywhere_in_memory(isa):
     first, seeds = message(SMALL)
-    whole = (
-        b"abc"
-        + np.concatenate(
-            [np.ascontiguousarray(first).reshape(SMALL, -1).view(np.uint8), seeds], axis=1
-        ).tobytes()
-    )
-    moved = parts(memoryview(whole)[3:], SMALL)
-    assert not moved[0].flags.aligned
+    moved = parts(memoryview(b"abc" + wire.join_upload(first, seeds))[3:], SMALL)
     maps = [a_map(4, SMALL, 1)]
     found = arrive(*moved, BASIS, CPU, Room()).apply(maps)
     assert torch.equal(found, arrive(first, seeds, BASIS, CPU, Room()).apply(maps))
@@ -139,8 +129,9 @@ def test_other_operations_see_the_ciphertexts():
 
 def test_a_residue_that_is_not_below_its_prime_is_refused(isa):
     first, seeds = message(3)
-    damaged = first.copy()
-    damaged[2, 4, N - 1] = BASIS.primes[4]
+    residues = packing.unpack(first, BASIS.primes, N)
+    residues[2, 4, N - 1] = BASIS.primes[4]
+    damaged = packing.pack(residues, BASIS.primes)
     with pytest.raises(EncryptionError, match="not below its prime"):
         arrive(damaged, seeds, BASIS, CPU, Room())
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.ckks import encoding
-from securefair.ckks.backends import kernels, residues_torch
+from securefair.ckks.backends import kernels, packing, residues_torch
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.seeds_torch import first_rejected, uniform_residues
 from securefair.ckks.primes import ntt_primes
@@ -364,30 +364,34 @@ def test_what_arrives_is_copied_and_expanded_wherever_it_lies(
 ) -> None:
     """Views of a message: records of a polynomial and a seed, with anything between them."""
     first, rng = random_residues(31, 3).numpy().view(np.uint32), np.random.default_rng(32)
-    record = first[0].nbytes + kernels.SEED_BYTES + 4 * apart
+    packed = packing.pack(first, BASIS.primes)
+    size = packed.shape[1]
+    record = size + kernels.SEED_BYTES + apart
     message = np.frombuffer(rng.bytes(3 * record), dtype=np.uint8).reshape(3, record).copy()
-    message[:, : first[0].nbytes] = first.reshape(3, -1).view(np.uint8)
+    message[:, :size] = packed
     message.flags.writeable = False
-    seeds = message[:, first[0].nbytes :][:, : kernels.SEED_BYTES]
-    views = message[:, : first[0].nbytes].view(np.uint32).reshape(first.shape)
-    received = compute.receive(views, seeds, BASIS, torch.device("cpu"))
+    seeds = message[:, size:][:, : kernels.SEED_BYTES]
+    received = compute.receive(message[:, :size], seeds, BASIS, torch.device("cpu"))
     assert np.array_equal(received[:, 0].numpy().view(np.uint32), first)
     given_seeds = torch.from_numpy(seeds.copy())
     assert torch.equal(received[:, 1], residues_torch.expand_seeds(given_seeds, BASIS))
 
 
-@pytest.mark.parametrize("value", ["prime", "sign", "all"])
+@pytest.mark.parametrize("value", ["prime", "all bits"])
 @pytest.mark.parametrize("place", [(0, 0, 0), (1, 2, 17), (1, 4, N - 1)])
 def test_residues_that_are_not_below_their_primes_are_not_received(
     compute: ModuleType, place: tuple[int, int, int], value: str
 ) -> None:
     first = random_residues(33, 2).numpy().view(np.uint32)
     seeds, device = np.zeros((2, 64), dtype=np.uint8), torch.device("cpu")
-    assert compute.receive(first, seeds, BASIS, device) is not None
-    first[place] = {"prime": BASIS.primes[place[1]], "sign": 1 << 31, "all": 2**32 - 1}[value]
-    assert compute.receive(first, seeds, BASIS, device) is None
+    fitting = packing.pack(first, BASIS.primes)
+    assert compute.receive(fitting, seeds, BASIS, device) is not None
+    prime = BASIS.primes[place[1]]
+    first[place] = prime if value == "prime" else (1 << prime.bit_length()) - 1
+    packed = packing.pack(first, BASIS.primes)
+    assert compute.receive(packed, seeds, BASIS, device) is None
     with pytest.raises(EncryptionError, match="not below its prime"):
-        kernels.receive(first, seeds, BASIS, device)
+        kernels.receive(packed, seeds, BASIS, device)
 
 
 def sample(words: list[int], basis: Basis) -> list[list[int]]:
@@ -512,7 +516,10 @@ def test_other_devices_compute_in_torch() -> None:
         (lambda _: kernels.expand_seeds(torch.zeros(1, 63, dtype=torch.uint8), BASIS), "seeds"),
         (
             lambda x: kernels.receive(
-                x[:, 0].numpy().view(np.uint32), np.zeros((2, 63), np.uint8), BASIS, x.device
+                kernels.pack(x[:, 0].numpy().view(np.uint32).copy(), BASIS.primes),
+                np.zeros((2, 63), np.uint8),
+                BASIS,
+                x.device,
             ),
             "first, seeds",
         ),

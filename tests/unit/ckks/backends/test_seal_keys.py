@@ -130,7 +130,8 @@ def test_tampered_relinearisation_keys_raise_encryption_errors_only(keys, seed, 
 def test_a_seeded_key_expands_to_what_seal_makes_of_it(keys, read_relinearization_key):
     first, seeds = seal_keys.seeded_relinearization_key(CONTEXT, keys[1].relinearization)
     basis = kernels.Basis(PARAMS.ring_degree, (*PARAMS.primes, PARAMS.special_prime))
-    ours = kernels.receive(first, seeds, basis, torch.device("cpu"))
+    packed = kernels.pack(first, basis.primes)
+    ours = kernels.receive(packed, seeds, basis, torch.device("cpu"))
     whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
     assert (ours.numpy() == read_relinearization_key(CONTEXT.pipe.body(whole))).all()
     assert seal_keys.seeded_relinearization_key(CONTEXT, b"") is None

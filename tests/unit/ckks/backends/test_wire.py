@@ -27,7 +27,7 @@ def residues(*leading, limbs=2, seed=0):
 
 
 def upload():
-    return wire.write_upload(residues(2), [bytes(SEED_BYTES), b"s" * SEED_BYTES])
+    return wire.write_upload(residues(2), [bytes(SEED_BYTES), b"s" * SEED_BYTES], PARAMS.primes)
 
 
 def answer(coefficients=3):
@@ -52,7 +52,7 @@ def test_what_is_written_is_read_and_has_the_foreseen_length(count, limbs, produ
     facts = meta(count, limbs, product)
     first = residues(count, limbs=limbs)
     seeds = [bytes([k]) * SEED_BYTES for k in range(count)]
-    data = wire.write_upload(first, seeds)
+    data = wire.write_upload(first, seeds, PARAMS.primes[:limbs])
     assert len(data) == wire.upload_bytes(facts)
     got, got_seeds = wire.read_upload(data, facts)
     assert (got == first).all()
@@ -111,10 +111,22 @@ def test_random_bytes_of_the_right_length_are_read_or_refused(kind, seed):
 
 
 @pytest.mark.parametrize("limb", [0, 1])
-@pytest.mark.parametrize("kind", ["upload", "whole"])
 @given(place=st.integers(0, 4095), row=st.integers(0, 1), excess=st.integers(0, 2**31))
-def test_one_residue_at_or_above_its_prime_is_refused(kind, limb, place, row, excess):
-    data, read = READERS[kind]
+def test_one_packed_residue_at_or_above_its_prime_is_refused(limb, place, row, excess):
+    first, read = residues(2), READERS["upload"][1]
+    largest = (1 << int(PRIMES[limb]).bit_length()) - 1
+    first[row, limb, place] = min(int(PRIMES[limb]) + excess, largest)
+    seeds = [bytes(SEED_BYTES)] * 2
+    with pytest.raises(EncryptionError, match="below its prime"):
+        read(wire.write_upload(first, seeds, PARAMS.primes))
+    first[row, limb, place] = PRIMES[limb] - 1
+    read(wire.write_upload(first, seeds, PARAMS.primes))
+
+
+@pytest.mark.parametrize("limb", [0, 1])
+@given(place=st.integers(0, 4095), row=st.integers(0, 1), excess=st.integers(0, 2**31))
+def test_one_residue_at_or_above_its_prime_is_refused(limb, place, row, excess):
+    data, read = READERS["whole"]
     words = np.frombuffer(data[: len(data) // 4 * 4], dtype="<u4").copy()
     index = row * (len(words) // 2) + limb * 4096 + place
     words[index] = min(int(PRIMES[limb]) + excess, 2**32 - 1)
@@ -126,8 +138,8 @@ def test_one_residue_at_or_above_its_prime_is_refused(kind, limb, place, row, ex
 
 def test_uploads_are_joined_and_split_at_will():
     first, seeds = residues(3), [bytes([k]) * SEED_BYTES for k in range(3)]
-    whole = wire.write_upload(first, seeds)
-    parts = [wire.write_upload(first[i : i + 1], seeds[i : i + 1]) for i in range(3)]
+    whole = wire.write_upload(first, seeds, PARAMS.primes)
+    parts = [wire.write_upload(first[i : i + 1], seeds[i : i + 1], PARAMS.primes) for i in range(3)]
     assert whole == b"".join(parts)
     got, got_seeds = wire.read_upload(whole[len(whole) // 3 :], replace(meta(), count=2))
     assert (got == first[1:]).all()
