@@ -91,7 +91,7 @@ bench-quick: setup
 
 # The public benchmark's ml-inference workload, for 1 to 10,000 images of SECUREFAIR_DATA.
 fhe-benchmark: setup
-	$(BIN)/python bench/fhe_benchmark/run.py
+	$(BIN)/python bench/fhe_benchmark/run.py --write docs/performance.md
 
 # Bits and times of a GPU, where one is, as one Markdown file.
 gpu-report: setup

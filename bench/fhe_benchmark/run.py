@@ -1,9 +1,10 @@
 """The ml-inference workload from keys to labels, each stage a process: `make fhe-benchmark`.
 
     SECUREFAIR_DATA=FOLDER python bench/fhe_benchmark/run.py [--sizes single,small,medium,large]
+        [--write docs/performance.md]
 
-Writes results.json beside this file, step by step, and prints a table. Every run is checked: its
-labels are compared with those of the model in the clear.
+Writes results.json beside this file, step by step, prints a table, and puts it into a page. Every
+run is checked: its labels are compared with those of the model in the clear.
 """
 
 from __future__ import annotations
@@ -142,6 +143,7 @@ def main(
         IMAGES
     ),
     out: Annotated[Path, typer.Option(help="Where results go.")] = RESULTS,
+    write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
 ) -> None:
     """Run, check, compare, write."""
     asked = sizes.split(",")
@@ -166,6 +168,11 @@ def main(
             write_json(out, results)
     print(table(results))
     print(changes(before, results))
+    if write is not None:
+        sys.path.append(str(HERE.parent))
+        from page import replace_tables
+
+        replace_tables(write, {"public-benchmark": table(results)})
 
 
 if __name__ == "__main__":

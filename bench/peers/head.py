@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -230,6 +231,7 @@ def main(
     ] = 2,
     threads: Annotated[int | None, typer.Option(help="Of every system (default: cores).")] = None,
     out: Annotated[Path | None, typer.Option(help="JSON file for the results.")] = None,
+    write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
 ) -> None:
     """Measure all that are installed, check their outputs, print ratios."""
     threads = threads or cores()
@@ -270,6 +272,32 @@ def main(
     console.print(f"{machine.processor}, {machine.cores} cores, {kernels.describe()}", markup=False)
     if out is not None:
         write_json(out, {"spec": spec, "machine": machine, "results": results})
+    if write is not None:
+        sys.path.append(str(Path(__file__).parent.parent))
+        from page import replace_tables
+
+        replace_tables(write, {"peers": _markdown(results)})
+
+
+def _markdown(results: list[PeerResult]) -> str:
+    (reference,) = (r for r in results if r.name == OURS)
+    rows = [
+        "| system | threads | samples | ms a sample | input bytes a sample | error of a logit "
+        "| slower by |",
+        "|" + "---|" * 7,
+    ]
+    for r in sorted(results, key=lambda result: result.ms_per_sample):
+        rows.append(
+            f"| {r.name} | {r.threads} | {r.samples:,} | {r.ms_per_sample:,.4g} "
+            f"| {r.input_bytes / r.samples:,.0f} | {r.error:.1e} "
+            f"| {_ratio(r.ms_per_sample / reference.ms_per_sample)} |"
+        )
+        if r.further_seconds is not None:
+            rows.append(
+                f"| {r.name}, a further answer | {r.threads} | {r.samples:,} "
+                f"| {r.further_seconds / r.samples * 1e3:,.4g} | 0 | | |"
+            )
+    return "\n".join(rows)
 
 
 def _table(results: list[PeerResult], samples: int, work: str) -> Table:
