@@ -260,7 +260,7 @@ def test_the_tutorial_runs_from_csv_to_report(tmp_path, monkeypatch):
         "6 features",
         "4,096",
         "65.6 kB",
-        "295 kB",
+        "234 kB",
         "16.4 kB",
     ):
         assert claim in told, claim

@@ -17,6 +17,12 @@ import securefair.ckks.backends._native as _native
 from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 
+INTERFACE = 2
+"""Of the module that these functions call: an older build beside newer sources is not used."""
+
+if getattr(_native, "INTERFACE", 1) != INTERFACE:
+    raise ImportError("they were built from other sources")
+
 Patch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 """Weights, reads and writes."""
 

@@ -1,5 +1,7 @@
 """Packed residues: the format bit by bit, and the native kernels against it."""
 
+import importlib
+
 import numpy as np
 import pytest
 import torch
@@ -67,3 +69,12 @@ def test_every_instruction_set_packs_and_unpacks_alike(isa):
         assert (received[:, 0].numpy() == first).all()
     finally:
         _native.use_isa(_native.best_isa())
+
+
+@pytest.mark.skipif(not kernels.available(), reason="no native kernels are built")
+def test_a_module_that_was_built_from_other_sources_is_not_used(monkeypatch):
+    from securefair.ckks.backends import _native, residues_native
+
+    monkeypatch.setattr(_native, "INTERFACE", residues_native.INTERFACE - 1)
+    with pytest.raises(ImportError, match="built from other sources"):
+        importlib.reload(residues_native)
