@@ -44,7 +44,8 @@ test-core: setup
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.
 SANITIZED = build/sanitized
 KERNEL_TESTS = tests/unit/ckks/backends/test_kernels.py \
-	tests/unit/ckks/backends/test_patch_kernels.py tests/unit/ckks/backends/test_arrivals.py
+	tests/unit/ckks/backends/test_patch_kernels.py tests/unit/ckks/backends/test_arrivals.py \
+	tests/unit/ckks/backends/test_packing.py
 
 sanitize: setup
 	cmake -S native -B $(SANITIZED)/native -DSECUREFAIR_SANITIZE=ON \

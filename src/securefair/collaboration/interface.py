@@ -199,6 +199,10 @@ class Host(Hosted, Protocol):
         """Its secret keys, for its keystore and nobody else."""
         ...
 
+    def idle(self) -> bool:
+        """While it waits: some milliseconds for a faster answer later; False: nothing to do."""
+        ...
+
 
 @dataclass(frozen=True)
 class Stored:

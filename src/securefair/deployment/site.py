@@ -157,6 +157,8 @@ class Site:
             if self.over:
                 self._take_leave()
                 return
+            if not self.finished and self._host.idle():
+                continue  # with what came in the meantime
             self._post.wait(since, max(0.01, min(self._left(), LOOK_AGAIN)))
 
     def _settle(self) -> None:

@@ -219,7 +219,8 @@ class Teacher:
         plan = plan_exchange(spec) if schedule is None else verified_plan(spec, schedule)
         return self._receive(plan, seed, keys, features, basis, peer)
 
-    def prepare(self, upload: Upload, *, most: int | None = None) -> int:
+    @staticmethod
+    def prepare(upload: Upload, *, most: int | None = None) -> int:
         """Make ahead, while there is nothing else to do, what hides the next answer to an upload.
 
         Encryptions of zero take longer than the rest of an answer and depend on the student's key

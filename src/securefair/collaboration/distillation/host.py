@@ -34,6 +34,7 @@ from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError
 from securefair.exchange.student import Opened
+from securefair.exchange.teacher import Teacher
 from securefair.model.heads import Head
 from securefair.model.stored import Function, function_of
 from securefair.model.training import TrainState, evaluate
@@ -51,6 +52,9 @@ from securefair.protocol.messages import Features, Keys
 
 STATE, FIRST, STEP = KEPT + "state", KEPT + "first", KEPT + "step "
 MODEL, NOTES, UPLOAD = "model ", "notes", "upload "
+
+PREPARED_AT_ONCE = 4
+"""Encryptions of zero: some ten milliseconds, after which a site looks at its post again."""
 
 Array = NDArray[np.float64]
 _Upload = tuple[Keys, Features | None]
@@ -165,6 +169,12 @@ class DistillingHost(Participant):
         """See `Host`."""
         opened = self.rounds[round].opened
         return {peer: int(parts.released.size) for peer, parts in opened.items()}
+
+    def idle(self) -> bool:
+        """See `Host`: encryptions of zero, which hide the next answers."""
+        return any(
+            Teacher.prepare(upload, most=PREPARED_AT_ONCE) for upload in self._uploads.values()
+        )
 
     def model(self) -> Function:
         """See `Host`."""

@@ -161,6 +161,10 @@ class GossipHost(GossipParticipant):
         """See `Host`: alignments. A sum is of several models, and no number of one of them."""
         return dict.fromkeys(self.rounds[round].alignment, 1)
 
+    def idle(self) -> bool:
+        """See `Host`: nothing is known before it is asked."""
+        return False
+
     def model(self) -> Function:
         """See `Host`."""
         agreed = self.agreement

@@ -141,6 +141,10 @@ class TransferHost(TransferParticipant):
         sizes = [int(numbers.size) for numbers in self.notes.released.values()]
         return dict.fromkeys(self.notes.senders, max(sizes, default=0))
 
+    def idle(self) -> bool:
+        """See `Host`: nothing is known before it is asked."""
+        return False
+
     def model(self) -> Function:
         """See `Host`."""
         return self.transferred.model

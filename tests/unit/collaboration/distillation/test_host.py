@@ -1,0 +1,39 @@
+"""What a host of distillation does while it waits."""
+
+import pytest
+
+from securefair.circuit.spec import ExchangeSpec
+from securefair.collaboration.distillation.host import PREPARED_AT_ONCE, DistillingHost
+from securefair.collaboration.distillation.participant import ModelConfig
+from securefair.collaboration.distillation.setup import Collaboration
+from securefair.protocol.jobs import ImportPeer, PrepareKeysAndFeatures
+
+MODEL = ModelConfig(kind="linear", local_epochs=1)
+
+
+@pytest.fixture
+def hosts(hospitals):
+    own = hospitals[:3]
+    spec = ExchangeSpec(
+        features=4, classes=2, samples=max(len(one.train) for one in own), hidden=0, q=6
+    )
+    agreed = Collaboration(participants=tuple(one.name for one in own), spec=spec)
+    return [DistillingHost(one, agreed, MODEL, seed=1, backend="rns") for one in own]
+
+
+def test_a_host_that_waits_makes_what_hides_its_next_answers(hosts):
+    teacher, *students = hosts
+    assert not teacher.idle()
+    for student in students:
+        prepared = student.run(PrepareKeysAndFeatures())
+        teacher.run(ImportPeer(student.name, prepared.keys, prepared.features))
+    pieces = 0
+    while teacher.idle():
+        pieces += 1
+    uploads = list(teacher._uploads.values())
+    needed = [upload.plan.zeros for upload in uploads]
+    ready = [u.evaluator._zeros.ready(u.plan.schedule.flooding_limbs) for u in uploads]
+    assert ready == needed
+    assert all(needed)
+    assert pieces == sum(-(-each // PREPARED_AT_ONCE) for each in needed)
+    assert not students[0].idle()
