@@ -4,41 +4,47 @@ Place in the flow: **a batch of samples** -> features -> packed slots. Nothing h
 a participant's data: ranges and levels are public and the same for everyone.
 """
 
-from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
-from securefair.data.dataset import ParticipantData, Samples
-from securefair.data.encoding import encode, encode_features, encode_labels, encode_new
-from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
-from securefair.data.inference import (
-    ColumnSummary,
-    InferredTable,
-    infer_classes,
-    infer_table,
-    summarise,
-)
-from securefair.data.partition import (
-    PARTITIONERS,
-    ClassLadderPartitioner,
-    DirichletPartitioner,
-    IidPartitioner,
-    ImbalancedPartitioner,
-    NaturalIdPartitioner,
-    Partitioner,
-    PathologicalPartitioner,
-    PowerLawPartitioner,
-    RatioPartitioner,
-)
-from securefair.data.population import load_population
-from securefair.data.rows import Row, Table, read_rows
-from securefair.data.split import hold_out, stratified_split
-from securefair.data.table import (
-    Binary,
-    Categorical,
-    Numeric,
-    TableSpec,
-    Target,
-    feature_names,
-    read_spec,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
+    from securefair.data.dataset import ParticipantData, Samples
+    from securefair.data.encoding import encode, encode_features, encode_labels, encode_new
+    from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
+    from securefair.data.inference import (
+        ColumnSummary,
+        InferredTable,
+        infer_classes,
+        infer_table,
+        summarise,
+    )
+    from securefair.data.partition import (
+        PARTITIONERS,
+        ClassLadderPartitioner,
+        DirichletPartitioner,
+        IidPartitioner,
+        ImbalancedPartitioner,
+        NaturalIdPartitioner,
+        Partitioner,
+        PathologicalPartitioner,
+        PowerLawPartitioner,
+        RatioPartitioner,
+    )
+    from securefair.data.population import load_population
+    from securefair.data.rows import Row, Table, read_rows
+    from securefair.data.split import hold_out, stratified_split
+    from securefair.data.table import (
+        Binary,
+        Categorical,
+        Numeric,
+        TableSpec,
+        Target,
+        feature_names,
+        read_spec,
+    )
 
 __all__ = [
     "HEART_SPEC",
@@ -83,3 +89,54 @@ __all__ = [
     "stratified_split",
     "summarise",
 ]
+
+_HOME = {
+    "Binary": "table",
+    "Categorical": "table",
+    "ClassLadderPartitioner": "partition",
+    "ColumnSummary": "inference",
+    "DirichletPartitioner": "partition",
+    "HEART_SPEC": "heart",
+    "HOSPITALS": "heart",
+    "IidPartitioner": "partition",
+    "ImbalancedPartitioner": "partition",
+    "IndexedDataset": "arrays",
+    "InferredTable": "inference",
+    "NaturalIdPartitioner": "partition",
+    "Numeric": "table",
+    "PARTITIONERS": "partition",
+    "ParticipantData": "dataset",
+    "Partitioner": "partition",
+    "PathologicalPartitioner": "partition",
+    "PowerLawPartitioner": "partition",
+    "RatioPartitioner": "partition",
+    "Row": "rows",
+    "Samples": "dataset",
+    "Table": "rows",
+    "TableSpec": "table",
+    "Target": "table",
+    "arrays_of": "arrays",
+    "encode": "encoding",
+    "encode_features": "encoding",
+    "encode_labels": "encoding",
+    "encode_new": "encoding",
+    "feature_names": "table",
+    "hold_out": "split",
+    "infer_classes": "inference",
+    "infer_table": "inference",
+    "load_heart": "heart",
+    "load_population": "population",
+    "read_npz": "arrays",
+    "read_rows": "rows",
+    "read_spec": "table",
+    "samples_of": "arrays",
+    "stratified_split": "split",
+    "summarise": "inference",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used: what reads tables takes 46 MB, and arrays need none."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
