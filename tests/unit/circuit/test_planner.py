@@ -123,8 +123,8 @@ def test_only_what_a_release_needs_is_uploaded(release):
 
 def test_primes_are_no_longer_than_the_precision_needs():
     """An upload weighs what its primes have bits; more precision is paid in them."""
-    specs = [spec_of({"features": 5, "samples": 300, "hidden": 0, "q": 16, "precision": p})
-             for p in (2.0**-8, 2.0**-12)]  # fmt: skip
+    wide = {"features": 512, "hidden": 64, "classes": 10, "samples": 300, "release": "logits"}
+    specs = [spec_of({**wide, "precision": p}) for p in (2.0**-10, 2.0**-13)]
     coarse, fine = (plan_exchange(spec) for spec in specs)
     assert coarse.params.limbs == fine.params.limbs
     assert coarse.params.spec.limb_bits < fine.params.spec.limb_bits
