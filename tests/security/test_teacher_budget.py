@@ -279,7 +279,7 @@ def test_an_error_tells_nothing_of_what_was_opened():
 def test_bits_of_a_number_are_bounded_by_what_was_agreed():
     """A student cannot pick a plan whose numbers hold far more than the precision needs."""
     fine = msgspec.structs.replace(SPEC, hidden=0, precision=2.0**-30)
-    coarse = msgspec.structs.replace(SPEC, hidden=0, precision=2.0**-2)
+    coarse = msgspec.structs.replace(SPEC, hidden=0, precision=2.0**-6)
     request = raw_request(coarse, plan_exchange(fine).schedule)
     with pytest.raises(PlanError, match="floods less than the precision allows"):
         Teacher(MODEL).answer(request)

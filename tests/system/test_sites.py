@@ -306,7 +306,7 @@ def half_staffed(tmp_path_factory):
     cards = [part for name in names for part in ("--card", place / f"{name}.card")]
     project = place / "heart.toml"
     options = ("--max-samples", 60, "--settings", place / "settings.toml", "--out", project)
-    waits = ("--round-hours", 0.01, "--setup-hours", 0.02)
+    waits = ("--round-hours", 0.01, "--setup-hours", 0.005)
     securefair("project", "new", "heart", *cards, *options, *waits)
     for name in names:
         keys = ("--identity", place / f"{name}.keys", "--passphrase-file", secret)
@@ -371,7 +371,7 @@ def test_four_sites_decide_in_twelve_rounds_as_one_process_does():
 @pytest.mark.slow
 def test_a_rehearsal_with_kills_and_faults_loses_nothing():
     """Four real processes; SECUREFAIR_KILLS=200 is the long form (`make soak`)."""
-    kills = int(os.environ.get("SECUREFAIR_KILLS", "25"))
+    kills = int(os.environ.get("SECUREFAIR_KILLS", "8"))
     rounds = 3 + kills // 5
     options = ("--rounds", rounds, "--kills", kills, "--faults", 0.03, "--json")
     found = json.loads(securefair("rehearse", *options))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
@@ -45,6 +45,9 @@ from securefair.records import RoundRecord
 ALWAYS, CYCLE = "always", "cycle"
 FROM_STUDENT = ("hello", "keys", "features", "query")
 FROM_TEACHER = ("answer", "decline")
+
+UNSPENT = 1e9
+"""Bits a key may tell where decisions tell none."""
 
 DECISIONS = 288
 """Coins that straighten the line: fewer, and their luck alone may take R^2 below 0.99."""
@@ -164,10 +167,14 @@ def _start(
     reputation: float | None,
     seed: int,
 ) -> _Run:
+    agreed = collaboration_of(config, PublicFacts.of(data), always_share=name == ALWAYS, seed=seed)
+    if reputation is not None:
+        # Coins of a fixed probability tell nothing of an opened value: no key is spent.
+        agreed = replace(agreed, key_bits=UNSPENT)
     run, participants = start_watched(
         name,
         data,
-        collaboration_of(config, PublicFacts.of(data), always_share=name == ALWAYS, seed=seed),
+        agreed,
         ModelConfig(
             kind=config.model.kind,
             hidden=config.model.hidden,

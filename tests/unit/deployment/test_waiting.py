@@ -42,6 +42,9 @@ class Waiting(Site):
     def _take_leave(self):
         pass
 
+    def _settle(self):
+        pass
+
 
 def test_a_site_that_waits_prepares_first_and_looks_at_its_post_between_pieces():
     site = Waiting(left=5, pieces=3)

@@ -25,6 +25,7 @@ CHANGES = {
     "round_seconds": 601.0,
     "setup_seconds": 3601.0,
     "seed": 1,
+    "key_bits": 32.0,
 }
 
 
