@@ -6,7 +6,7 @@ texts and one number a row. Whatever looks at values looks at each different one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -100,6 +100,13 @@ class Column:
     def limits(self) -> NDArray[np.bool_]:
         """Which different texts are limits, (K,)."""
         return matching(self.cells.dictionary, LIMIT)
+
+    def among(self, codes: Collection[str]) -> NDArray[np.bool_]:
+        """Which different texts are one of some codes, or the same number as one, (K,)."""
+        wanted = numbers_in(pa.array(sorted(codes), pa.string()))
+        same: NDArray[np.bool_] = np.isin(self.numbers, wanted[np.isfinite(wanted)])
+        same |= np.array([text in codes for text in self.texts], dtype=bool)
+        return same
 
     def counts(self) -> NDArray[np.int64]:
         """How often each different text occurs, (K,)."""

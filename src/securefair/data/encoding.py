@@ -183,7 +183,11 @@ def _by_text(
     """The features of each different text of a column, (K, width): each is looked at once."""
     column = table.columns[rule.name]
     codes = {*spec.missing, *rule.missing}
-    absent = np.array([text in codes for text in column.texts], dtype=bool)
+    absent = (
+        column.among(codes)  # -999 is -999.0
+        if isinstance(rule, Numeric)
+        else np.array([text in codes for text in column.texts], dtype=bool)
+    )
     unknown = np.zeros(len(absent), dtype=bool)
     match rule:
         case Numeric():

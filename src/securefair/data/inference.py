@@ -112,8 +112,7 @@ def shape_of(column: Column, missing: Sequence[str]) -> Shape:
         column: of at least one row.
         missing: codes of a missing value.
     """
-    codes = set(missing)
-    present = np.array([text not in codes for text in column.texts], dtype=bool)
+    present = ~column.among(set(missing))
     counts = column.counts()
     measured = np.where(present, column.measured, np.nan)
     known = np.isfinite(measured)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from securefair.config import RunConfig
 from securefair.data.between import findings_between, site_columns
+from securefair.data.cells import column_of
 from securefair.data.images.findings import image_findings
 from securefair.data.inference import shapes_of
 from securefair.data.quality import Finding, site_findings
@@ -69,7 +70,8 @@ def _still_open(one: Finding, used: set[str], handled: dict[str, set[str]]) -> b
     if one.column is not None and one.column not in used:
         return False
     if one.kind == "sentinel" and one.column in handled:
-        return not any(f'"{value}"' in one.message for value in handled[one.column])
+        found = column_of(one.message.split('"')[1:2])
+        return not found.among(handled[one.column]).any()
     return True
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from securefair.config import (
+    IgnoredColumn,
     ImageColumn,
     ParticipantSection,
     RunConfig,
@@ -227,7 +228,21 @@ def _own_files(
     text = _config_text(config, title)
     images = () if column is None else (column.name,)
     found = inspect_tables(smallest, images)
-    used = [one for one in found if one.column not in resolved.unused]
+    assert config.table is not None
+    written = {
+        one.name
+        for one in config.table.columns
+        if not isinstance(one, ImageColumn | IgnoredColumn) and one.missing
+    }
+    used = [
+        msgspec.structs.replace(
+            one, remedy="The configuration counts it as missing; look whether that is right"
+        )
+        if one.kind == "sentinel" and one.column in written
+        else one
+        for one in found
+        if one.column not in resolved.unused
+    ]
     return {"config.toml": text}, dict(resolved.unused), used
 
 

@@ -232,6 +232,10 @@ class TestFindings:
         made = invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
         assert made.exit_code == 0, made.output
         assert 'north, column age, line 2: "-999" stands 1 times' in made.stdout
+        assert "The configuration counts it as missing" in made.stdout
+        (tmp_path / "north.csv").write_text(
+            (tmp_path / "north.csv").read_text().replace("-999,", "-999.0,")
+        )  # the same number
         done = invoke("check", "p/config.toml", "--json")
         assert done.exit_code == 0, done.output
         (one,) = json.loads(done.stdout)["findings"]

@@ -48,6 +48,21 @@ def test_by_hand():
     assert samples.classes == 2
 
 
+def test_a_code_of_a_missing_measurement_is_a_number_however_it_is_written():
+    coded = Numeric(name="age", low=20, high=100, optional=True, missing=("-999.0",))
+    spec = TableSpec(columns=(coded,), target=SPEC.target)
+    texts = ("-999", "-999.0", "-9.99e2", "-99")
+    found = encode(rows(*(f"{text},m,1,100,0," for text in texts)), spec).features
+    assert found.tolist() == [[0, 1], [0, 1], [0, 1], [-1, 0]]
+
+
+def test_a_code_of_a_missing_level_is_a_text():
+    wards = Categorical(name="pain", levels=("09", "10"), optional=True, missing=("9",))
+    spec = TableSpec(columns=(wards,), target=SPEC.target)
+    found = encode(rows("60,m,09,100,0,", "60,m,9,100,0,"), spec).features
+    assert found.tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_any_measurement_is_clipped_into_the_range(value):
     scaled = encode(rows(f"{value!r},m,1,100,0,"), SPEC).features[0, 0]
