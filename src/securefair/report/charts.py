@@ -67,7 +67,8 @@ def panels(
 ) -> list[Panel]:
     """Accuracy over rounds, one panel a participant, all on the same axes.
 
-    Algorithms without records of rounds have no curve; without any curve there is no panel.
+    Algorithms without records of rounds have no curve. Without any curve, or where nothing has a
+    second round, there is no panel: one point draws no line.
     """
     by_algorithm = {
         name: sorted((r for r in rounds if r.algorithm == name), key=lambda r: r.round)
@@ -75,7 +76,7 @@ def panels(
     }
     drawn = {name: records for name, records in by_algorithm.items() if records}
     values = [value for records in drawn.values() for r in records for value in r.accuracy]
-    if not values:
+    if not values or all(len(records) < 2 for records in drawn.values()):
         return []
     low, high = _bounds(min(values), max(values))
     return [
