@@ -231,14 +231,10 @@ def _leak(
     wrong = len(labels) - max(counts, default=0)
     if len(labels) < LEAST_FOR_LEAKS or not 2 <= len(counts) <= MAX_LEVELS or wrong < 5:
         return
-    groups = _groups(column, shape)[known]
-    if groups.max() >= len(labels):
-        return  # texts that hardly repeat
-    table = np.zeros((int(groups.max()) + 1, len(counts)))
-    np.add.at(table, (groups, labels), 1)
-    if (table.sum(axis=1) > 0).sum() > len(labels) / 10:
-        return  # so many groups say nothing
-    left = len(labels) - table.max(axis=1).sum()
+    shares = [_left_in_groups(_groups(column, shape)[known], labels, len(counts))]
+    if shape.numeric and column.different > 20:
+        shares.append(_left_by_cut(shape.values[column.codes][known], labels, len(counts)))
+    left = min(shares) * len(labels)
     if 1 - left / wrong >= LEAKS:
         yield Finding(
             site=site,
@@ -249,6 +245,32 @@ def _leak(
             "probably written when the outcome is known",
             remedy="Leave it out, unless it is known before the prediction is needed",
         )
+
+
+def _left_in_groups(groups: NDArray[np.int64], labels: NDArray[np.int64], classes: int) -> float:
+    """Share of the rows that are not of their group's commonest class; 1 where it says nothing."""
+    if groups.max() >= len(labels):
+        return 1.0  # texts that hardly repeat
+    table = np.zeros((int(groups.max()) + 1, classes))
+    np.add.at(table, (groups, labels), 1)
+    if (table.sum(axis=1) > 0).sum() > len(labels) / 10:
+        return 1.0  # so many groups say nothing
+    return float(1 - table.max(axis=1).sum() / len(labels))
+
+
+def _left_by_cut(
+    values: NDArray[np.float64], labels: NDArray[np.int64], classes: int, most: int = 20_000
+) -> float:
+    """The same for two groups, below and above the best limit: quantiles miss a rare class."""
+    if len(values) > most:
+        drawn = np.random.default_rng(0).integers(0, len(values), most)
+        values, labels = values[drawn], labels[drawn]
+    values = np.where(np.isfinite(values), values, np.inf)  # missing ones are one group
+    order = np.argsort(values)
+    below = np.cumsum(np.eye(classes)[labels[order]], axis=0)
+    right = below.max(axis=1) + (below[-1] - below).max(axis=1)
+    ends = np.append(values[order][1:] != values[order][:-1], True)
+    return float(1 - right[ends].max() / len(values))
 
 
 def _groups(column: Column, shape: Shape) -> NDArray[np.int64]:

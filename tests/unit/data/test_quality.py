@@ -78,6 +78,22 @@ def test_a_column_that_gives_the_outcome_away():
     assert (one.column, one.kind) == ("score", "leakage")
 
 
+@pytest.mark.parametrize(("n", "share"), [(60, 0.4), (80, 0.15), (1000, 0.02), (30_000, 0.02)])
+def test_a_number_that_gives_a_rarer_outcome_away(n, share):
+    ill = np.random.default_rng(0).permutation(n) < share * n
+    score = np.random.default_rng(1).uniform(0, 10, n) + 20 * ill
+    columns = clean(n=n, ill=np.where(ill, "yes", "no"))
+    said = found(columns | {"score": score})
+    assert [one.column for one in said if one.kind == "leakage"] == ["score"]
+
+
+def test_missing_numbers_in_a_sorted_table_give_nothing_away():
+    values = [*np.random.default_rng(0).uniform(0, 10, 30), *[""] * 50]
+    mixed = [values[at] for at in np.random.default_rng(1).permutation(80)]
+    columns = clean(score=mixed, ill=["no"] * 40 + ["yes"] * 40)
+    assert "leakage" not in [one.kind for one in found(columns)]
+
+
 def test_rows_that_repeat_but_for_identifiers():
     columns = {name: [*map(str, cells), str(cells[7])] for name, cells in clean().items()}
     (one,) = [one for one in found(columns | {"id": range(81)}) if one.column != "id"]
