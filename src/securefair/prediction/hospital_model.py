@@ -120,9 +120,13 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, in the order of probabilities: names in a table, numbers as they came."""
+        """The classes, in the order of probabilities.
+
+        Numbers where every class is a whole number, as pandas and polars read such a column; names
+        otherwise.
+        """
         names = self.record.classes
-        if self.record.table is None and all(map(_WHOLE.fullmatch, names)):
+        if all(map(_WHOLE.fullmatch, names)):
             return np.array([int(name) for name in names])
         return np.array(names)
 

@@ -60,6 +60,17 @@ def test_rules_that_are_known_beforehand_are_kept(frame):
     assert result.models["north"].record.table == rules
 
 
+def test_numbers_that_name_classes_in_a_frame_can_be_scored(frame):
+    def numbered(table):
+        return frame(table | {"outcome": [1 if o == "well" else 2 for o in table["outcome"]]})
+
+    hospitals = {name: numbered(rows(60, seed)) for seed, name in enumerate(("north", "south"))}
+    model = sf.collaborate(hospitals, label="outcome", **QUICK).models["north"]
+    assert model.classes_.tolist() == [1, 2]
+    test = numbered(rows(40, 7))
+    assert model.score(test, test["outcome"]) > 0.5
+
+
 @pytest.mark.parametrize(
     ("names", "classes"), [((1, 2), [1, 2]), (("no", "yes"), ["no", "yes"]), ((0, 1), [0, 1])]
 )
