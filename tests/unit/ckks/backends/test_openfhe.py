@@ -33,7 +33,7 @@ from securefair.ckks.evaluator import AffineLayer, Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.security import MAX_LOG_QP
-from securefair.errors import BackendUnavailableError, EncryptionError
+from securefair.errors import BackendUnavailableError, ConfigError, EncryptionError
 
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(31, 31), special_bits=31))
 META = rules.fresh(PARAMS, count=2, limbs=2, log2_scale=25.0, bound=1.0)
@@ -433,7 +433,7 @@ def test_keys_that_measure_do_not_decrypt_and_the_others_do_not_measure():
     [{"measure_noise": True, "noise_bits": 8.0}, {"noise_bits": 0.0}, {"noise_bits": math.nan}],
 )
 def test_contradictory_specs_are_refused(wrong):
-    with pytest.raises(ValueError, match="noise_bits"):
+    with pytest.raises(ConfigError, match="noise_bits"):
         OpenfheBackend(**wrong)
 
 
