@@ -7,6 +7,7 @@ Anything else that is raised is a bug.
 from __future__ import annotations
 
 import unicodedata
+from typing import Self
 
 
 class SecureFairError(Exception):
@@ -35,6 +36,19 @@ class SecureFairError(Exception):
         self.expected = expected
         self.hint = hint
         super().__init__(problem)  # planners raise some ten thousand: text is made when read
+
+    def about(self, name: str) -> Self:
+        """The same error, which says first whom or what it is about; `self` stays as it is.
+
+        Not for a `RemoteProtocolError`, which names its culprit.
+        """
+        return type(self)(
+            self.problem,
+            where=", ".join(filter(None, [name, self.where])),
+            found=self.found,
+            expected=self.expected,
+            hint=self.hint,
+        )
 
     def __str__(self) -> str:
         """One line for a log or a terminal: where, problem, facts, hint."""

@@ -274,13 +274,7 @@ def checked_target(own: ParticipantData, terms: PrivacyTerms) -> tuple[Patients,
     try:
         target.check(patients.count)
     except ConfigError as error:
-        raise ConfigError(
-            error.problem,
-            where=f"{own.name}, {error.where}",
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
-        ) from error
+        raise error.about(own.name) from error
     most, limit = 1 / patients.count, terms.limit(target)
     if limit.delta > most:
         total = "total_delta" if terms.total_delta is not None else "delta"

@@ -10,7 +10,7 @@ from securefair.data.dataset import ParticipantData, Samples
 from securefair.data.partition import NaturalIdPartitioner, Partitioner
 from securefair.data.partition.following import follow
 from securefair.data.pool import DataSet, Pool, Rows
-from securefair.data.split import of_participant, participant_rng, stratified_rows
+from securefair.data.split import participant_rng, stratified_rows
 from securefair.errors import ConfigError, DataError
 
 TestPart = Literal["published", "following", "site", "shared", "own"]
@@ -82,7 +82,7 @@ def divide(
                 rows, held = _hold(pool, rows, validation_fraction, own)
                 checked = pool.features_of(held)
         except DataError as error:
-            raise of_participant(name, error) from error
+            raise error.about(f"participant {name}") from error
         participants.append(
             ParticipantData(
                 name,

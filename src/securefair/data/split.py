@@ -45,7 +45,7 @@ def hold_out(
             return ParticipantData(name, train, test, test_rows=held)
         train, validation = stratified_split(train, validation_fraction, rng)
     except DataError as error:
-        raise of_participant(name, error) from error
+        raise error.about(f"participant {name}") from error
     return ParticipantData(name, train, test, validation, test_rows=held)
 
 
@@ -122,14 +122,3 @@ def participant_rng(name: str, seed: int) -> np.random.Generator:
     """A participant's own source of draws for holding out, whoever else takes part."""
     digest = blake2b(name.encode(), digest_size=8, person=b"sf-hold-out").digest()
     return np.random.default_rng([seed, int.from_bytes(digest, "big")])
-
-
-def of_participant(name: str, error: DataError) -> DataError:
-    """The same error, saying whose samples it is about."""
-    return DataError(
-        error.problem,
-        where=f"participant {name}",
-        found=error.found,
-        expected=error.expected,
-        hint=error.hint,
-    )

@@ -173,13 +173,7 @@ def about(name: str) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        raise ModelError(
-            error.problem,
-            where=", ".join(filter(None, [name, error.where])),
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
-        ) from error
+        raise error.about(name) from error
 
 
 def train_epochs(

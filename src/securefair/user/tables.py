@@ -246,10 +246,4 @@ def about(name: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(
-            error.problem,
-            where=", ".join(filter(None, [f"participant {name}", error.where])),
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
-        ) from error
+        raise error.about(f"participant {name}") from error

@@ -59,13 +59,7 @@ def check_plans(config: RunConfig, data: Sequence[ParticipantData]) -> None:
         try:
             plan_exchange(_spec(config, facts, len(own.train)))
         except PlanError as error:
-            raise PlanError(
-                error.problem,
-                where=f"{own.name}, {error.where}",
-                found=error.found,
-                expected=error.expected,
-                hint=error.hint,
-            ) from error
+            raise error.about(own.name) from error
 
 
 def _spec(config: RunConfig, facts: PublicFacts, samples: int) -> ExchangeSpec:
