@@ -146,6 +146,16 @@ Draw = Callable[[Sequence[Finished], Sequence[Row]], "Figure"]
 """The paper's figure, of our runs of all contenders and seeds and of the means."""
 
 
+def no_contenders(_size: Size, _data: Path | None) -> tuple[()]:
+    """Of an experiment that trains nothing in rounds."""
+    return ()
+
+
+def no_metrics(_run: object) -> dict[str, float]:
+    """Of an experiment without contenders."""
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Experiment:
     """A table or a figure of a paper.
@@ -176,8 +186,8 @@ class Experiment:
     needs: tuple[str, ...]
     unit: str
     reference: str | None
-    contenders: Contenders
-    metrics: Metrics
+    contenders: Contenders = no_contenders
+    metrics: Metrics = no_metrics
     claims: tuple[Claim, ...] = ()
     measure: Measure | None = None
     draw: Draw | None = None
@@ -209,7 +219,5 @@ def illustration(paper: Paper, item: str, shows: str) -> Experiment:
         needs=(),
         unit="",
         reference=None,
-        contenders=lambda size, data: (),  # noqa: ARG005
-        metrics=lambda run: {},  # noqa: ARG005
         sizes=(),
     )

@@ -249,8 +249,6 @@ def _forest_experiment(
         needs=tuple(FILES[one] for one in tables),
         unit=unit,
         reference=f"fairsl.table{number}" if table else None,
-        contenders=lambda size, data: (),  # noqa: ARG005  # a fold is no round
-        metrics=lambda run: {},  # noqa: ARG005
         measure=measure,
         claims=claims,
         draw=None if table else level_bars("100 x MCC, mean and spread over folds"),
