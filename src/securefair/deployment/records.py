@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -69,6 +70,11 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
             self.offered,
             self.combined,
         )
+
+
+def learned_from(records: Iterable[SiteRecord]) -> tuple[str, ...]:
+    """Peers whose answers or models entered the own model in any round, sorted."""
+    return tuple(sorted({peer for one in records for peer in (*one.opened, *one.combined)}))
 
 
 def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:

@@ -91,7 +91,13 @@ def propose(
             rare[column.name] = len(column.levels) - len(levels)
         kept.append(replace(column, levels=levels))
     inferred = infer_table({"this site": kept}, label=label, missing=missing)
-    return Proposal(inferred.spec, inferred.unused, rare)
+    unshared = {column.name for column in kept if column.name in rare and not column.levels}
+    why = f"no value is shared by {at_least} patients"
+    return Proposal(
+        inferred.spec,
+        {name: why if name in unshared else reason for name, reason in inferred.unused.items()},
+        {name: count for name, count in rare.items() if name not in unshared},
+    )
 
 
 def differences(proposals: Mapping[str, TableSpec]) -> list[Difference]:

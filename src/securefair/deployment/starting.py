@@ -37,9 +37,18 @@ from securefair.deployment.place import (
 from securefair.deployment.port import Spoil, unspoilt
 from securefair.deployment.post import Correspondence, Post
 from securefair.deployment.project import Project
+from securefair.deployment.records import learned_from
 from securefair.deployment.recovery import recovered_in
 from securefair.deployment.samples import check_same_samples, own_samples
-from securefair.deployment.site import BLOB, LEFT, MACHINE, Schedule, Site, stored_pieces
+from securefair.deployment.site import (
+    BLOB,
+    LEFT,
+    MACHINE,
+    Schedule,
+    Site,
+    stored_pieces,
+    stored_records,
+)
 from securefair.errors import ConfigError, StorageError
 from securefair.fairness.sharing import coin, private_coin
 from securefair.protocol.stored import decode_memory
@@ -187,6 +196,9 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
         over = opened.site.machine.memory.round
         say(f"{opened.settings.name}: round {max(0, over)} of {rounds}")
         opened.site.run(lambda round: say(f"{utc(time.time())}: round {round} is over"))
+        with opened.store.view() as tx:
+            if not learned_from(stored_records(tx)):
+                say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone")
         return rounds, write_results(
             folder / RESULTS,
             opened.project,

@@ -35,6 +35,16 @@ def test_a_level_of_few_patients_is_not_named():
     assert "asymptomatic" in next(o for o in everything.spec.columns if o.name == "pain").levels
 
 
+def test_names_of_patients_are_left_out_with_the_reason():
+    table = [
+        dataclasses.replace(row, fields=row.fields | {"patient": f"p{at}"})
+        for at, row in enumerate(rows())
+    ]
+    proposal = propose(table, label="num", at_least=5)
+    assert proposal.unused["patient"] == "no value is shared by 5 patients"
+    assert "patient" not in proposal.rare
+
+
 def test_a_range_is_rounded_outwards():
     table = [
         dataclasses.replace(row, fields=row.fields | {"age": f"{34.5 + at % 30}"})

@@ -11,6 +11,7 @@ import pytest
 from securefair.averaging import Share
 from securefair.collaboration.kinds import REGISTERED
 from securefair.deployment.notices import Notice, notice_frame
+from securefair.deployment.records import learned_from
 from securefair.deployment.recovery import recover_store
 from securefair.deployment.site import CONTROL_SCOPE, SCOPE
 from securefair.errors import StorageError
@@ -431,6 +432,8 @@ def test_a_teacher_asks_nobody_and_a_student_answers_nobody(make_town):
     town.live()
     assert town.records("north")[0].combined == ()
     assert town.records("south")[0].combined == ("east", "north", "west")
+    assert learned_from(town.records("north")) == ()
+    assert learned_from(town.records("south")) == ("east", "north", "west")
     for peer in ("west", "east"):
         assert "north" in town.records(peer)[0].combined
         assert "south" not in town.records(peer)[0].combined
