@@ -8,24 +8,8 @@
 
 #include "dispatch.hpp"
 
-#define TARGET
-namespace securefair::scalar {
-#include "embedding.inl"
-}
-#undef TARGET
-
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace securefair::avx2 {
-#include "embedding.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace securefair::avx512 {
-#include "embedding.inl"
-}
-#undef TARGET
-#endif
+#define KERNELS "embedding.inl"
+#include "each_target.inl"
 
 namespace securefair {
 

@@ -22,24 +22,12 @@ constexpr u64 word_offset = u64{1} << 63;
 
 }  // namespace
 
-#define TARGET
-namespace scalar {
-#include "encode.inl"
-}
-#undef TARGET
+}  // namespace securefair
 
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace avx2 {
-#include "encode.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace avx512 {
-#include "encode.inl"
-}
-#undef TARGET
-#endif
+#define KERNELS "encode.inl"
+#include "each_target.inl"
+
+namespace securefair {
 
 namespace {
 

@@ -21,24 +21,12 @@ constexpr std::size_t rows_ahead = 6;
 
 }  // namespace
 
-#define TARGET
-namespace scalar {
-#include "gemm.inl"
-}
-#undef TARGET
+}  // namespace securefair
 
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace avx2 {
-#include "gemm.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace avx512 {
-#include "gemm.inl"
-}
-#undef TARGET
-#endif
+#define KERNELS "gemm.inl"
+#include "each_target.inl"
+
+namespace securefair {
 
 void pack_pair(u32* strips, std::size_t k, std::size_t inputs, const u32* first, const u32* second,
                std::size_t columns) {

@@ -4,24 +4,8 @@
 
 #include "simd.hpp"
 
-#define TARGET
-namespace securefair::scalar {
-#include "ntt.inl"
-}
-#undef TARGET
-
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace securefair::avx2 {
-#include "ntt.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace securefair::avx512 {
-#include "ntt.inl"
-}
-#undef TARGET
-#endif
+#define KERNELS "ntt.inl"
+#include "each_target.inl"
 
 namespace securefair {
 

@@ -2,26 +2,10 @@
 
 #include "simd.hpp"
 
+#define KERNELS "packing.inl"
+#include "each_target.inl"
+
 namespace securefair {
-
-#define TARGET
-namespace scalar {
-#include "packing.inl"
-}
-#undef TARGET
-
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace avx2 {
-#include "packing.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace avx512 {
-#include "packing.inl"
-}
-#undef TARGET
-#endif
 
 namespace {
 

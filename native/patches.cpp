@@ -45,24 +45,12 @@ struct PatchTile {
 
 }  // namespace
 
-#define TARGET
-namespace scalar {
-#include "patches.inl"
-}
-#undef TARGET
+}  // namespace securefair
 
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace avx2 {
-#include "patches.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace avx512 {
-#include "patches.inl"
-}
-#undef TARGET
-#endif
+#define KERNELS "patches.inl"
+#include "each_target.inl"
+
+namespace securefair {
 
 namespace {
 

@@ -26,24 +26,12 @@ constexpr u64 inner_length = u64{64} << 8;
 
 }  // namespace
 
-#define TARGET
-namespace scalar {
-#include "prng.inl"
-}
-#undef TARGET
+}  // namespace securefair
 
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace avx2 {
-#include "prng.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace avx512 {
-#include "prng.inl"
-}
-#undef TARGET
-#endif
+#define KERNELS "prng.inl"
+#include "each_target.inl"
+
+namespace securefair {
 
 namespace {
 

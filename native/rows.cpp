@@ -12,24 +12,8 @@ constexpr std::size_t sum_registers = 16;  // of each of the three sums of produ
 }  // namespace
 }  // namespace securefair
 
-#define TARGET
-namespace securefair::scalar {
-#include "rows.inl"
-}
-#undef TARGET
-
-#if SECUREFAIR_X86
-#define TARGET TARGET_AVX2
-namespace securefair::avx2 {
-#include "rows.inl"
-}
-#undef TARGET
-#define TARGET TARGET_AVX512
-namespace securefair::avx512 {
-#include "rows.inl"
-}
-#undef TARGET
-#endif
+#define KERNELS "rows.inl"
+#include "each_target.inl"
 
 namespace securefair {
 
