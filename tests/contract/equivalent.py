@@ -15,7 +15,7 @@ import numpy as np
 from securefair.ckks import rules
 from securefair.ckks.evaluator import AffineLayer, Released
 from securefair.ckks.parameters import CkksParameters, CkksSpec
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(25, 25, 25), special_bits=31))
 SCALE, WEIGHT_BITS = 24, 5

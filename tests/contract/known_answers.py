@@ -24,7 +24,7 @@ from securefair.ckks.encoding import to_coefficients
 from securefair.ckks.evaluator import AffineLayer
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(31, 31), special_bits=31))
 N, PRIMES = PARAMS.ring_degree, PARAMS.primes

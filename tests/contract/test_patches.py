@@ -5,7 +5,7 @@ import pytest
 
 from securefair.ckks import rules
 from securefair.ckks.patches import Patch, PatchLayer, dense_layer
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.errors import EncryptionError, ModelError
 
 SLOTS = 50

@@ -18,8 +18,8 @@ from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
-from securefair.ckks.rules import FactorSpec
 from securefair.ckks.security import MAX_LOG_QP
+from securefair.ckks.specs import FactorSpec
 from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError, PlanError
 

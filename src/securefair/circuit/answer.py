@@ -20,7 +20,7 @@ from securefair.circuit.network import Chunk, PrivateMap, network_logits
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import Evaluator, Released
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherTensor
 
 P = TypeVar("P")

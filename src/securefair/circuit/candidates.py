@@ -20,7 +20,7 @@ from securefair.circuit.walk import WHOLE, Walk, lowered, walk
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 
 Candidate = tuple[ExchangePlan, float]
 """A plan, and seconds that its model takes, roughly."""

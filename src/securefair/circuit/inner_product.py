@@ -31,8 +31,8 @@ from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.masking import masks_hold
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
-from securefair.ckks.rules import PolynomialSpec
 from securefair.ckks.security import MAX_LOG_QP, SECURITY_BITS
+from securefair.ckks.specs import PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import DataError, EncryptionError, PlanError
 

@@ -26,7 +26,8 @@ from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import AffineLayer, Evaluator
 from securefair.ckks.patches import Indices
-from securefair.ckks.rules import AffineSpec, with_count
+from securefair.ckks.rules import with_count
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 

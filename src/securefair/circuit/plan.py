@@ -23,8 +23,8 @@ from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.masking import masks_hold, number_bits
 from securefair.ckks.parameters import CkksParameters, CkksSpec
-from securefair.ckks.rules import AffineSpec
 from securefair.ckks.security import SECURITY_BITS
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 

@@ -25,7 +25,7 @@ from securefair.circuit.work import (
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.parameters import CkksSpec
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError, PlanError
 

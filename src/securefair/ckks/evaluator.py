@@ -19,7 +19,7 @@ from securefair.ckks import rules
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
 from securefair.ckks.polynomials import check_factors, check_polynomials
-from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
+from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import ModelError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.rules import FactorSpec, PolynomialSpec
+from securefair.ckks.specs import FactorSpec, PolynomialSpec
 from securefair.errors import ModelError
 
 

@@ -12,7 +12,7 @@ from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.profiling.observe import observed
 

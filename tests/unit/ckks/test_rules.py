@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksParameters, CkksSpec
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.errors import EncryptionError
 
 SMALL = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bits=30))

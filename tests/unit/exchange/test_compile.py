@@ -6,7 +6,7 @@ import pytest
 
 from securefair.circuit.spec import LayerBounds
 from securefair.ckks.evaluator import check_layer
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.errors import ModelError, PlanError
 from securefair.exchange.compile import (
     bounds_by_shape,

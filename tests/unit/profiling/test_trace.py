@@ -3,7 +3,7 @@
 import pytest
 
 from securefair.circuit.planner import plan_exchange
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.profiling.trace import stage_name, trace
 
 EXCHANGES = [

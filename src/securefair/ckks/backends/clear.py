@@ -15,7 +15,7 @@ from securefair.ckks.encoding import negacyclic_product, to_coefficients
 from securefair.ckks.evaluator import Evaluator, Layer, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
+from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret

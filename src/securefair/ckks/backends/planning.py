@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.evaluator import Evaluator, Layer
-from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
+from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 
 Nothing = CipherTensor[None]

@@ -28,7 +28,7 @@ from securefair.ckks.evaluator import AffineLayer, Evaluator, Layer
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
-from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
+from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret

@@ -24,7 +24,7 @@ from securefair.ckks.backends.seal_context import (
 from securefair.ckks.evaluator import Evaluator, Layer
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.rules import AffineSpec, FactorSpec, PolynomialSpec
+from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret

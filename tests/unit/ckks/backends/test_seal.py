@@ -10,7 +10,7 @@ from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.evaluator import AffineLayer, Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
-from securefair.ckks.rules import AffineSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.errors import EncryptionError
 
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(31, 31), special_bits=31))
