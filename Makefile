@@ -43,9 +43,8 @@ test-core: setup
 
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.
 SANITIZED = build/sanitized
-KERNEL_TESTS = tests/unit/ckks/backends/test_kernels.py \
-	tests/unit/ckks/backends/test_patch_kernels.py tests/unit/ckks/backends/test_arrivals.py \
-	tests/unit/ckks/backends/test_packing.py
+KERNEL_TESTS = $(addprefix tests/unit/ckks/backends/test_, kernels.py kernel_calls.py \
+	seed_kernels.py patch_kernels.py arrivals.py packing.py)
 
 sanitize: setup
 	cmake -S native -B $(SANITIZED)/native -DSECUREFAIR_SANITIZE=ON \

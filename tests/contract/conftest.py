@@ -74,6 +74,12 @@ def ring(backend):
     return lambda name: _ring(backend, name)
 
 
+@pytest.fixture
+def wide(ring):
+    """The ring that has room for all operations."""
+    return ring("wide")
+
+
 @pytest.fixture(scope="session")
 def encrypts(backend):
     """Whether the backend hides anything; `clear` computes exactly and in the open."""

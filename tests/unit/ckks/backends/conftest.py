@@ -1,14 +1,49 @@
-"""What SEAL's own keys hold, to compare ours with."""
+"""Every implementation of the kernels, and what SEAL's own keys hold, to compare ours with."""
 
 import struct
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from securefair.ckks.backends import kernels, residues_torch
 from securefair.ckks.backends.seal_bytes import read_ciphertext, unwrap
+from unit.ckks.backends.residues import ISAS
 
 _HEADER = struct.Struct("<HBBBBHQ")
 _KEYS = struct.Struct("<32sQQ")
+
+
+@contextmanager
+def native_at(isa):
+    """The native kernels at one instruction set; skips where there are none."""
+    if not kernels.available():
+        pytest.skip("the native module is not built")
+    from securefair.ckks.backends import _native, residues_native
+
+    _native.use_isa(isa)
+    try:
+        if _native.isa() != isa:
+            pytest.skip(f"this processor has no {isa}")
+        yield residues_native
+    finally:
+        _native.use_isa(_native.best_isa())
+
+
+@pytest.fixture(params=ISAS)
+def isa(request):
+    with native_at(request.param):
+        yield request.param
+
+
+@pytest.fixture(params=[*ISAS, "torch"])
+def compute(request):
+    """An implementation of the kernels: native at one instruction set, or torch."""
+    if request.param == "torch":
+        yield residues_torch
+        return
+    with native_at(request.param) as native:
+        yield native
 
 
 @pytest.fixture(scope="session")

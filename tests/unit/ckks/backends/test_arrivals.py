@@ -20,17 +20,6 @@ SMALL, LARGE = 9, 700  # inputs: of tiles of 256 columns, and of 128
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="no native kernels are built")
 
 
-@pytest.fixture(params=["scalar", "avx2", "avx512"])
-def isa(request):
-    from securefair.ckks.backends import _native
-
-    _native.use_isa(request.param)
-    if _native.isa() != request.param:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    _native.use_isa(_native.best_isa())
-
-
 def message(count, seed=0):
     """Records of a polynomial and a seed, as they travel; nothing of it can be written."""
     rng = np.random.default_rng(seed)

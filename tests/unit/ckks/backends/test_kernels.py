@@ -6,11 +6,6 @@ The references are Python integers and numpy, written from the definitions.
 from __future__ import annotations
 
 import math
-import os
-import sys
-import threading
-import warnings
-from collections.abc import Iterator
 from types import ModuleType
 
 import numpy as np
@@ -20,61 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.ckks import encoding
-from securefair.ckks.backends import kernels, packing, residues_torch
+from securefair.ckks.backends import kernels
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.seeds_torch import first_rejected, uniform_residues
 from securefair.ckks.primes import ntt_primes
-from securefair.errors import ConfigError, EncryptionError
-
-N = 1024
-BASIS = Basis(N, (*ntt_primes(N, 31, 3), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
-SPECIAL = ntt_primes(N, 31, 4)[-1]
-ISAS = ["scalar", "avx2", "avx512"]
-
-
-@pytest.fixture(params=[*ISAS, "torch"])
-def compute(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    """An implementation of the kernels: native at one instruction set, or torch."""
-    if request.param == "torch":
-        yield residues_torch
-        return
-    if not kernels.available():
-        pytest.skip("the native module is not built")
-    from securefair.ckks.backends import _native, residues_native
-
-    _native.use_isa(request.param)
-    if _native.isa() != request.param:
-        pytest.skip(f"this processor has no {request.param}")
-    yield residues_native
-    _native.use_isa(_native.best_isa())
-
-
-def random_residues(seed: int, *lead: int, basis: Basis = BASIS) -> torch.Tensor:
-    """Uniform residues (*lead, limbs, N) that start with the corners 0, 1, p - 1, p // 2."""
-    rng = np.random.default_rng(seed)
-    rows = [rng.integers(0, p, (*lead, basis.ring_degree)) for p in basis.primes]
-    x = np.stack(rows, axis=-2)
-    for limb, p in enumerate(basis.primes):
-        x[..., limb, :4] = [0, 1, p - 1, p // 2]
-    return torch.from_numpy(x.astype(np.int32))
-
-
-def corners(*lead: int, value: int, basis: Basis = BASIS) -> torch.Tensor:
-    """Every residue 0, 1 or (-1) p - 1."""
-    column = torch.tensor(basis.primes)[:, None] * (value < 0) + value
-    return column.expand(*lead, len(basis), basis.ring_degree).to(torch.int32).contiguous()
-
-
-def wide(x: torch.Tensor) -> np.ndarray:
-    return x.numpy().astype(object)
-
-
-def moduli(basis: Basis = BASIS) -> np.ndarray:
-    return np.array(basis.primes, dtype=object)[:, None]
-
-
-def equals(x: torch.Tensor, reference: np.ndarray) -> bool:
-    return x.dtype == torch.int32 and (x.numpy() == reference.astype(np.int64)).all()
+from unit.ckks.backends.residues import (
+    BASIS,
+    SPECIAL,
+    N,
+    corners,
+    equals,
+    moduli,
+    random_residues,
+    wide,
+)
 
 
 def transform(row: list[int], p: int) -> list[int]:
@@ -336,105 +289,6 @@ def test_encoding_refuses_what_does_not_fit(compute: ModuleType) -> None:
             compute.encode(slots, scale, BASIS)
 
 
-def test_seed_expansion_is_a_function_of_each_seed(compute: ModuleType) -> None:
-    rng = np.random.default_rng(17)
-    seeds = torch.from_numpy(rng.integers(0, 256, (3, 64), dtype=np.uint8))
-    expanded = compute.expand_seeds(seeds, BASIS)
-    assert compute.all_below(expanded, BASIS)
-    assert torch.equal(compute.expand_seeds(seeds[1:2], BASIS)[0], expanded[1])
-    assert not torch.equal(expanded[0], expanded[1])
-    # Uniform: the mean of N L values lies within 5 deviations of 1/2.
-    fractions = expanded[0] / torch.tensor(BASIS.primes)[:, None]
-    assert abs(float(fractions.mean()) - 0.5) < 5 / math.sqrt(12 * fractions.numel())
-
-
-def test_implementations_expand_seeds_alike() -> None:
-    if not kernels.available():
-        pytest.skip("the native module is not built")
-    rng = np.random.default_rng(18)
-    seeds = torch.from_numpy(rng.integers(0, 256, (2, 64), dtype=np.uint8))
-    assert torch.equal(
-        kernels.expand_seeds(seeds, BASIS), residues_torch.expand_seeds(seeds, BASIS)
-    )
-
-
-@pytest.mark.parametrize("apart", [0, 5])
-def test_what_arrives_is_copied_and_expanded_wherever_it_lies(
-    compute: ModuleType, apart: int
-) -> None:
-    """Views of a message: records of a polynomial and a seed, with anything between them."""
-    first, rng = random_residues(31, 3).numpy().view(np.uint32), np.random.default_rng(32)
-    packed = packing.pack(first, BASIS.primes)
-    size = packed.shape[1]
-    record = size + kernels.SEED_BYTES + apart
-    message = np.frombuffer(rng.bytes(3 * record), dtype=np.uint8).reshape(3, record).copy()
-    message[:, :size] = packed
-    message.flags.writeable = False
-    seeds = message[:, size:][:, : kernels.SEED_BYTES]
-    received = compute.receive(message[:, :size], seeds, BASIS, torch.device("cpu"))
-    assert np.array_equal(received[:, 0].numpy().view(np.uint32), first)
-    given_seeds = torch.from_numpy(seeds.copy())
-    assert torch.equal(received[:, 1], residues_torch.expand_seeds(given_seeds, BASIS))
-
-
-@pytest.mark.parametrize("value", ["prime", "all bits"])
-@pytest.mark.parametrize("place", [(0, 0, 0), (1, 2, 17), (1, 4, N - 1)])
-def test_residues_that_are_not_below_their_primes_are_not_received(
-    compute: ModuleType, place: tuple[int, int, int], value: str
-) -> None:
-    first = random_residues(33, 2).numpy().view(np.uint32)
-    seeds, device = np.zeros((2, 64), dtype=np.uint8), torch.device("cpu")
-    fitting = packing.pack(first, BASIS.primes)
-    assert compute.receive(fitting, seeds, BASIS, device) is not None
-    prime = BASIS.primes[place[1]]
-    first[place] = prime if value == "prime" else (1 << prime.bit_length()) - 1
-    packed = packing.pack(first, BASIS.primes)
-    assert compute.receive(packed, seeds, BASIS, device) is None
-    with pytest.raises(EncryptionError, match="not below its prime"):
-        kernels.receive(packed, seeds, BASIS, device)
-
-
-def sample(words: list[int], basis: Basis) -> list[list[int]]:
-    """SEAL's sample_poly_uniform in Python integers."""
-    n = basis.ring_degree
-    rest = iter(words[len(basis) * n :])
-    rows = []
-    for limb, p in enumerate(basis.primes):
-        row = []
-        for drawn in words[limb * n : (limb + 1) * n]:
-            word = drawn
-            while word >= first_rejected(p):
-                word = next(rest)
-            row.append(word % p)
-        rows.append(row)
-    return rows
-
-
-def test_rejected_words_are_drawn_again_from_the_rest_of_the_stream() -> None:
-    rng = np.random.default_rng(19)
-    basis = BASIS.prefix(2)
-    words = rng.integers(0, 2**64, 2 * N + 512, dtype=np.uint64)
-    limits = [first_rejected(p) for p in basis.primes]
-    words[[0, 5]] = limits[0], limits[0] - 1  # rejected, kept
-    words[N + 7] = 2**64 - 1
-    words[N + 9] = limits[1]
-    words[2 * N] = 2**64 - 1  # the first word that is drawn again is rejected, too
-    expected = sample(words.tolist(), basis)
-    tail = iter(words[2 * N :].astype(np.int64).tolist())
-    signed = torch.from_numpy(words[: 2 * N].astype(np.int64)).view(1, 2, N)
-    assert uniform_residues(signed, basis, [tail])[0].tolist() == expected
-    if kernels.available():
-        from securefair.ckks.backends import _native
-
-        for isa in ISAS:
-            _native.use_isa(isa)
-            out = np.empty((1, 2, N), dtype=np.int32)
-            _native.uniform(out, words, basis.prime_list)
-            assert out[0].tolist() == expected
-        with pytest.raises(ValueError, match="used up"):
-            _native.uniform(out, words[: 2 * N], basis.prime_list)
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 9))
 def test_a_layer_of_a_product_is_the_product_of_layers(
     seed: int, inputs: int, outputs: int
@@ -462,138 +316,3 @@ def test_multiply_inner_and_outer_are_sums_of_products() -> None:
     pairs = kernels.outer(x[:2], y[:3], BASIS)
     assert pairs.shape[0] == 6
     assert torch.equal(pairs[4], kernels.multiply(x[1:2], y[1:2], BASIS)[0])
-
-
-def test_threads_do_not_change_results() -> None:
-    x = random_residues(22, 7, 3)
-    before = kernels.describe().threads
-    try:
-        kernels.set_threads(1)
-        alone = kernels.rescale(x, 2, BASIS)
-        kernels.set_threads(3)
-        assert kernels.describe().threads == 3
-        assert torch.equal(kernels.rescale(x, 2, BASIS), alone)
-    finally:
-        kernels.set_threads(before)
-    with pytest.raises(ConfigError, match="threads"):
-        kernels.set_threads(0)
-
-
-def test_description_names_what_computes() -> None:
-    info = kernels.describe()
-    assert info.native == kernels.available()
-    assert info.instruction_set in {"torch"} if not info.native else {*ISAS}
-    assert info.threads == torch.get_num_threads()
-
-
-def test_other_devices_compute_in_torch() -> None:
-    assert kernels.implementation(torch.device("cuda")) is residues_torch
-
-
-@pytest.mark.parametrize(
-    ("call", "where"),
-    [
-        (lambda x: kernels.square(x[:, :1].contiguous(), BASIS), "x"),
-        (lambda x: kernels.square(x.long(), BASIS), "x"),
-        (lambda x: kernels.square(x.transpose(0, 1), BASIS), "x"),
-        (lambda x: kernels.add(x, x[:1].contiguous(), BASIS), "y"),
-        (lambda x: kernels.rescale(x, 5, BASIS), "limbs"),
-        (lambda x: kernels.rescale(x, 0, BASIS), "limbs"),
-        (lambda x: kernels.linear(torch.ones(1, 2), x, BASIS), "weights"),
-        (lambda x: kernels.linear(torch.full((1, 2), 40_000), x, BASIS), "weights"),
-        (lambda x: kernels.linear(torch.ones(1, 3, dtype=torch.int64), x, BASIS), "weights"),
-        (lambda x: kernels.coefficients(x, [N], BASIS), "which"),
-        (lambda x: kernels.coefficients(x, [], BASIS), "which"),
-        (lambda x: kernels.inner(x, x, BASIS, groups=3), "groups"),
-        (
-            lambda x: kernels.sum_products(x, x, torch.tensor([[2]]), torch.tensor([[0]]), BASIS),
-            "left",
-        ),
-        (
-            lambda x: kernels.sum_products(x, x, torch.tensor([[0]]), torch.tensor([[-1]]), BASIS),
-            "right",
-        ),
-        (lambda _: kernels.expand_seeds(torch.zeros(1, 63, dtype=torch.uint8), BASIS), "seeds"),
-        (
-            lambda x: kernels.receive(
-                kernels.pack(x[:, 0].numpy().view(np.uint32).copy(), BASIS.primes),
-                np.zeros((2, 63), np.uint8),
-                BASIS,
-                x.device,
-            ),
-            "first, seeds",
-        ),
-        (lambda _: kernels.encode(torch.zeros(1, N, dtype=torch.float64), 1.0, BASIS), "slots"),
-        (lambda _: kernels.encode(torch.full((1, 1), math.nan).double(), 1.0, BASIS), "slots"),
-        (lambda x: kernels.multiply_plain(x, x[:1, 0].contiguous(), BASIS), "plain"),
-        (lambda x: kernels.relinearize(x, x, SPECIAL, BASIS), "x"),
-    ],
-)
-def test_unfit_arguments_are_refused_by_name(call, where: str) -> None:
-    x = random_residues(23, 2, 2)
-    with pytest.raises(EncryptionError) as caught:
-        call(x)
-    assert caught.value.where == where
-
-
-def test_a_key_with_too_few_digits_is_refused() -> None:
-    x = random_residues(24, 1, 3)
-    key = random_residues(25, 4, 2, basis=BASIS)
-    with pytest.raises(EncryptionError, match="key"):
-        kernels.relinearize(x, key, SPECIAL, BASIS)
-
-
-@pytest.mark.parametrize(
-    ("degree", "primes"),
-    [
-        (1000, BASIS.primes),
-        (N, ()),
-        (N, (BASIS.primes[0],) * 2),
-        (N, (12289 * 2 - 1,)),
-        (N, (2**31 - 1,)),
-    ],
-)
-def test_a_basis_holds_distinct_ntt_primes(degree: int, primes: tuple[int, ...]) -> None:
-    with pytest.raises(EncryptionError):
-        Basis(degree, primes)
-
-
-def test_kernels_release_the_interpreter_lock() -> None:
-    """Nobody takes the lock from a thread here, so another runs only once it is given away."""
-    if not kernels.available():
-        pytest.skip("the native module is not built")
-    seeds, progress, before = torch.zeros(512, 64, dtype=torch.uint8), [], sys.getswitchinterval()
-
-    def work() -> None:
-        progress.append("entered")
-        kernels.expand_seeds(seeds, BASIS)
-        progress.append("left")
-
-    seen = False
-    sys.setswitchinterval(1000.0)
-    try:
-        for _ in range(100):  # a busy machine may wake this thread too late
-            progress.clear()
-            thread = threading.Thread(target=work)
-            thread.start()  # gives the lock to `work`, and wants it back
-            seen = progress == ["entered"]
-            thread.join()
-            if seen:
-                break
-    finally:
-        sys.setswitchinterval(before)
-    assert seen
-
-
-def test_a_forked_process_has_threads_of_its_own() -> None:
-    """The pool's threads do not survive a fork; the child must not wait for them."""
-    x = random_residues(26, 8, 2)
-    expected = kernels.square(x, BASIS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads, 3.12 on
-        child = os.fork()
-    if child == 0:
-        native = kernels.implementation(torch.device("cpu"))
-        same = native.square(x, BASIS).numpy() == expected.numpy()  # torch.equal would use OpenMP
-        os._exit(0 if same.all() else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

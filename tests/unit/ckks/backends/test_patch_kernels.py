@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import ModuleType
-
 import numpy as np
 import pytest
 import torch
@@ -18,22 +15,6 @@ from securefair.errors import EncryptionError
 
 N = 1024
 BASIS = Basis(N, (*ntt_primes(N, 31, 2), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
-
-
-@pytest.fixture(params=["scalar", "avx2", "avx512", "torch"])
-def compute(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    if request.param == "torch":
-        yield residues_torch
-        return
-    if not kernels.available():
-        pytest.skip("the native module is not built")
-    from securefair.ckks.backends import _native, residues_native
-
-    _native.use_isa(request.param)
-    if _native.isa() != request.param:
-        pytest.skip(f"this processor has no {request.param}")
-    yield residues_native
-    _native.use_isa(_native.best_isa())
 
 
 def residues(rng, *lead, basis=BASIS):

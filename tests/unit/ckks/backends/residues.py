@@ -1,0 +1,42 @@
+"""Residues to run kernels on, and what they are compared with: Python integers and numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from securefair.ckks.backends.basis import Basis
+from securefair.ckks.primes import ntt_primes
+
+N = 1024
+BASIS = Basis(N, (*ntt_primes(N, 31, 3), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
+SPECIAL = ntt_primes(N, 31, 4)[-1]
+ISAS = ["scalar", "avx2", "avx512"]
+
+
+def random_residues(seed: int, *lead: int, basis: Basis = BASIS) -> torch.Tensor:
+    """Uniform residues (*lead, limbs, N) that start with the corners 0, 1, p - 1, p // 2."""
+    rng = np.random.default_rng(seed)
+    rows = [rng.integers(0, p, (*lead, basis.ring_degree)) for p in basis.primes]
+    x = np.stack(rows, axis=-2)
+    for limb, p in enumerate(basis.primes):
+        x[..., limb, :4] = [0, 1, p - 1, p // 2]
+    return torch.from_numpy(x.astype(np.int32))
+
+
+def corners(*lead: int, value: int, basis: Basis = BASIS) -> torch.Tensor:
+    """Every residue 0, 1 or (-1) p - 1."""
+    column = torch.tensor(basis.primes)[:, None] * (value < 0) + value
+    return column.expand(*lead, len(basis), basis.ring_degree).to(torch.int32).contiguous()
+
+
+def wide(x: torch.Tensor) -> np.ndarray:
+    return x.numpy().astype(object)
+
+
+def moduli(basis: Basis = BASIS) -> np.ndarray:
+    return np.array(basis.primes, dtype=object)[:, None]
+
+
+def equals(x: torch.Tensor, reference: np.ndarray) -> bool:
+    return x.dtype == torch.int32 and (x.numpy() == reference.astype(np.int64)).all()

@@ -1,0 +1,153 @@
+"""How kernels are called: threads, devices, forks, and arguments that they refuse by name."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from securefair.ckks.backends import kernels, residues_torch
+from securefair.ckks.backends.basis import Basis
+from securefair.errors import ConfigError, EncryptionError
+from unit.ckks.backends.residues import BASIS, ISAS, SPECIAL, N, random_residues
+
+
+def test_threads_do_not_change_results() -> None:
+    x = random_residues(22, 7, 3)
+    before = kernels.describe().threads
+    try:
+        kernels.set_threads(1)
+        alone = kernels.rescale(x, 2, BASIS)
+        kernels.set_threads(3)
+        assert kernels.describe().threads == 3
+        assert torch.equal(kernels.rescale(x, 2, BASIS), alone)
+    finally:
+        kernels.set_threads(before)
+    with pytest.raises(ConfigError, match="threads"):
+        kernels.set_threads(0)
+
+
+def test_description_names_what_computes() -> None:
+    info = kernels.describe()
+    assert info.native == kernels.available()
+    assert info.instruction_set in {"torch"} if not info.native else {*ISAS}
+    assert info.threads == torch.get_num_threads()
+
+
+def test_other_devices_compute_in_torch() -> None:
+    assert kernels.implementation(torch.device("cuda")) is residues_torch
+
+
+@pytest.mark.parametrize(
+    ("call", "where"),
+    [
+        (lambda x: kernels.square(x[:, :1].contiguous(), BASIS), "x"),
+        (lambda x: kernels.square(x.long(), BASIS), "x"),
+        (lambda x: kernels.square(x.transpose(0, 1), BASIS), "x"),
+        (lambda x: kernels.add(x, x[:1].contiguous(), BASIS), "y"),
+        (lambda x: kernels.rescale(x, 5, BASIS), "limbs"),
+        (lambda x: kernels.rescale(x, 0, BASIS), "limbs"),
+        (lambda x: kernels.linear(torch.ones(1, 2), x, BASIS), "weights"),
+        (lambda x: kernels.linear(torch.full((1, 2), 40_000), x, BASIS), "weights"),
+        (lambda x: kernels.linear(torch.ones(1, 3, dtype=torch.int64), x, BASIS), "weights"),
+        (lambda x: kernels.coefficients(x, [N], BASIS), "which"),
+        (lambda x: kernels.coefficients(x, [], BASIS), "which"),
+        (lambda x: kernels.inner(x, x, BASIS, groups=3), "groups"),
+        (
+            lambda x: kernels.sum_products(x, x, torch.tensor([[2]]), torch.tensor([[0]]), BASIS),
+            "left",
+        ),
+        (
+            lambda x: kernels.sum_products(x, x, torch.tensor([[0]]), torch.tensor([[-1]]), BASIS),
+            "right",
+        ),
+        (lambda _: kernels.expand_seeds(torch.zeros(1, 63, dtype=torch.uint8), BASIS), "seeds"),
+        (
+            lambda x: kernels.receive(
+                kernels.pack(x[:, 0].numpy().view(np.uint32).copy(), BASIS.primes),
+                np.zeros((2, 63), np.uint8),
+                BASIS,
+                x.device,
+            ),
+            "first, seeds",
+        ),
+        (lambda _: kernels.encode(torch.zeros(1, N, dtype=torch.float64), 1.0, BASIS), "slots"),
+        (lambda _: kernels.encode(torch.full((1, 1), math.nan).double(), 1.0, BASIS), "slots"),
+        (lambda x: kernels.multiply_plain(x, x[:1, 0].contiguous(), BASIS), "plain"),
+        (lambda x: kernels.relinearize(x, x, SPECIAL, BASIS), "x"),
+    ],
+)
+def test_unfit_arguments_are_refused_by_name(call, where: str) -> None:
+    x = random_residues(23, 2, 2)
+    with pytest.raises(EncryptionError) as caught:
+        call(x)
+    assert caught.value.where == where
+
+
+def test_a_key_with_too_few_digits_is_refused() -> None:
+    x = random_residues(24, 1, 3)
+    key = random_residues(25, 4, 2, basis=BASIS)
+    with pytest.raises(EncryptionError, match="key"):
+        kernels.relinearize(x, key, SPECIAL, BASIS)
+
+
+@pytest.mark.parametrize(
+    ("degree", "primes"),
+    [
+        (1000, BASIS.primes),
+        (N, ()),
+        (N, (BASIS.primes[0],) * 2),
+        (N, (12289 * 2 - 1,)),
+        (N, (2**31 - 1,)),
+    ],
+)
+def test_a_basis_holds_distinct_ntt_primes(degree: int, primes: tuple[int, ...]) -> None:
+    with pytest.raises(EncryptionError):
+        Basis(degree, primes)
+
+
+def test_kernels_release_the_interpreter_lock() -> None:
+    """Nobody takes the lock from a thread here, so another runs only once it is given away."""
+    if not kernels.available():
+        pytest.skip("the native module is not built")
+    seeds, progress, before = torch.zeros(512, 64, dtype=torch.uint8), [], sys.getswitchinterval()
+
+    def work() -> None:
+        progress.append("entered")
+        kernels.expand_seeds(seeds, BASIS)
+        progress.append("left")
+
+    seen = False
+    sys.setswitchinterval(1000.0)
+    try:
+        for _ in range(100):  # a busy machine may wake this thread too late
+            progress.clear()
+            thread = threading.Thread(target=work)
+            thread.start()  # gives the lock to `work`, and wants it back
+            seen = progress == ["entered"]
+            thread.join()
+            if seen:
+                break
+    finally:
+        sys.setswitchinterval(before)
+    assert seen
+
+
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """The pool's threads do not survive a fork; the child must not wait for them."""
+    x = random_residues(26, 8, 2)
+    expected = kernels.square(x, BASIS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads, 3.12 on
+        child = os.fork()
+    if child == 0:
+        native = kernels.implementation(torch.device("cpu"))
+        same = native.square(x, BASIS).numpy() == expected.numpy()  # torch.equal would use OpenMP
+        os._exit(0 if same.all() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
