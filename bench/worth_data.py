@@ -18,7 +18,8 @@ from securefair.data.dataset import Samples
 from securefair.data.encoding import encode
 from securefair.data.folder import data_folder
 from securefair.data.heart import HEART_SPEC, HOSPITALS, heart_rows
-from securefair.data.inference import infer_table, summarise
+from securefair.data.inference import infer_table
+from securefair.data.proposal import propose
 from securefair.data.rows import Row, read_rows
 from securefair.data.split import stratified_rows
 from securefair.data.table import TableSpec
@@ -26,7 +27,6 @@ from securefair.data.tables.forests import MATERNAL_FILE, STUDENTS_FILE
 
 Rows = Sequence[Row]
 Numbers = NDArray[np.int64]
-MISSING = ("", "?", "NA", "NaN", "nan")
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,11 @@ class DataSet:
 def _proposed(
     tables: Mapping[str, Rows], label: str, classes: tuple[tuple[str, ...], ...]
 ) -> TableSpec:
-    summaries = {name: summarise(rows, MISSING) for name, rows in tables.items()}
-    return infer_table(summaries, label=label, classes=classes, missing=MISSING).spec
+    proposals = {
+        name: propose(rows, label=label, classes=classes, at_least=1)
+        for name, rows in tables.items()
+    }
+    return infer_table(proposals).spec
 
 
 def _by(column: str, most: int | None = None) -> Callable[..., Mapping[str, Numbers]]:

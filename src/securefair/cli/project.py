@@ -14,7 +14,7 @@ from securefair.cli.telling import tell
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from securefair.data.table import TableSpec
+    from securefair.data import Proposal
     from securefair.deployment.project import Project
 
 app = typer.Typer(name="project", help="What all sites agree on.", no_args_is_help=True)
@@ -30,33 +30,42 @@ def propose(
     at_least: Annotated[
         int, typer.Option(min=1, help="Patients who must share a level before it is named.")
     ] = 5,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class", help="Codes of one class, with commas between; once for each class."
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Propose rules for a table, from this site's rows alone; the others compare theirs.
 
-    It names columns, kinds, levels that enough patients share, and ranges rounded outwards. Look
-    at the file before it leaves.
+    It names columns, levels that enough patients share, and ranges rounded outwards. Look at the
+    file before it leaves.
 
     Example: securefair project propose own.csv --label num --out north.proposal.toml
     """
-    from securefair.config.writing import plain_toml
-    from securefair.data import read_rows
-    from securefair.deployment.schema import propose as proposed
-    from securefair.report import write_text
-    from securefair.user.tables import table_settings
+    from msgspec import to_builtins
 
-    proposal = proposed(
-        read_rows(data), label=label, at_least=at_least, missing=("", "?", "NA", "NaN", "nan")
-    )
-    write_text(out, plain_toml({"table": table_settings(proposal.spec)}))
-    lines = [f"{len(proposal.spec.columns)} columns in {out}"]
-    lines += [f"not used: {name} ({why})" for name, why in proposal.unused.items()]
+    from securefair.config.writing import plain_toml
+    from securefair.data import propose as proposed
+    from securefair.data import read_rows
+    from securefair.report import write_text
+
+    groups = [[one.strip() for one in group.split(",")] for group in classes or ()]
+    proposal = proposed(read_rows(data), label=label, classes=groups, at_least=at_least)
+    write_text(out, plain_toml(to_builtins(proposal)))
+    told = [column for column in proposal.columns if column.name != label]
+    unused = {column.name: column.unused for column in told if column.unused}
+    rare = {column.name: column.rare for column in told if column.rare}
+    lines = [f"{len(told) - len(unused)} columns in {out}"]
+    lines += [f"not told: {name} ({why})" for name, why in unused.items()]
     lines += [
         f"{name}: {count} levels of fewer than {at_least} patients are not named"
-        for name, count in proposal.rare.items()
+        for name, count in rare.items()
     ]
-    columns = [column.name for column in proposal.spec.columns]
-    facts = {"columns": columns, "unused": proposal.unused, "rare": proposal.rare}
+    columns = [column.name for column in told if not column.unused]
+    facts = {"columns": columns, "unused": unused, "rare": rare}
     tell(json, "\n".join(lines), facts | {"file": str(out)})
 
 
@@ -175,6 +184,10 @@ def check(
         Path | None,
         typer.Option("--out", help="File for the rules that cover all proposals."),
     ] = None,
+    join_spellings: Annotated[
+        bool,
+        typer.Option("--join-spellings", help="Take codes that differ in case only for one."),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Check a project: cards, signatures, plan. With proposals: list every difference.
@@ -191,13 +204,13 @@ def check(
     from securefair.errors import ConfigError
 
     if proposals:
-        specs = read_proposals([project, *proposals])
-        found = differences(specs)
+        read = read_proposals([project, *proposals])
+        found = differences(read, joined=join_spellings)
         lines = [str(one) for one in found]
         many = "1 difference" if len(found) == 1 else f"{len(found)} differences"
         lines.append(many if found else "The proposals are the same.")
         if out is not None:
-            lines += _write_joined(specs, out)
+            lines += _write_rules(read, out, joined=join_spellings)
         tell(json, "\n".join(lines), found)
         if found and out is None:
             raise typer.Exit(EXIT_FAILED)
@@ -209,17 +222,17 @@ def check(
     _show(loaded, json)
 
 
-def _write_joined(specs: Mapping[str, TableSpec], out: Path) -> list[str]:
+def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) -> list[str]:
     from securefair.config.writing import plain_toml
-    from securefair.deployment.schema import joined
+    from securefair.data import infer_table
     from securefair.report import write_text
     from securefair.user.tables import table_settings
 
-    spec, left_out = joined(specs)
-    write_text(out, plain_toml({"table": table_settings(spec)}))
+    rules = infer_table(proposals, joined=joined)
+    write_text(out, plain_toml({"table": table_settings(rules.spec)}))
     return [
-        f"{len(spec.columns)} columns cover all proposals: {out}. Let everyone read it.",
-        *(f"left out: {name} ({why})" for name, why in left_out.items()),
+        f"{len(rules.spec.columns)} columns cover all proposals: {out}. Let everyone read it.",
+        *(f"left out: {name} ({why})" for name, why in rules.unused.items()),
     ]
 
 

@@ -57,7 +57,7 @@ def _section_lines(
         if isinstance(value, Mapping):
             place = _of_its_kind((*location, key), value)
             yield from _section_lines(value, place, f"[{inner}]", comments, explained)
-        elif _is_section(value) and isinstance(value, list):
+        elif _is_section(value) and isinstance(value, list | tuple):
             for one in value:
                 place = _of_its_kind((*location, key, 0), one)
                 yield from _section_lines(one, place, f"[[{inner}]]", comments, explained)
@@ -65,7 +65,7 @@ def _section_lines(
 
 def _is_section(value: object) -> bool:
     """Whether a value has a header of its own: a table, or a list of tables."""
-    first = value[0] if isinstance(value, list) and value else value
+    first = value[0] if isinstance(value, list | tuple) and value else value
     return isinstance(first, Mapping)
 
 
@@ -89,6 +89,6 @@ def _value(value: object) -> str:
             return repr(value)
         case str():
             return '"' + _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", value) + '"'
-        case list():
+        case list() | tuple():
             return f"[{', '.join(map(_value, value))}]"
     raise TypeError(f"no TOML for {type(value).__name__}")

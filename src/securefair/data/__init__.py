@@ -14,13 +14,7 @@ if TYPE_CHECKING:
     from securefair.data.dataset import ParticipantData, Samples
     from securefair.data.encoding import encode, encode_features, encode_labels, encode_new
     from securefair.data.heart import HEART_SPEC, HOSPITALS, load_heart
-    from securefair.data.inference import (
-        ColumnSummary,
-        InferredTable,
-        infer_classes,
-        infer_table,
-        summarise,
-    )
+    from securefair.data.inference import InferredTable, infer_classes, infer_table
     from securefair.data.partition import (
         PARTITIONERS,
         ClassLadderPartitioner,
@@ -34,6 +28,7 @@ if TYPE_CHECKING:
         RatioPartitioner,
     )
     from securefair.data.population import load_population
+    from securefair.data.proposal import ColumnProposal, Proposal, propose
     from securefair.data.rows import Row, Table, read_rows
     from securefair.data.split import hold_out, stratified_split
     from securefair.data.table import (
@@ -53,7 +48,7 @@ __all__ = [
     "Binary",
     "Categorical",
     "ClassLadderPartitioner",
-    "ColumnSummary",
+    "ColumnProposal",
     "DirichletPartitioner",
     "IidPartitioner",
     "ImbalancedPartitioner",
@@ -65,6 +60,7 @@ __all__ = [
     "Partitioner",
     "PathologicalPartitioner",
     "PowerLawPartitioner",
+    "Proposal",
     "RatioPartitioner",
     "Row",
     "Samples",
@@ -82,19 +78,19 @@ __all__ = [
     "infer_table",
     "load_heart",
     "load_population",
+    "propose",
     "read_npz",
     "read_rows",
     "read_spec",
     "samples_of",
     "stratified_split",
-    "summarise",
 ]
 
 _HOME = {
     "Binary": "table",
     "Categorical": "table",
     "ClassLadderPartitioner": "partition",
-    "ColumnSummary": "inference",
+    "ColumnProposal": "proposal",
     "DirichletPartitioner": "partition",
     "HEART_SPEC": "heart",
     "HOSPITALS": "heart",
@@ -109,6 +105,7 @@ _HOME = {
     "Partitioner": "partition",
     "PathologicalPartitioner": "partition",
     "PowerLawPartitioner": "partition",
+    "Proposal": "proposal",
     "RatioPartitioner": "partition",
     "Row": "rows",
     "Samples": "dataset",
@@ -126,12 +123,12 @@ _HOME = {
     "infer_table": "inference",
     "load_heart": "heart",
     "load_population": "population",
+    "propose": "proposal",
     "read_npz": "arrays",
     "read_rows": "rows",
     "read_spec": "table",
     "samples_of": "arrays",
     "stratified_split": "split",
-    "summarise": "inference",
 }
 
 

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from securefair.data.cells import Table
-from securefair.data.inference import MAX_LEVELS, Shape
 from securefair.data.quality import Finding
+from securefair.data.shape import MAX_LEVELS, Shape
 from securefair.data.table import code
 
 UNIT_RATIO = 2.0

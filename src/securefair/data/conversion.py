@@ -9,11 +9,10 @@ from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.class_names import named_classes
 from securefair.data.dataset import Samples
 from securefair.data.encoding import encode
-from securefair.data.inference import infer_table, summarise
+from securefair.data.inference import infer_table
+from securefair.data.proposal import propose
 from securefair.data.rows import read_rows
 from securefair.errors import DataError
-
-MISSING = ("", "?", "NA", "NaN", "nan")
 
 
 def converted(
@@ -32,7 +31,7 @@ def converted(
         )
         if not len(table):
             raise DataError("the table has no rows", where=table.source)
-        rules = infer_table({"this table": summarise(table, MISSING)}, label=label, missing=MISSING)
+        rules = infer_table({"this table": propose(table, label=label, at_least=1)})
         return encode(table, rules.spec)
     features, labels = arrays_of(data, where="samples")
     named = named_classes([labels])

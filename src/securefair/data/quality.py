@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from securefair.data.cells import Column, Note, Table
 from securefair.data.identifying import are_dates, are_persons, heading_identifies
-from securefair.data.inference import MAX_LEVELS, Shape
+from securefair.data.shape import MAX_LEVELS, Shape
 from securefair.data.table import code
 from securefair.errors import SecureFairError
 

@@ -17,6 +17,9 @@ import msgspec
 
 from securefair.errors import ConfigError
 
+MISSING = ("", "?", "NA", "NaN", "nan")
+"""The codes of a missing value where nobody says otherwise."""
+
 
 class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What all columns have in common.
@@ -149,7 +152,7 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     columns: tuple[Rule, ...]
     target: Target
-    missing: tuple[str, ...] = ("", "?", "NA", "NaN", "nan")
+    missing: tuple[str, ...] = MISSING
     spellings: Literal["exact", "joined"] = "exact"
 
     def __post_init__(self) -> None:

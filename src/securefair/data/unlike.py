@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from securefair.data.proposal import ColumnProposal, number
 from securefair.data.table import code
 from securefair.errors import DataError
 
-if TYPE_CHECKING:
-    from securefair.data.inference import ColumnSummary
 
-
-def check_shared(parts: Sequence[ColumnSummary], sites: Sequence[str], *, joined: bool) -> None:
+def check_shared(parts: Sequence[ColumnProposal], sites: Sequence[str], *, joined: bool) -> None:
     """Refuse a participant whose classes nobody else has: they are coded in another way.
 
     Args:
@@ -36,20 +33,12 @@ def check_shared(parts: Sequence[ColumnSummary], sites: Sequence[str], *, joined
             )
 
 
-def mixed(parts: Sequence[ColumnSummary], sites: Sequence[str]) -> str | None:
+def mixed(parts: Sequence[ColumnProposal], sites: Sequence[str]) -> str | None:
     """Why a column is neither numbers nor levels, if some wrote numbers and others texts."""
     named = list(zip(sites, parts, strict=True))
     numbers = [site for site, one in named if one.low is not None]
     for site, one in named:
-        texts = [level for level in one.levels if one.low is None and not _is_number(level)]
+        texts = [level for level in one.levels if one.low is None and number(level) is None]
         if numbers and texts:
             return f'numbers at {", ".join(numbers)}, but "{texts[0]}" and other texts at {site}'
     return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

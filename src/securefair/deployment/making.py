@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+import msgspec
 
 from securefair.collaboration.kinds import default_algorithm
-from securefair.config import TableSection
-from securefair.data.table import TableSpec
+from securefair.data.proposal import Proposal
 from securefair.deployment.agreeing import agreement_digest, proposed_totals
 from securefair.deployment.card import Card
 from securefair.deployment.identity import Identity
@@ -22,7 +20,6 @@ from securefair.deployment.terms import checked_terms
 from securefair.errors import ConfigError, DataError
 from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.storage import Keystore, Secret
-from securefair.user.tables import table_spec
 
 
 def new_project(
@@ -113,19 +110,21 @@ def identity_in(path: Path, project: Project, passphrase: Secret) -> Identity:
     )
 
 
-def read_proposals(paths: Sequence[Path]) -> dict[str, TableSpec]:
-    """Rules of tables, by file name.
+def read_proposals(paths: Sequence[Path]) -> dict[str, Proposal]:
+    """What sites propose for their tables, by file name.
 
     Raises:
         ConfigError: a file cannot be used.
     """
-    specs = {}
+    proposals = {}
     for path in paths:
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-            specs[path.name] = table_spec(TableSection.model_validate(table.get("table")))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+            proposals[path.name] = msgspec.toml.decode(path.read_bytes(), type=Proposal)
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
             raise ConfigError(
-                "a proposal cannot be read", where=str(path), found=str(error).split("\n")[0]
+                "a proposal cannot be read",
+                where=str(path),
+                found=str(error).split("\n")[0],
+                hint="`securefair project propose` makes one",
             ) from error
-    return specs
+    return proposals

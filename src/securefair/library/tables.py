@@ -13,12 +13,11 @@ from securefair.data import (
     encode,
     hold_out,
     infer_table,
+    propose,
     read_rows,
-    summarise,
 )
 from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import table_of
-from securefair.data.conversion import MISSING
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import alike
 from securefair.user.tables import about
@@ -36,8 +35,8 @@ def participants_of_tables(
 
     Args:
         hospitals: a table by name, or a pair (training, test) of tables.
-        label: the column to predict; the other rules are then inferred from all tables, which tells
-            everyone something of them. Or all rules, known beforehand, which tell nothing.
+        label: the column to predict; everyone then proposes the other rules from its own table,
+            which tells something of it. Or all rules, known beforehand, which tell nothing.
         config: checked.
 
     Raises:
@@ -48,11 +47,12 @@ def participants_of_tables(
     if isinstance(label, TableSpec):
         spec = label
     else:
-        summaries = {}
+        proposals = {}
         for name, tables in parts.items():
             rows = tables[0] if len(tables) == 1 else table_of([*tables[0], *tables[1]])
-            summaries[name] = summarise(rows, MISSING)
-        spec = infer_table(summaries, label=label, missing=MISSING).spec
+            with about(name):
+                proposals[name] = propose(rows, label=label, at_least=1)
+        spec = infer_table(proposals).spec
     everyone = []
     for name, tables in parts.items():
         with about(name):

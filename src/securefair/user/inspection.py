@@ -8,8 +8,8 @@ from securefair.config import RunConfig
 from securefair.data.between import findings_between, site_columns
 from securefair.data.cells import column_of
 from securefair.data.images.findings import image_findings
-from securefair.data.inference import shapes_of
 from securefair.data.quality import Finding, site_findings
+from securefair.data.shape import shapes_of
 from securefair.errors import DataError
 from securefair.user.tables import about, table_rows
 

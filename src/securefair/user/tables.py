@@ -28,8 +28,8 @@ from securefair.data import (
     Target,
     infer_classes,
     infer_table,
+    propose,
     read_rows,
-    summarise,
 )
 from securefair.data.cells import table_of
 from securefair.data.table import Image, Rule
@@ -66,25 +66,22 @@ def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
     files = [one for one in config.participants if one.is_table]
     if table is None or table.label is None or not files or (table.columns and table.classes):
         return Resolved(config)
-    summaries = {}
+    proposals = {}
     for one in files:
         with about(one.name):
             rows = table_rows(one)
             if config.privacy is not None and config.privacy.patient_column is not None:
                 # A name of a patient is no feature, whatever it looks like.
                 rows = rows.without(config.privacy.patient_column)
-            summaries[one.name] = summarise(rows, table.missing)
+            proposals[one.name] = propose(
+                rows, label=table.label, classes=table.classes, at_least=1, missing=table.missing
+            )
+    joined = table.spellings == "joined"
     if table.columns:
-        joined = table.spellings == "joined"
-        classes = [list(codes) for codes in infer_classes(summaries, table.label, joined=joined)]
+        classes = [list(codes) for codes in infer_classes(proposals, joined=joined)]
         return Resolved(override(config, {"table.classes": classes}))
     inferred = infer_table(
-        summaries,
-        label=table.label,
-        classes=table.classes,
-        missing=table.missing,
-        joined=table.spellings == "joined",
-        given=() if image is None else (image_rule(image),),
+        proposals, joined=joined, given=() if image is None else (image_rule(image),)
     )
     settings = table_settings(inferred.spec) | {"origin": "participants"}
     if image is not None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from securefair.data import infer_table, read_rows, summarise
+from securefair.data import infer_table, propose, read_rows
 from support.omop import CDM, EXPECTED, documented_query
 
 
@@ -12,5 +12,5 @@ def test_the_documented_query_makes_a_row_a_patient(tmp_path):
         connection.execute(CDM)
     table = read_rows(f"duckdb:{tmp_path}/cdm.db?query={documented_query()}")
     assert [row.fields for row in table] == EXPECTED
-    found = infer_table({"here": summarise(table, ("",))}, label="heart_failure")
+    found = infer_table({"here": propose(table, label="heart_failure", at_least=1)})
     assert [column.name for column in found.spec.columns] == ["age", "sex", "systolic", "diabetes"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from securefair.data.between import findings_between, site_columns
-from securefair.data.inference import shapes_of
 from securefair.data.quality import site_findings
 from securefair.data.rows import parse_rows
+from securefair.data.shape import shapes_of
 
 MISSING = ("", "NA")
 

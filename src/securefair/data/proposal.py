@@ -1,0 +1,286 @@
+"""What one participant says of its own table, so that all can agree on rules for it.
+
+A proposal names columns, levels that enough of its patients share, and ranges rounded outwards.
+It is made from one table alone and tells its readers nothing else of it. `inference` joins the
+proposals of all participants, wherever these run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from securefair.data.cells import Column, Row, table_of
+from securefair.data.identifying import (
+    are_dates,
+    are_persons,
+    heading_identifies,
+    tell_numbers_apart,
+    tell_texts_apart,
+)
+from securefair.data.shape import MAX_LEVELS, Shape, shape_of
+from securefair.data.table import MISSING, code
+from securefair.errors import ConfigError, DataError
+
+AT_LEAST = 5
+"""Patients who must share a level before another hospital reads its name, unless a site says
+otherwise."""
+
+
+class ColumnProposal(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What one participant says of one of its columns.
+
+    Args:
+        name: of the column.
+        optional: whether a value is missing.
+        missing: codes for a missing value that were told from numbers, such as "-999".
+        low, high: of the numbers, rounded outwards; None where a text occurs, or nothing at all.
+        levels: the values that enough patients share, sorted; none of more than `MAX_LEVELS`
+            numbers, and of more texts only so many and one.
+        rare: how many further levels there are, which too few patients share.
+        tells_rows_apart: whether values repeat as little as identifiers do (`identifying`).
+        unused: why the column is no feature by its heading or its values, which are not told then.
+    """
+
+    name: str
+    optional: bool = False
+    missing: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    levels: tuple[str, ...] = ()
+    rare: int = 0
+    tells_rows_apart: bool | None = None
+    unused: str = ""
+
+    def __post_init__(self) -> None:
+        low, high = self.low, self.high
+        if (low is None) != (high is None) or (
+            low is not None and high is not None and not -math.inf < low <= high < math.inf
+        ):
+            raise ConfigError("not a range", where=f"column {self.name}", found=f"{low} to {high}")
+
+    @property
+    def present(self) -> bool:
+        """Whether it says anything of values."""
+        return self.low is not None or bool(self.levels)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the values are more than two numbers."""
+        few = 1 <= len(self.levels) + self.rare <= 2
+        return self.low is not None and not few
+
+
+class Proposal(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What one participant says of its table.
+
+    Args:
+        label: the column to predict.
+        classes: its codes, one class each, where they are agreed on; none for those that occur.
+        missing: codes of a missing value in any column.
+        columns: in the order of the table, the label among them.
+
+    Raises:
+        ConfigError: two columns of one name, or no label.
+    """
+
+    label: str
+    classes: tuple[tuple[str, ...], ...] = ()
+    missing: tuple[str, ...] = MISSING
+    columns: tuple[ColumnProposal, ...]
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if self.label not in names or len(set(names)) < len(names):
+            raise ConfigError(
+                "a proposal needs each column once, the label among them",
+                where="columns",
+                found=", ".join(names),
+                expected=self.label,
+            )
+
+
+def propose(
+    rows: Sequence[Row],
+    *,
+    label: str,
+    classes: Sequence[Sequence[str]] = (),
+    at_least: int = AT_LEAST,
+    missing: Sequence[str] = MISSING,
+) -> Proposal:
+    """What one participant's own rows say.
+
+    Args:
+        rows: of its table, at least one.
+        label: the column to predict.
+        classes: its codes, one class each, where they are agreed on.
+        at_least: patients who must share a level, or a class, before it is named.
+        missing: codes of a missing value.
+
+    Raises:
+        ConfigError: `at_least` is below 1.
+        DataError: there is no such label, it is a number rather than a class, or a class has fewer
+            patients than that.
+    """
+    if at_least < 1:
+        raise ConfigError("out of range", where="at_least", found=at_least, expected="1 or more")
+    table = table_of(rows)
+    if label not in table.columns:
+        raise DataError(
+            "the label is not a column of the table",
+            where=table.source,
+            found=", ".join(table.columns),
+            expected=label,
+        )
+    columns = [
+        _proposed(name, one, missing, at_least, is_label=name == label)
+        for name, one in table.columns.items()
+    ]
+    groups = tuple(tuple(codes) for codes in classes)
+    _check_label(table.columns[label], missing, label, groups, at_least)
+    return Proposal(label=label, classes=groups, missing=tuple(missing), columns=tuple(columns))
+
+
+def check_classes(groups: Sequence[Sequence[str]], label: str, *, least: int = 2) -> None:
+    """Refuse what does not name a few classes.
+
+    Raises:
+        DataError: there are fewer than `least` or too many; says so where they are numbers.
+    """
+    if len(groups) > MAX_LEVELS and all(number(codes[0]) is not None for codes in groups):
+        raise DataError(
+            "the label is a number or a time, not a class",
+            where=f"column {label}",
+            found=f"more than {MAX_LEVELS} different numbers",
+            expected=f"2 to {MAX_LEVELS} classes",
+            hint="securefair tells classes apart: it fits no regression and no survival times. Add "
+            "a column that says whether the number is above a limit, or whether the event came "
+            "within a fixed time, and predict that",
+        )
+    if not least <= len(groups) <= MAX_LEVELS:
+        raise DataError(
+            "the label does not name a few classes",
+            where=f"column {label}",
+            found=f"{'more than ' if len(groups) > MAX_LEVELS else ''}{min(len(groups), 20)}",
+            expected=f"2 to {MAX_LEVELS} classes",
+            hint="Name another column, or say in table.classes which codes make a class",
+        )
+
+
+def number(text: str) -> float | None:
+    """A text as a finite number, None where it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _check_label(
+    column: Column,
+    missing: Sequence[str],
+    label: str,
+    groups: tuple[tuple[str, ...], ...],
+    at_least: int,
+) -> None:
+    """Refuse a label of too many values, and classes of too few patients to be named."""
+    counts = _levels(column, shape_of(column, missing))
+    of_code = {code(one): codes for codes in groups for one in codes}
+    classes = Counter[tuple[str, ...]]()
+    for level, count in counts.items():
+        classes[of_code.get(level, (level,))] += count
+    check_classes(groups or list(classes), label, least=0)
+    if classes and min(classes.values()) < at_least:
+        raise DataError(
+            "a class has too few patients to be named",
+            where=f"column {label}",
+            found=min(classes.values()),
+            expected=f"at least {at_least} of each class",
+            hint="Agree on classes that join codes, and give them with --class",
+        )
+
+
+def _proposed(
+    name: str, column: Column, missing: Sequence[str], at_least: int, *, is_label: bool
+) -> ColumnProposal:
+    shape = shape_of(column, missing)
+    optional = bool(column.counts()[~shape.counted].sum())
+    counts = _levels(column, shape)
+    why = None if is_label else _identifies(name, list(counts))
+    if why is not None:
+        return ColumnProposal(name=name, optional=optional, unused=why)
+    numeric = shape.numeric and shape.present
+    named = sorted(level for level, count in counts.items() if is_label or count >= at_least)
+    many = numeric and len(counts) > MAX_LEVELS and not is_label
+    low = high = None
+    if numeric and (len(counts) > 2 or len(named) == len(counts)):
+        low, high = rounded_outwards(shape.low, shape.high)
+    elif numeric and named:  # of two numbers one is rare
+        values = [shape.values[at] for at, text in enumerate(column.texts) if code(text) in named]
+        low, high = rounded_outwards(min(values), max(values))
+    return ColumnProposal(
+        name=name,
+        optional=optional,
+        missing=tuple(shape.sentinels),
+        low=low,
+        high=high,
+        levels=() if many else tuple(named)[: MAX_LEVELS + 1],
+        rare=0 if many else len(counts) - len(named),
+        tells_rows_apart=_apart(shape, column),
+    )
+
+
+def _levels(column: Column, shape: Shape) -> dict[str, int]:
+    """How often each level occurs; of very many numbers not all, since nobody needs them."""
+    kept = np.flatnonzero(shape.counted)
+    if shape.numeric and len(kept) > 4 * MAX_LEVELS:
+        kept = kept[: 4 * MAX_LEVELS]
+    counts, levels = column.counts(), dict[str, int]()
+    for at in kept.tolist():  # "1", "1.0" and "01" are one level
+        level = code(column.texts[at])
+        levels[level] = levels.get(level, 0) + int(counts[at])
+    return levels
+
+
+def _identifies(name: str, levels: Sequence[str]) -> str | None:
+    """Why a column tells of persons or days rather than of an illness, or None."""
+    if not levels:
+        return None
+    if heading_identifies(name):
+        return "looks like an identifier"
+    if are_dates(levels):
+        return "looks like dates"  # they tell of persons; an age or a time span can be a feature
+    return "looks like names of persons" if are_persons(levels) else None
+
+
+def _apart(shape: Shape, column: Column) -> bool | None:
+    """See `identifying.tell_texts_apart`, which would need every row."""
+    kept, counts = shape.counted, column.counts()
+    if not shape.numeric:
+        return tell_texts_apart(int(kept.sum()), int(counts[kept].sum()))
+    return tell_numbers_apart(shape.values[kept], counts[kept])
+
+
+def rounded_outwards(low: float, high: float) -> tuple[float, float]:
+    """A range of few digits around a range: (34, 77) becomes (30, 80), (54, 54) (50, 60)."""
+    span = high - low or abs(low)
+    if not 1e-300 < span < 1e300:
+        return low, high  # 0, or numbers that no rounding can be computed of
+    power = math.floor(math.log10(span))
+
+    def rounded(value: float, *, up: bool) -> float:
+        whole = math.ceil if up else math.floor
+        # A power of ten below 1 is divided by instead, so that 0.1 stays 0.1.
+        if power >= 0:
+            return float(whole(value / 10**power) * 10**power)
+        return float(whole(value * 10**-power) / 10**-power)
+
+    return min(low, rounded(low, up=False)), max(high, rounded(high, up=True))

@@ -1,0 +1,135 @@
+"""What the values of a column look like to the table that holds it: numbers, codes, slips."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.data.cells import Column, Table, release_memory
+
+MAX_LEVELS = 20
+"""A text column with more different values is no category."""
+
+MOSTLY = 0.9
+"""Share of numbers in a column whose other values are worth a line."""
+
+SENTINELS = (9.0, 77.0, 88.0, 99.0, 777.0, 888.0, 999.0, 7777.0, 8888.0, 9999.0, 99999.0, 999999.0)
+"""Numbers that people write, with either sign, where a value is missing."""
+
+LEAST_FOR_OUTLIERS = 20
+
+FAR = 10.0
+"""Interquartile ranges beyond the quartiles from which a value sets no range."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What the values of one column look like to the table that holds it.
+
+    Attributes:
+        rows: how many.
+        counted: which different texts are values, neither missing nor a code for missing, (K,).
+        numeric: whether all of these are numbers or limits such as "<5", but for a stray few.
+        values: each different text as a number, NaN where it is none or not counted, (K,).
+        low, high: of the values that are no outliers; NaN where there are none.
+        outliers: different texts that are far from all others.
+        sentinels: texts that look like codes for a missing value, with their number.
+        limits, stray: different texts that are limits, or no numbers among numbers, (K,).
+    """
+
+    rows: int
+    counted: NDArray[np.bool_]
+    numeric: bool
+    values: NDArray[np.float64]
+    low: float
+    high: float
+    outliers: tuple[int, ...]
+    sentinels: Mapping[str, int]
+    limits: NDArray[np.bool_]
+    stray: NDArray[np.bool_]
+
+    @property
+    def present(self) -> bool:
+        """Whether there is any value."""
+        return bool(self.counted.any())
+
+
+def shape_of(column: Column, missing: Sequence[str]) -> Shape:
+    """Look at a column of one table.
+
+    Args:
+        column: of at least one row.
+        missing: codes of a missing value.
+    """
+    present = ~column.among(set(missing))
+    counts = column.counts()
+    measured = np.where(present, column.measured, np.nan)
+    known = np.isfinite(measured)
+    total, numbers = int(counts[present].sum()), int(counts[known].sum())
+    all_numbers = bool(present.any()) and numbers == total
+    mostly = total > 0 and numbers >= MOSTLY * total and int(known.sum()) > MAX_LEVELS
+    sentinels = _sentinels(measured, column.texts, counts) if all_numbers or mostly else {}
+    marked = np.array([text in sentinels for text in column.texts], dtype=bool)
+    counted = present & ~marked
+    values = np.where(counted, measured, np.nan)
+    outliers = _outliers(values, counts) if all_numbers else np.zeros(len(counts), dtype=bool)
+    within = values[np.isfinite(values) & ~outliers]
+    return Shape(
+        rows=len(column.codes),
+        counted=counted,
+        numeric=all_numbers,
+        values=values,
+        low=float(within.min()) if len(within) else math.nan,
+        high=float(within.max()) if len(within) else math.nan,
+        outliers=tuple(np.flatnonzero(outliers).tolist()),
+        sentinels=sentinels,
+        limits=column.limits & counted & (all_numbers or mostly),
+        stray=counted & ~known & (mostly and not all_numbers),
+    )
+
+
+def shapes_of(table: Table, missing: Sequence[str]) -> dict[str, Shape]:
+    """What every column of a table looks like, by name."""
+    shapes = {name: shape_of(column, missing) for name, column in table.columns.items()}
+    release_memory()
+    return shapes
+
+
+def _sentinels(
+    values: NDArray[np.float64], texts: Sequence[str], counts: NDArray[np.int64]
+) -> dict[str, int]:
+    """Codes such as -999 or 9999 that stand far from all other values."""
+    known = np.isfinite(values)
+    suspect = known & np.isin(np.abs(values), SENTINELS)
+    rest = values[known & ~suspect]
+    if not suspect.any() or not len(rest):
+        return {}
+    low, high = float(rest.min()), float(rest.max())
+    spread = high - low
+    found = {}
+    for at in np.flatnonzero(suspect).tolist():
+        value = float(values[at])
+        gap = max(low - value, value - high)
+        negative = value < 0 <= low and gap >= min(spread, 9.0)
+        if negative or gap > max(spread, 1.0):
+            found[texts[at]] = int(counts[at])
+    return found
+
+
+def _outliers(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which different values are so far out that a range should not follow them."""
+    known = np.isfinite(values)
+    none = np.zeros(len(values), dtype=bool)
+    if known.sum() < LEAST_FOR_OUTLIERS:
+        return none
+    rows = np.repeat(values[known], counts[known])
+    first, third = np.quantile(rows, (0.25, 0.75))
+    fence = FAR * (third - first)
+    if fence <= 0:
+        return none
+    far = known & ((values < first - fence) | (values > third + fence))
+    return far if counts[far].sum() <= 0.01 * len(rows) + 1 else none

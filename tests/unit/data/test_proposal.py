@@ -1,0 +1,129 @@
+"""What a participant says of its table: enough for common rules, and nothing of single patients."""
+
+import dataclasses
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.config.writing import plain_toml
+from securefair.data import Proposal, Row, propose
+from securefair.data.proposal import rounded_outwards
+from securefair.errors import ConfigError, DataError
+
+
+def rows(count=40, rare="asymptomatic"):
+    return [
+        Row(
+            source="own.csv",
+            line=at + 2,
+            fields={
+                "age": f"{34.5 + at % 30}",
+                "sex": str(at % 2),
+                "pain": rare if at == 7 else ("typical", "atypical", "none")[at % 3],
+                "num": str(at % 2),
+            },
+        )
+        for at in range(count)
+    ]
+
+
+def with_column(name, values):
+    return [
+        dataclasses.replace(row, fields=row.fields | {name: value})
+        for row, value in zip(rows(), values, strict=True)
+    ]
+
+
+def column(table, name, **settings):
+    found = propose(table, label="num", **settings)
+    return next(one for one in found.columns if one.name == name)
+
+
+def test_a_level_of_few_patients_is_not_named():
+    pain = column(rows(), "pain")
+    assert (pain.levels, pain.rare) == (("atypical", "none", "typical"), 1)
+    assert "asymptomatic" in column(rows(), "pain", at_least=1).levels
+
+
+def test_a_range_is_rounded_outwards_and_names_no_number():
+    age = column(rows(), "age")
+    assert (age.low, age.high, age.levels) == (30.0, 70.0, ())
+
+
+def test_of_two_numbers_a_rare_one_is_not_told():
+    values = ["250" if at == 3 else "0" for at in range(40)]
+    x = column(with_column("x", values), "x")
+    assert (x.low, x.high, x.levels, x.rare) == (0.0, 0.0, ("0",), 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("patient_id", [str(at // 10) for at in range(40)]),
+        ("seen", [f"2024-01-{1 + at // 10:02}" for at in range(40)]),
+        ("who", ["Smith, Ann", "Jones, Bea"] * 20),
+    ],
+)
+def test_values_that_name_persons_or_days_are_not_told(name, values):
+    found = column(with_column(name, values), name)
+    assert found.unused.startswith("looks like")
+    assert (found.levels, found.low, found.rare) == ((), None, 0)
+
+
+def test_texts_that_hardly_repeat_are_not_told():
+    notes = column(with_column("note", [f"text {at}" for at in range(40)]), "note")
+    assert (notes.levels, notes.rare) == ((), 40)
+    every = column(with_column("note", [f"text {at}" for at in range(40)]), "note", at_least=1)
+    assert len(every.levels) == 21
+
+
+def test_a_proposal_survives_its_file():
+    found = propose(with_column("note", ['a"b', "c\\d"] * 20), label="num")
+    text = plain_toml(msgspec.to_builtins(found))
+    assert msgspec.toml.decode(text, type=Proposal) == found
+
+
+def test_a_class_of_few_patients_is_not_named():
+    table = with_column("num", ["4", *("01"[at % 2] for at in range(39))])
+    with pytest.raises(DataError, match="too few patients"):
+        propose(table, label="num")
+    found = propose(table, label="num", classes=[["0"], ["1", "2", "3", "4"]])
+    assert found.classes == (("0",), ("1", "2", "3", "4"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"label": "nm"}, DataError, "own.csv.*not a column"),
+        ({"label": "time"}, DataError, "a number or a time"),
+        ({"at_least": 0}, ConfigError, "at_least"),
+    ],
+)
+def test_what_cannot_be_proposed(changes, error, words):
+    table = with_column("time", [str(at) for at in range(40)])
+    with pytest.raises(error, match=words):
+        propose(table, **({"label": "num"} | changes))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'label = "y"\n[[columns]]\nname = "x"\n',
+        'label = "x"\n[[columns]]\nname = "x"\n[[columns]]\nname = "x"\n',
+        'label = "x"\n[[columns]]\nname = "x"\nlow = 1.0\n',
+        'label = "x"\n[[columns]]\nname = "x"\nlow = 2.0\nhigh = 1.0\n',
+        'label = "x"\n[[columns]]\nname = "x"\nlow = nan\nhigh = 1.0\n',
+    ],
+)
+def test_proposals_that_say_nonsense_are_refused(text):
+    with pytest.raises(ConfigError):
+        msgspec.toml.decode(text, type=Proposal)
+
+
+@given(st.floats(-1e300, 1e300), st.floats(0, 1e300))
+def test_a_rounded_range_covers_the_range(low, span):
+    below, above = rounded_outwards(low, low + span)
+    assert below <= low
+    assert above >= low + span
