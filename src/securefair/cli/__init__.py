@@ -17,7 +17,7 @@ from securefair.cli.project import app as project_app
 from securefair.cli.reading import compare, report
 from securefair.cli.rehearsal import rehearse
 from securefair.cli.relay import app as relay_app
-from securefair.cli.running import demo, resume, run
+from securefair.cli.running import demo, renew, resume, run
 from securefair.cli.site import app as site_app
 from securefair.cli.site import audit_app, refit
 from securefair.cli.starting import check, config, new
@@ -63,7 +63,7 @@ DEPLOYING = "Between hospitals"
 
 for _panel, _commands in (
     (STARTING, (new, check, config, doctor)),
-    (RUNNING, (demo, run, resume)),
+    (RUNNING, (demo, run, resume, renew)),
     (READING, (report, compare)),
     (USING, (predict, evaluate, show, export)),
     (DEPLOYING, (rehearse, refit)),

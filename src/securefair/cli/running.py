@@ -1,4 +1,4 @@
-"""`securefair demo`, `run` and `resume`: a configuration in, a folder of results out."""
+"""`securefair demo`, `run`, `resume` and `renew`: a configuration in, a folder of results out."""
 
 from __future__ import annotations
 
@@ -104,6 +104,64 @@ def resume(
     check_trusted(config, trust=trust)
     check_writable(folder)
     _run(config, folder, quiet, json, resume=True, log=log or ())
+
+
+def renew(
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run of transfer.")],
+    hospital: Annotated[str, typer.Option("--hospital", help="Whose own patients changed.")],
+    data: Annotated[
+        str, typer.Option("--data", help="Its table of now, or the query of a database.")
+    ],
+    test_file: Annotated[
+        Path | None,
+        typer.Option("--test-file", help="Samples to test on (default: a part is held out)."),
+    ] = None,
+    fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--fraction",
+            min=0,
+            help="disclosure.fraction: above 1, teachers answer although an earlier answer told "
+            "as much as determines their model.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the results (default: RUN-renewed).")
+    ] = None,
+    trust: TrustOption = False,
+    restart: RestartOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """One hospital's own patients changed: it fits anew and asks its peers again, nobody else does.
+
+    The rest of the run is computed again as it was; the results count all of it, with the bit that
+    each decision by a reputation may tell. Rules of tables stay: the new table must fit them.
+
+    Example: securefair renew runs/mine --hospital north --data north-2027.csv
+    """
+    from securefair.config import ParticipantSection, override
+    from securefair.data.databases import is_query
+    from securefair.run.folder import read_run
+
+    config = read_run(folder).config
+    query = is_query(data)
+    one = ParticipantSection.model_construct(  # `override` checks it
+        name=hospital,
+        file=None if query else Path(data),
+        data=data if query else None,
+        test_file=test_file,
+    )
+    later = [*config.renewals, one.in_folder(Path.cwd())]
+    changes: dict[str, object] = {
+        "renewals": [each.model_dump(mode="json", exclude_none=True) for each in later]
+    }
+    if fraction is not None:
+        changes["disclosure.fraction"] = fraction
+    config = override(config, changes, source="command line")
+    check_trusted(config, trust=trust)
+    place = out or folder.with_name(f"{folder.name}-renewed")
+    _start(config, place, None, None, None, False, restart, quiet, json)
 
 
 def _start(

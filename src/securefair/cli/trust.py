@@ -19,7 +19,7 @@ def check_trusted(config: RunConfig, *, trust: bool) -> None:
     Raises:
         ConfigError: it does; nothing was imported or asked.
     """
-    for one in config.participants:
+    for one in (*config.participants, *config.renewals):
         if one.data is not None and not one.data.startswith("duckdb:") and not trust:
             raise ConfigError(
                 "this configuration asks a database, with what this machine may log in with",

@@ -68,7 +68,7 @@ class PublicFacts:
             participants=tuple(own.name for own in data),
             shape=tuple(int(width) for width in first.features.shape[1:]),
             classes=first.classes,
-            samples=max(len(own.train) for own in data),
+            samples=max(len(one.train) for own in data for one in (own, *own.earlier)),
         )
 
 
@@ -243,6 +243,11 @@ class Kind(ABC, Generic[A]):
 
     name: str
     wording: Wording
+
+    @property
+    def renews(self) -> bool:
+        """Whether participants whose own data changed may ask anew."""
+        return False
 
     @property
     def control_wordings(self) -> Mapping[str, Wording]:

@@ -67,6 +67,15 @@ def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:
         ConfigError: there is no such algorithm, or settings contradict each other.
     """
     kinds = {name: kind_of(name) for name in config.run.collaborative}
+    fixed = [name for name, kind in kinds.items() if not kind.renews]
+    if config.renewals and fixed:
+        raise ConfigError(
+            "participants whose data change cannot go on in this kind of collaboration",
+            where="renewals",
+            found=", ".join(fixed),
+            expected=", ".join(name for name in REGISTERED if kind_of(name).renews),
+            hint="Run it again with the new tables",
+        )
     for name, where in REGISTERED.items():
         if name in kinds or _section(where) in config.model_fields_set:
             kind_of(name).check(config)

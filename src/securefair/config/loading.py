@@ -108,6 +108,8 @@ def _in_folder(config: RunConfig, folder: Path) -> RunConfig:
     changes: dict[str, object] = {}
     if config.participants:
         changes["participants"] = tuple(one.in_folder(folder) for one in config.participants)
+    if config.renewals:
+        changes["renewals"] = tuple(one.in_folder(folder) for one in config.renewals)
     if config.table is not None:
         changes["table"] = config.table.in_folder(folder)
     if config.data.source in CODE_SOURCES:

@@ -46,11 +46,20 @@ class RunConfig(Section):
     participants: Annotated[tuple[ParticipantSection, ...], Field(strict=False)] = Field(
         default=(), description="Who brings files (source = files)"
     )
+    renewals: Annotated[tuple[ParticipantSection, ...], Field(strict=False)] = Field(
+        default=(),
+        description="Tables that participants have later, in order: after the first exchange each "
+        "asks its peers anew (`securefair renew` adds one)",
+    )
 
     @model_validator(mode="after")
     def _check_own_data(self) -> Self:
         if self.data.source != "files":
-            for key, given in (("participants", self.participants), ("table", self.table)):
+            for key, given in (
+                ("participants", self.participants),
+                ("table", self.table),
+                ("renewals", self.renewals),
+            ):
                 if given:
                     raise contradiction(
                         key,
@@ -67,6 +76,14 @@ class RunConfig(Section):
                 "files need at least two participants",
                 found=names,
                 expected="a [[participants]] section with name and file for each",
+            )
+        strangers = [one.name for one in self.renewals if one.name not in names]
+        if strangers:
+            raise contradiction(
+                "renewals",
+                "nobody of this name takes part",
+                found=", ".join(strangers),
+                expected=f"one of {', '.join(names)}",
             )
         if self._tables and (self.table is None or self.table.label is None):
             raise contradiction(
@@ -125,4 +142,4 @@ class RunConfig(Section):
     @property
     def _tables(self) -> bool:
         """Whether any file has columns with names."""
-        return any(one.is_table for one in self.participants)
+        return any(one.is_table for one in (*self.participants, *self.renewals))

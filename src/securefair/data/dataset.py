@@ -158,6 +158,7 @@ class ParticipantData:
             on it, DPFL chooses collaborators and checkpoints.
         test_rows: (B,) where the test samples stand among all of the participant's, which are the
             same under every seed; None where the test samples are the same under every seed.
+        earlier: its data before they changed in the course of a collaboration, the first first.
 
     Raises:
         DataError: the name cannot be printed as it is.
@@ -168,6 +169,7 @@ class ParticipantData:
     test: Samples
     validation: Samples | None = None
     test_rows: NDArray[np.int64] | None = None
+    earlier: tuple[ParticipantData, ...] = ()
 
     def __post_init__(self) -> None:
         if printable(self.name) != self.name or "\n" in self.name:

@@ -135,6 +135,14 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
             "samples": nouns.samples,
         }
         texts = [text.format(**nouned) for text in told]
+        if config.renewals:
+            whose = listing(list(dict.fromkeys(one.name for one in config.renewals)))
+            texts.append(
+                f"Later the {nouns.samples} of {whose} changed. Whoever has other {nouns.samples} "
+                "fitted anew and asked its teachers once more, and nobody else did. Whether a "
+                "teacher answers follows its own reputation of who asks and may tell that one a "
+                "bit, which the ledger counts."
+            )
         if encrypts(result.encryption):
             return [
                 *texts,

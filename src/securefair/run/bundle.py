@@ -149,8 +149,11 @@ def _summary(result: RunResult) -> dict[str, object]:
 
 def _without_paths(config: RunConfig) -> RunConfig:
     changes: dict[str, object] = {}
-    if config.participants:
-        people = [one.model_dump(mode="json", exclude_none=True) for one in config.participants]
+    for section, given in (
+        ("participants", config.participants),
+        ("renewals", config.renewals),
+    ):
+        people = [one.model_dump(mode="json", exclude_none=True) for one in given]
         for one in people:
             for key in ("file", "test_file"):
                 if key in one:
@@ -159,7 +162,8 @@ def _without_paths(config: RunConfig) -> RunConfig:
                 one["data"] = re.sub(
                     r"^(duckdb:|\w[\w+]*://)[^?]*?([^/?]*)\?", r"\1\2?", str(one["data"])
                 )
-        changes["participants"] = people
+        if people:
+            changes[section] = people
     if config.table is not None and config.table.columns:
         columns = [one.model_dump(mode="json", exclude_none=True) for one in config.table.columns]
         changes["table.columns"] = [

@@ -190,10 +190,11 @@ def _digest(everyone: Sequence[ParticipantData]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for own in everyone:
         digest.update(repr((own.name, own.train.classes)).encode())
-        for part in (own.train, own.test):
-            for array in (part.features, part.labels):
-                digest.update(repr((array.shape, array.dtype.str)).encode())
-                digest.update(array.tobytes())
+        for one in (*own.earlier, own):
+            for part in (one.train, one.test):
+                for array in (part.features, part.labels):
+                    digest.update(repr((array.shape, array.dtype.str)).encode())
+                    digest.update(array.tobytes())
     return digest.hexdigest()
 
 

@@ -37,16 +37,19 @@ def from_files(config: RunConfig, seed: int, *, outlines: bool) -> list[Particip
     """
     config = resolve(config).config
     load = _FileLoader(config, outlines=outlines)
-    if not outlines:
-        return alike([_loaded(config, load, one, seed) for one in config.participants])
 
-    def outlined(path: Path | str) -> Samples:
-        return _outline(load(path))
+    def loaded(one: ParticipantSection) -> ParticipantData:
+        if not outlines:
+            return _loaded(config, load, one, seed)
+        own = _loaded(config, lambda path: _outline(load(path)), one, seed)
+        return replace(own, train=_outline(own.train), test=_outline(own.test))
 
-    everyone = [_loaded(config, outlined, one, seed) for one in config.participants]
-    return alike(
-        [replace(own, train=_outline(own.train), test=_outline(own.test)) for own in everyone]
-    )
+    everyone = []
+    for one in config.participants:
+        later = [loaded(renewed) for renewed in config.renewals if renewed.name == one.name]
+        *earlier, own = (loaded(one), *later)
+        everyone.append(replace(own, earlier=tuple(earlier)))
+    return alike(everyone)
 
 
 def one_from_files(
@@ -98,7 +101,13 @@ class _FileLoader:
         self._classes = classes or (len(table.classes) or None if table is not None else None)
         if self._classes is None and self._spec is None:
             # Arrays name no classes; everyone's largest label decides, and nothing else is told.
-            self._classes = max(_largest_label(one, self._range) for one in config.participants) + 1
+            self._classes = (
+                max(
+                    _largest_label(one, self._range)
+                    for one in (*config.participants, *config.renewals)
+                )
+                + 1
+            )
 
     def __call__(self, path: Path | str) -> Samples:
         if isinstance(path, Path) and path.suffix == ".npz":

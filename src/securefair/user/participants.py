@@ -25,11 +25,22 @@ def load_participants(
         SecureFairError: the data cannot be read, used or divided so.
     """
     everyone = _all_samples(config, seed, outlines=outlines)
+    return [
+        replace(
+            _as_trained(own, config, seed),
+            earlier=tuple(_as_trained(before, config, seed) for before in own.earlier),
+        )
+        for own in everyone
+    ]
+
+
+def _as_trained(own: ParticipantData, config: RunConfig, seed: int) -> ParticipantData:
+    """With as many training samples, and with such weights, as the configuration asks for."""
     if (most := config.data.most_training) is not None:
-        everyone = [keep_training(own, most, seed) for own in everyone]
+        own = keep_training(own, most, seed)
     if config.training.class_weight == "balanced":
-        everyone = [replace(own, train=own.train.balanced()) for own in everyone]
-    return everyone
+        own = replace(own, train=own.train.balanced())
+    return own
 
 
 def _all_samples(config: RunConfig, seed: int, *, outlines: bool) -> list[ParticipantData]:

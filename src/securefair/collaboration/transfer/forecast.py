@@ -40,21 +40,27 @@ def _traffic(
     """Requests carry keys and features; a part is an answer and the key that opens it."""
     people = len(agreed.participants)
     introductions = people * (people - 1) * PUBLIC_BYTES
-    answers = size = 0
+    least = most = 0, introductions
     for own, row in zip(data, disclosure, strict=True):
-        plan = plan_exchange(agreed.spec_for(len(own.train)))
         teachers = len(agreed.teachers_of(own.name))
-        size += teachers * (plan.key_bytes + plan.feature_bytes)
-        if row.permitted:
-            answers += teachers
-            size += teachers * (plan.answer_bytes + KEY_BYTES)
+        for at, asking in enumerate((*own.earlier, own)):
+            plan = plan_exchange(agreed.spec_for(len(asking.train)))
+            request = teachers * (plan.key_bytes + plan.feature_bytes)
+            answered = teachers, request + teachers * (plan.answer_bytes + KEY_BYTES)
+            # Who asks anew may be refused: by reputation, or since the first answer was enough.
+            most = _plus(most, answered if row.permitted else (0, request))
+            least = _plus(least, answered if row.permitted and at == 0 else (0, request))
     return CheckedAlgorithm(
         name=name,
-        least_answers=answers,
-        most_answers=answers,
-        least_bytes=introductions + size,
-        most_bytes=introductions + size,
+        least_answers=least[0],
+        most_answers=most[0],
+        least_bytes=least[1],
+        most_bytes=most[1],
     )
+
+
+def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + other[0], one[1] + other[1]
 
 
 def _disclosure(
@@ -64,15 +70,17 @@ def _disclosure(
     totals = [total for total in (policy.student_total, policy.teacher_total) if total is not None]
     rows = []
     for own in data:
-        spec = agreed.spec_for(len(own.train))
+        specs = [agreed.spec_for(len(one.train)) for one in (*own.earlier, own)]
+        spec = max(specs, key=lambda one: one.samples)
         numbers, limit = spec.q * spec.classes, policy.limit_per_version(spec.samples)
         permitted = numbers <= min([limit, *totals])
+        in_run = sum(one.q * one.classes for one in specs)
         rows.append(
             CheckedDisclosure(
                 student=own.name,
                 numbers_per_answer=numbers,
                 limit=None if np.isinf(limit) else int(limit),
-                numbers_in_run=numbers if permitted else 0,
+                numbers_in_run=in_run if permitted else 0,
                 teacher_parameters=agreed.parameters,
                 student_logits=spec.samples * spec.classes,
                 permitted=permitted,

@@ -36,6 +36,12 @@ class TransferKind(Kind[TransferAgreement]):
                 found="network",
                 expected='"quadratic" or "linear", or other algorithms',
             )
+        if config.renewals and config.privacy is not None:
+            raise ConfigError(
+                "a private fit on other patients is another release, with a budget of its own",
+                where="renewals",
+                expected="a new collaboration, or no [privacy] section",
+            )
 
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> TransferAgreement:
         """See `Kind`."""
@@ -61,10 +67,14 @@ class TransferKind(Kind[TransferAgreement]):
             seed=seed,
         )
 
+    @property
+    def renews(self) -> bool:
+        """See `Kind`."""
+        return True
+
     def rounds(self, config: RunConfig) -> int:
-        """One exchange."""
-        del config
-        return ROUNDS
+        """One exchange, and one for every participant whose patients change."""
+        return ROUNDS + len(config.renewals)
 
     def start(
         self,
@@ -91,6 +101,7 @@ class TransferKind(Kind[TransferAgreement]):
             disclosure=limits_of(config),
             teachers=teachers,
             required=None if terms is None else terms.require,
+            renewals=[one.name for one in config.renewals],
         )
 
     def check_role(self, role: Role) -> None:

@@ -2,7 +2,7 @@
 
 Answers come from the fit on own patients, which nothing that was opened ever changes. So whatever
 a peer makes of what it opens, and sends, no value that this hospital opened flows back in answers.
-When its own patients change it may ask again (`refresh`).
+When its own patients change it may ask again (`renewal`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from securefair.collaboration.transfer.exchange import (
     masked,
     read_request,
 )
-from securefair.collaboration.transfer.refresh import carried_over, fitted, reputations
+from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
     ConfigError,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 
 import numpy as np
 from msgspec import convert, to_builtins
@@ -30,6 +31,7 @@ from securefair.records import (
     LedgerRow,
     PrivacyResult,
     RoundRecord,
+    TrafficRow,
     TrustResult,
 )
 from securefair.simulation.engine import Engine, RoundLog
@@ -59,21 +61,27 @@ class TransferRun(SimulatedRun[TransferParticipant]):
     Attributes:
         agreement: what was agreed.
         audit: of all that is opened.
+        renewals: hospitals whose patients change later, as they are then; one a round, in order.
         lost: how often a teacher was asked and did not answer in time.
     """
 
     agreement: TransferAgreement
     audit: TransferAudit
+    renewals: Sequence[ParticipantData] = ()
     lost: int = 0
     _restored: TransferState | None = None
 
     def rounds(self, count: int) -> Iterator[RoundRecord]:
-        """Run the one exchange; later rounds only where patients changed since (`renew`).
+        """Run the one exchange; later rounds only where patients changed since.
 
         Raises:
             SecureFairError: a hospital could not prepare its own keys, or make its own fits.
         """
-        while self.finished < count and (asking := self._asking()):
+        while self.finished < count:
+            if self._restored is None and 0 < self.finished <= len(self.renewals):
+                self.renew(self.renewals[self.finished - ROUNDS])
+            if not (asking := self._asking()):
+                return
             yield self._round(asking)
 
     def renew(self, data: ParticipantData) -> None:
@@ -104,7 +112,7 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         for own in asking:
             own.asks = False  # whoever got no answer goes on without
             if not own.notes.senders:
-                self.problems.append(f"{own.name} opened no answer and goes on without peers")
+                self.problems.append(_unanswered(own.name, anew=self.finished > 0))
             elif own.transferred.trust.left_out:
                 self.problems.append(_left_out(own.name, own.transferred.trust.left_out))
             self.audit.check(own, self.engine.participants)
@@ -149,7 +157,17 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         )
 
     def restore(self, saved_state: TransferState, exchanges: Sequence[ExchangeRecord]) -> None:
-        """Go on where an earlier process stood."""
+        """Go on where an earlier process stood.
+
+        Keys are not stored, nor what was opened: where somebody is still to ask anew, exchanges
+        are made once more, and counted once.
+        """
+        if 0 < saved_state.finished <= len(self.renewals):
+            list(self.rounds(saved_state.finished))
+            self.repeated_before = saved_state.repeated_bytes + sum(
+                row.bytes for row in convert(saved_state.traffic, list[TrafficRow])
+            )
+            return
         if saved_state.finished:
             self._restored = saved_state
         self._go_on(saved_state, exchanges)
@@ -250,6 +268,15 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         )
 
 
+def _unanswered(student: str, *, anew: bool) -> str:
+    if not anew:
+        return f"{student} opened no answer and goes on without peers"
+    return (
+        f"{student} opened no further answer and goes on with what its peers said of its earlier "
+        "patients"
+    )
+
+
 def _left_out(student: str, teachers: Sequence[str]) -> str:
     if teachers == (ALL,):
         what = "the mean of its peers' answers, and goes on without peers: it"
@@ -281,6 +308,7 @@ def start_transfer(
     links: Mapping[tuple[str, str], Link] | None = None,
     teachers: Mapping[str, PrivateTeacher] | None = None,
     required: tuple[float, float] | None = None,
+    renewals: Sequence[str] = (),
 ) -> TransferRun:
     """Hospitals with their own fits and keys, ready for the exchange.
 
@@ -295,7 +323,11 @@ def start_transfer(
         links: particular directions, by (sender, receiver).
         teachers: private linear models that answer, by name; None: everyone's own fit answers.
         required: (epsilon, delta) that everyone requires of its peers; None: nothing.
+        renewals: whose patients change after the exchange, one a round; a name stands here as often
+            as its data have an earlier state.
     """
+    states = {own.name: [*own.earlier, replaced(own, earlier=())] for own in data}
+    begun = [states[own.name].pop(0) for own in data]
     participants = [
         TransferHost(
             own,
@@ -306,7 +338,7 @@ def start_transfer(
             teacher=None if teachers is None else teachers[own.name],
             required=required,
         )
-        for own in data
+        for own in begun
     ]
     network = network_between(participants, seed=seed, link=link, links=links)
     return TransferRun(
@@ -316,4 +348,5 @@ def start_transfer(
         network=network,
         audit=TransferAudit(agreement),
         backend=backend,
+        renewals=[states[name].pop(0) for name in renewals],
     )

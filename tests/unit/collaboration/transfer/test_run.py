@@ -129,7 +129,7 @@ def test_a_limit_keeps_a_teacher_from_answering(make_hospitals, agree):
         np.testing.assert_array_equal(run.models()[one.name].linear, own.averaged.linear)
 
 
-class TestRefresh:
+class TestRenewal:
     """A hospital whose own patients changed asks again, and reputation decides who answers."""
 
     def changed(self, make_hospitals):
@@ -207,6 +207,50 @@ class TestRefresh:
         assert [own.version for own in people.values()] == [1, 0, 0, 0]
         assert all(people[name].answering is answering[name] for name in "bcd")
         assert people["a"].answering is people["a"].own.model
+
+    def renewing(self, make_hospitals, agree, opened):
+        changed, (before, *others) = self.changed(make_hospitals), make_hospitals()
+        data = [replace(changed, earlier=(before,)), *others]
+        agreed = agree(data, opened=opened, patients=30)
+        limits = DisclosureLimits(fraction=None)
+        return start(data, agreed, renewals=["a"], disclosure=limits)
+
+    @pytest.mark.parametrize("opened", ["each", "mean"])
+    def test_a_run_renews_who_is_to_change(self, make_hospitals, agree, opened):
+        run = self.renewing(make_hospitals, agree, opened)
+        records = list(run.rounds(5))
+        assert [sum(map(sum, record.asked)) for record in records] == [12, 3]
+        by_hand = self.begun(make_hospitals, agree, opened)
+        by_hand.renew(self.changed(make_hospitals))
+        list(by_hand.rounds(5))
+        assert run.ledger == by_hand.ledger
+        for name, model in by_hand.models().items():
+            np.testing.assert_array_equal(run.models()[name].linear, model.linear)
+
+    @pytest.mark.parametrize("finished", [1, 2])
+    def test_a_restored_run_goes_on_as_if_uninterrupted(self, make_hospitals, agree, finished):
+        whole, first, second = (self.renewing(make_hospitals, agree, "each") for _ in range(3))
+        records = list(whole.rounds(2))
+        assert list(first.rounds(finished)) == records[:finished]
+        second.restore(first.saved_state(), first.exchanges)
+        assert list(second.rounds(2)) == records[finished:]
+        assert second.ledger == whole.ledger
+        assert second.traffic == whole.traffic
+        assert len(second.exchanges) == len(whole.exchanges) == 15
+        assert (second.repeated_bytes > 0) == (finished == 1)
+        for name, model in whole.models().items():
+            np.testing.assert_array_equal(second.models()[name].linear, model.linear)
+
+    def test_a_limit_leaves_what_peers_said_before(self, make_hospitals, agree):
+        hospitals = make_hospitals()
+        agreed = agree(hospitals, opened="mean", patients=30)
+        run = start(hospitals, agreed)  # the first answer tells as much as the fit holds
+        list(run.rounds(1))
+        run.renew(self.changed(make_hospitals))
+        carried = run.models()["a"]
+        list(run.rounds(2))
+        assert any("a opened no further answer" in problem for problem in run.problems)
+        assert run.models()["a"] is carried
 
     def test_it_refuses(self, make_hospitals, agree):
         run = self.begun(make_hospitals, agree, "each")

@@ -1,0 +1,107 @@
+"""`securefair renew`: a hospital of a finished run has other patients."""
+
+import json
+
+import numpy as np
+import pytest
+
+from securefair.records import LedgerRow, RoundRecord
+from securefair.report import read_json, read_json_lines
+
+pytestmark = pytest.mark.slow
+
+CONFIG = """
+[run]
+name = "clinics"
+algorithms = ["standalone", "transfer"]
+[data]
+source = "files"
+[table]
+label = "ill"
+[transfer]
+opened = "each"
+q = 2
+[encryption]
+backend = "clear"
+"""
+
+
+def write_table(path, seed, count):
+    draw = np.random.default_rng(seed)
+    lines = ["age,pressure,sugar,ill"]
+    for _ in range(count):
+        ill = draw.integers(2)
+        age, pressure, sugar = draw.normal(50 + 8 * ill, 6), draw.normal(120, 15), draw.normal(5, 1)
+        lines.append(f"{min(max(age, 30), 80):.0f},{pressure:.0f},{sugar:.1f},{ill}")
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.fixture
+def finished(tmp_path, invoke):
+    text = CONFIG
+    for seed, name in enumerate(("north", "south", "west")):
+        write_table(tmp_path / f"{name}.csv", seed, 40)
+        text += f'[[participants]]\nname = "{name}"\nfile = "{name}.csv"\n'
+    (tmp_path / "c.toml").write_text(text)
+    done = invoke("run", "c.toml", "--out", "runs/clinics", "--quiet")
+    assert done.exit_code == 0, done.output
+    write_table(tmp_path / "new.csv", 9, 50)
+    return tmp_path
+
+
+def test_one_hospital_asks_anew_and_only_that_is_added(finished, invoke):
+    done = invoke("renew", "runs/clinics", "--hospital", "north", "--data", "new.csv")
+    assert done.exit_code == 0, done.output
+    out = finished / "runs" / "clinics-renewed"
+    records = read_json_lines(out / "rounds.jsonl", RoundRecord)
+    asked = [sum(map(sum, one.asked)) for one in records if one.algorithm == "transfer"]
+    assert asked == [6, 2]
+    rows = read_json(out / "ledger.json", list[LedgerRow])
+    for row in rows:
+        assert row.control_bits == (1 if row.student == "north" else 0)
+        if row.student != "north":
+            assert row.answers == 1
+    result = json.loads((out / "metrics.json").read_text())
+    samples = {one["name"]: one["samples"] for one in result["participants"]}
+    assert samples == {"north": 50, "south": 40, "west": 40}
+    assert "the patients of north changed" in (out / "report.html").read_text()
+    before = read_json_lines(finished / "runs" / "clinics" / "rounds.jsonl", RoundRecord)
+    assert [one for one in before if one.algorithm == "transfer"] == [
+        one for one in records if one.algorithm == "transfer"
+    ][:1]
+    checked = invoke("check", str(out / "config.toml"))
+    assert checked.exit_code == 0, checked.output
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--hospital", "east", "--data", "new.csv"), ("east", "north, south, west")),
+        (("--hospital", "north", "--data", "gone.csv"), ("gone.csv",)),
+        (("--hospital", "north", "--data", "other.csv"), ("north", "pressure")),
+        (("--hospital", "north", "--data", "new.csv", "--fraction", "0"), ("fraction",)),
+    ],
+)
+def test_what_cannot_be_renewed_is_named(finished, invoke, options, words):
+    (finished / "other.csv").write_text("age,sugar,ill\n40,5.0,1\n41,5.5,0\n")
+    done = invoke("renew", "runs/clinics", *options)
+    assert done.exit_code == 2, done.output
+    for word in words:
+        assert word in done.stderr
+    assert "Traceback" not in done.output
+    assert not (finished / "runs" / "clinics-renewed").exists()
+
+
+def test_other_kinds_of_collaboration_are_not_renewed(finished, invoke):
+    config = finished / "runs" / "clinics" / "config.toml"
+    config.write_text(config.read_text().replace('"transfer"]', '"vpdl"]'))
+    done = invoke("renew", "runs/clinics", "--hospital", "north", "--data", "new.csv")
+    assert done.exit_code == 2
+    assert "vpdl" in done.stderr
+    assert "Run it again" in done.stderr
+
+
+def test_there_must_be_a_finished_run(tmp_path, invoke):
+    done = invoke("renew", "runs/none", "--hospital", "north", "--data", "new.csv")
+    assert done.exit_code == 2
+    assert "no folder of a finished run" in done.stderr
