@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from securefair.algorithms.tuned import Tuned
-from securefair.collaboration.interface import PublicFacts, Stored
+from securefair.collaboration.host import Stored
+from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.config import override, parse_config
 from securefair.data import ParticipantData, Samples

@@ -18,13 +18,14 @@ A kind is a folder of `collaboration` and a line of `kinds`. Laws, which
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from securefair.collaboration.controls import Control, head_controls
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.forecast import Forecast
+from securefair.collaboration.host import Host, Role, Stored
 from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
@@ -32,12 +33,7 @@ from securefair.errors import ConfigError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.protocol.codec import Limits
-from securefair.protocol.ledger import Ledger
-from securefair.protocol.saved_state import SavedState as MachineState
-from securefair.protocol.turn import Memory
 from securefair.records import ExchangeRecord, RoundRecord
-from securefair.simulation.engine import Hosted
-from securefair.storage import Secret, Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,82 +145,6 @@ class Run(Protocol[SavedState]):
     def facts(self) -> RunFacts:
         """What it leaves behind besides rounds and exchanges, once it is over."""
         ...
-
-
-Role = Literal["both", "teacher", "student"]
-"""Of one site: a teacher lets no patient's features out, a student no answer."""
-
-KEPT = "kept "
-"""Begins the names of pieces that survive a recovery."""
-
-
-class Host(Hosted, Protocol):
-    """One participant: its data, model, keys and machine. A deployment runs one of them.
-
-    The simulation's engine runs many, and asks only for what `Hosted` says; the rest is for a
-    process that may end at any moment.
-    """
-
-    @property
-    def ledger(self) -> Ledger:
-        """What it has decided to let out so far."""
-        ...
-
-    def changed(self) -> Mapping[str, bytes | None]:
-        """What it must remember and has not given out since, by name; None is to be forgotten.
-
-        No secret key is among it. What begins with `KEPT` survives a recovery, nothing else does.
-        A host that was made without `stored` remembers nothing.
-        """
-        ...
-
-    @property
-    def temperature(self) -> float | None:
-        """What its model's logits are to be divided by, found out of fold; None where it is not."""
-        ...
-
-    def received(self, round: int) -> Mapping[str, int]:
-        """Numbers that it got of each peer in a round, one by one or in a mean."""
-        ...
-
-    def model(self) -> Function:
-        """Its own model as it is now, to be kept."""
-        ...
-
-    def measured(self, round: int) -> Mapping[str, float]:
-        """What it finds about its own model after a round, for its own eyes."""
-        ...
-
-    def export_keys(self) -> Secret:
-        """Its secret keys, for its keystore and nobody else."""
-        ...
-
-    def idle(self) -> bool:
-        """While it waits: some milliseconds for a faster answer later; False: nothing to do."""
-        ...
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What an earlier process of one participant has left.
-
-    Attributes:
-        pieces: that `Host.changed` gave out; none for the first process.
-        keys: of its keystore; None makes new ones.
-        memory: of its machine, from the same transaction as the pieces.
-        saved_state: what its machine begins with after a recovery, where there is no memory.
-        key_epoch: of its keys; higher than that of any earlier ones.
-        budget: open, for what private fits cost its patients; None: a simulation.
-        keep: puts renewed keys in its keystore, before the public ones leave.
-    """
-
-    pieces: Mapping[str, bytes] = field(default_factory=dict)
-    keys: Secret | None = None
-    memory: Memory | None = None
-    saved_state: MachineState | None = None
-    key_epoch: int = 0
-    budget: Store | None = None
-    keep: Callable[[Secret], None] = lambda _: None
 
 
 A = TypeVar("A", bound=Agreement)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from securefair.collaboration.disclosure import limits_of
-from securefair.collaboration.interface import Role
+from securefair.collaboration.host import Role
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
 from securefair.deployment.agreeing import kind_in

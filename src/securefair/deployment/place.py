@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-from securefair.collaboration.interface import Role
+from securefair.collaboration.host import Role
 from securefair.config.writing import plain_toml
 from securefair.deployment.agreeing import check_agreement, kind_in
 from securefair.deployment.identity import Identity

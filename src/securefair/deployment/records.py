@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from securefair.collaboration.interface import Host
+from securefair.collaboration.host import Host
 from securefair.deployment.pace import Pace
 from securefair.protocol.effects import RoundOver
 

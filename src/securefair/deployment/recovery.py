@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from securefair.collaboration.interface import KEPT
+from securefair.collaboration.host import KEPT
 from securefair.deployment.agreeing import disclosure_of
 from securefair.deployment.card import utc
 from securefair.deployment.place import KEYS, STORE, STUDENT_KEYS, project_of, read_settings

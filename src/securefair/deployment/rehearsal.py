@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from securefair.collaboration.interface import Host
+from securefair.collaboration.host import Host
 from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of
 from securefair.config import demo_config
 from securefair.data import ParticipantData, Samples

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from securefair.collaboration.interface import Host
+from securefair.collaboration.host import Host
 from securefair.deployment.card import utc
 from securefair.deployment.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.deployment.post import Post

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from securefair.collaboration.interface import Agreement, Host, Role, Stored
+from securefair.collaboration.host import Host, Role, Stored
+from securefair.collaboration.interface import Agreement
 from securefair.data import ParticipantData
 from securefair.deployment.agreeing import check_agreement, kind_in, rounds_of
 from securefair.deployment.card import utc

@@ -28,7 +28,7 @@ from securefair.collaboration.distillation.participant import (
     RoundNotes,
 )
 from securefair.collaboration.distillation.setup import Collaboration
-from securefair.collaboration.interface import KEPT, Stored
+from securefair.collaboration.host import KEPT, Stored
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData

@@ -14,12 +14,8 @@ from securefair.collaboration.distillation.private_alignments import private_ali
 from securefair.collaboration.distillation.run import EncryptedRun, start_run
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.interface import (
-    Kind,
-    PublicFacts,
-    Role,
-    Stored,
-)
+from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
 from securefair.collaboration.training import clip_of, optimizer_of

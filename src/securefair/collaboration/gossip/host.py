@@ -28,7 +28,7 @@ from securefair.collaboration.gossip.participant import (
     GossipNotes,
     GossipParticipant,
 )
-from securefair.collaboration.interface import KEPT, Stored
+from securefair.collaboration.host import KEPT, Stored
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.stacked import Stacked

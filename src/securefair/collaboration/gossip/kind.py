@@ -13,12 +13,8 @@ from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.forecast import forecast_of
 from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.run import GossipRun, start_gossip
-from securefair.collaboration.interface import (
-    Kind,
-    PublicFacts,
-    Role,
-    Stored,
-)
+from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.training import optimizer_of
 from securefair.collaboration.wording import Wording
 from securefair.config import RunConfig

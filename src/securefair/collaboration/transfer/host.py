@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from securefair.averaging import Share, Shares
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.interface import KEPT, Role, Stored
+from securefair.collaboration.host import KEPT, Role, Stored
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.agreement import TransferAgreement

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from securefair.collaboration.controls import degree_of
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
-from securefair.collaboration.interface import Kind, PublicFacts, Role, Stored
+from securefair.collaboration.host import Role, Stored
+from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
 from securefair.collaboration.transfer.agreement import TransferAgreement

@@ -1,0 +1,89 @@
+"""One participant of any kind as a process of its own runs it, and what such a process leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from securefair.model.stored import Function
+from securefair.protocol.ledger import Ledger
+from securefair.protocol.saved_state import SavedState as MachineState
+from securefair.protocol.turn import Memory
+from securefair.simulation.engine import Hosted
+from securefair.storage import Secret, Store
+
+Role = Literal["both", "teacher", "student"]
+"""Of one site: a teacher lets no patient's features out, a student no answer."""
+
+KEPT = "kept "
+"""Begins the names of pieces that survive a recovery."""
+
+
+class Host(Hosted, Protocol):
+    """One participant: its data, model, keys and machine. A deployment runs one of them.
+
+    The simulation's engine runs many, and asks only for what `Hosted` says; the rest is for a
+    process that may end at any moment.
+    """
+
+    @property
+    def ledger(self) -> Ledger:
+        """What it has decided to let out so far."""
+        ...
+
+    def changed(self) -> Mapping[str, bytes | None]:
+        """What it must remember and has not given out since, by name; None is to be forgotten.
+
+        No secret key is among it. What begins with `KEPT` survives a recovery, nothing else does.
+        A host that was made without `stored` remembers nothing.
+        """
+        ...
+
+    @property
+    def temperature(self) -> float | None:
+        """What its model's logits are to be divided by, found out of fold; None where it is not."""
+        ...
+
+    def received(self, round: int) -> Mapping[str, int]:
+        """Numbers that it got of each peer in a round, one by one or in a mean."""
+        ...
+
+    def model(self) -> Function:
+        """Its own model as it is now, to be kept."""
+        ...
+
+    def measured(self, round: int) -> Mapping[str, float]:
+        """What it finds about its own model after a round, for its own eyes."""
+        ...
+
+    def export_keys(self) -> Secret:
+        """Its secret keys, for its keystore and nobody else."""
+        ...
+
+    def idle(self) -> bool:
+        """While it waits: some milliseconds for a faster answer later; False: nothing to do."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What an earlier process of one participant has left.
+
+    Attributes:
+        pieces: that `Host.changed` gave out; none for the first process.
+        keys: of its keystore; None makes new ones.
+        memory: of its machine, from the same transaction as the pieces.
+        saved_state: what its machine begins with after a recovery, where there is no memory.
+        key_epoch: of its keys; higher than that of any earlier ones.
+        budget: open, for what private fits cost its patients; None: a simulation.
+        keep: puts renewed keys in its keystore, before the public ones leave.
+    """
+
+    pieces: Mapping[str, bytes] = field(default_factory=dict)
+    keys: Secret | None = None
+    memory: Memory | None = None
+    saved_state: MachineState | None = None
+    key_epoch: int = 0
+    budget: Store | None = None
+    keep: Callable[[Secret], None] = lambda _: None
