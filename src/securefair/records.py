@@ -74,6 +74,8 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     teacher_parameters: int
     student_logits: int  # student's samples times classes
     control_bits: float = 0.0  # of opened values, by queries, declines and weights to that student
+    determines: bool = False  # one answer tells the fit, or every logit of the student's samples
+    in_mean: bool = False  # opened in a mean with other teachers' numbers only
 
 
 class TrafficRow(msgspec.Struct, frozen=True, kw_only=True):

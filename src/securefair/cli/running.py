@@ -145,6 +145,7 @@ def renew(
     from securefair.run.folder import read_run
 
     config = read_run(folder).config
+    check_trusted(config, trust=trust)
     query = is_query(data)
     one = ParticipantSection.model_construct(  # `override` checks it
         name=hospital,
@@ -159,7 +160,6 @@ def renew(
     if fraction is not None:
         changes["disclosure.fraction"] = fraction
     config = override(config, changes, source="command line")
-    check_trusted(config, trust=trust)
     place = out or folder.with_name(f"{folder.name}-renewed")
     _start(config, place, None, None, None, False, restart, quiet, json)
 

@@ -37,10 +37,17 @@ def let_out(rows: Sequence[LedgerRow]) -> str:
         total = sum(row.numbers_total for row in rest)
         parts.append(f"{count(total)} to {plural(len(rest), 'other')}")
     # The share of one answer is small; what counts in the end is the sum.
-    enough = [row.student for row in told if row.numbers_total >= parameters]
+    enough = [row.student for row in told if row.determines or row.numbers_total >= parameters]
     known = ""
-    if enough:
-        who = listing(enough) if len(enough) <= _NAMED else plural(len(enough), "student")
+    who = listing(enough) if len(enough) <= _NAMED else plural(len(enough), "student")
+    if any(row.determines for row in told):
+        known = " One answer tells as much as the whole model" + (
+            ", but it is opened in a mean with other teachers' answers only: students know that "
+            "mean, no single model."
+            if all(row.in_mean for row in told)
+            else f": treat the model as known to {who}."
+        )
+    elif enough:
         known = (
             f" In all, {who} got at least as many numbers as the model has parameters: treat the "
             "model as known to them."

@@ -24,6 +24,18 @@ def test_disclosure_says_whose_numbers_are_as_many_as_the_parameters(run):
     assert f"In all, {rows[1].student} got at least as many numbers" in text
 
 
+def test_disclosure_says_what_one_answer_determines(run):
+    rows = [row for row in run.ledger if row.teacher == "Cleveland"]
+    rows = [
+        msgspec.structs.replace(row, determines=True, numbers_total=row.teacher_parameters)
+        for row in rows
+    ]
+    assert "One answer tells as much as the whole model: treat the model as known" in let_out(rows)
+    rows = [msgspec.structs.replace(row, in_mean=True) for row in rows]
+    assert "students know that mean, no single model" in let_out(rows)
+    assert "treat the model as known" not in let_out(rows)
+
+
 def test_disclosure_of_a_silent_teacher_and_of_a_crowd(make_run):
     rows = [row for row in make_run().ledger if row.teacher == "Cleveland"]
     silent = [msgspec.structs.replace(row, answers=0, numbers_total=0) for row in rows]

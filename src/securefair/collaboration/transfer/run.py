@@ -26,6 +26,7 @@ from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
 from securefair.model.transfer import ALL, Polynomial, Trust
+from securefair.model.transfer.answers import determines_logits, determines_model
 from securefair.records import (
     ExchangeRecord,
     LedgerRow,
@@ -194,10 +195,23 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         if self._restored is not None:
             return convert(self._restored.ledger, list[LedgerRow])
         return [
-            replace(row, numbers_per_answer=row.numbers_total // row.answers)
+            self._told(row)
             for own in self._participants
             for row in own.ledger.rows(algorithm=self.algorithm, teacher=own.name)
         ]
+
+    def _told(self, row: LedgerRow) -> LedgerRow:
+        """With what one answer of it says, of one teacher or of their mean."""
+        agreed = self.agreement
+        numbers = row.numbers_total // max(1, row.answers)
+        q, samples = numbers // agreed.outputs, row.student_logits // agreed.outputs
+        return replace(
+            row,
+            numbers_per_answer=numbers,
+            determines=determines_model(q, agreed.features, agreed.degree, samples)
+            or determines_logits(q, samples),
+            in_mean=agreed.opens == "mean",
+        )
 
     def facts(self) -> RunFacts:
         """See `Run`."""

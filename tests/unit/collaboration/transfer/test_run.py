@@ -70,6 +70,8 @@ def test_encrypted_is_clear_within_the_planned_error(make_hospitals, agree, open
             encrypted.models()[name].linear, model.linear, atol=1e4 * agreed.plan.error_bound
         )
     assert [row.numbers_total for row in encrypted.ledger] == [5] * 12
+    assert all(row.determines for row in encrypted.ledger)  # 4 features and a constant
+    assert {row.in_mean for row in encrypted.ledger} == {opened == "mean"}
 
 
 def test_peers_limit_whom_one_asks(make_hospitals, agree):
