@@ -59,7 +59,8 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
     Raises:
         DataError: their numbers of features differ, or there is one class only.
     """
-    parts = [(own.name, part) for own in everyone for part in (own.train, own.test)]
+    states = [one for own in everyone for one in (*own.earlier, own)]
+    parts = [(own.name, part) for own in states for part in (own.train, own.test)]
     width = everyone[0].train.features.shape[1]
     for name, part in parts:
         if part.features.shape[1] != width:
@@ -73,11 +74,13 @@ def alike(everyone: list[ParticipantData], *, at_least: int = 0) -> list[Partici
     classes = max(at_least, *(part.classes for _, part in parts))
     if classes < 2:
         raise DataError("there is one class only: nothing to tell apart", found=classes)
-    return [
-        ParticipantData(
-            own.name,
-            replace(own.train, classes=classes),
-            replace(own.test, classes=classes),
-        )
-        for own in everyone
-    ]
+    return [_of_classes(own, classes) for own in everyone]
+
+
+def _of_classes(own: ParticipantData, classes: int) -> ParticipantData:
+    return replace(
+        own,
+        train=replace(own.train, classes=classes),
+        test=replace(own.test, classes=classes),
+        earlier=tuple(_of_classes(before, classes) for before in own.earlier),
+    )

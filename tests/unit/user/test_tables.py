@@ -77,6 +77,30 @@ class TestFiles:
         np.testing.assert_array_equal(one.features, same.features)
         assert not np.array_equal(one.features, other.features)
 
+    def test_a_patient_is_the_same_under_every_seed(self, folder):
+        """So that standard errors count each once."""
+        config = config_in(folder, HEAD.format("files") + TABLE + PEOPLE)
+        ages = {}
+        for seed in (0, 1):
+            own = load_participants(config, seed)[0]
+            for row, age in zip(own.test_patients, own.test.features[:, 0], strict=True):
+                assert ages.setdefault(row, age) == age
+        assert len(ages) > 4
+
+    def test_renewals_keep_the_earlier_tables(self, folder):
+        (folder / "later.csv").write_text(table(5, 15))
+        more = '[[renewals]]\nname = "north"\nfile = "later.csv"\n'
+        config = config_in(folder, HEAD.format("files") + TABLE + PEOPLE + more)
+        north, south = load_participants(config, seed=0)
+        assert len(north.train) + len(north.test) == 15
+        (before,) = north.earlier
+        assert len(before.train) + len(before.test) == 12
+        assert south.earlier == ()
+        stranger = more.replace("north", "east")
+        assert "nobody of this name takes part" in refusal(
+            folder, HEAD.format("files") + TABLE + PEOPLE + stranger, ConfigError
+        )
+
     def test_a_test_file_is_tested_on_and_nothing_is_held_out(self, folder):
         (folder / "later.csv").write_text(table(5, 4))
         people = PEOPLE.replace('"north.csv"', '"north.csv"\ntest_file = "later.csv"')
@@ -157,7 +181,8 @@ class TestInference:
         assert found.inferred
         assert found.config.table.origin == "participants"
         assert [column.name for column in found.config.table.columns] == ["age", "sex"]
-        assert (found.config.table.columns[0].low, found.config.table.columns[0].high) == (30, 60)
+        # Each rounds its own outwards: 30 to 41 becomes 30 to 50, 50 to 58 stays.
+        assert (found.config.table.columns[0].low, found.config.table.columns[0].high) == (30, 58)
         again = parse_config(to_toml(found.config), source="t")
         assert resolve(again).config == found.config
         for a, b in zip(load_own(config, 0), load_own(again, 0), strict=True):
