@@ -21,7 +21,7 @@ from dataclasses import replace
 from securefair.errors import RemoteProtocolError
 from securefair.protocol import receiving, sending, student, teacher
 from securefair.protocol.effects import Blame
-from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.jobs import ImportPeer, OpenAnswer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
     Features,
@@ -184,15 +184,27 @@ def on_preparation_failed(turn: Turn) -> None:
     student.cannot_ask_anyone(turn)
 
 
-def on_open_failed(turn: Turn, name: str) -> None:
-    """A peer may have answered older keys: with the next round it is sent these once more."""
-    if turn.memory.upload.renewal:
-        _unsent(turn, name)
+def on_opened(turn: Turn, job: OpenAnswer) -> None:
+    """A peer has the present keys: nothing that it answers later makes them leave again."""
+    introduction = turn.peer(job.peer).introduction
+    if job.round == turn.round:
+        turn.set_introduction(job.peer, replace(introduction, upload_used=True))
+
+
+def on_open_failed(turn: Turn, job: OpenAnswer) -> None:
+    """A peer may have answered older keys: with the next round it is sent these once more.
+
+    Only until an answer to them was opened. Afterwards this would tell, round by round and free of
+    charge, what a peer's answers open to.
+    """
+    used = turn.peer(job.peer).introduction.upload_used
+    if turn.memory.upload.renewal and job.round == turn.round and not used:
+        _unsent(turn, job.peer)
 
 
 def _unsent(turn: Turn, name: str) -> None:
     introduction = turn.peer(name).introduction
-    turn.set_introduction(name, replace(introduction, upload_sent=False))
+    turn.set_introduction(name, replace(introduction, upload_sent=False, upload_used=False))
 
 
 def _renew(turn: Turn, name: str, message: Keys) -> None:

@@ -79,13 +79,20 @@ class Flow:
 
 
 QUERY_BITS = 1.0
-"""Whether a teacher is asked."""
+"""Whether a teacher is asked. All queries between two forced rounds follow from one reputation, so
+that they tell no more than the first of them."""
 
 OFFER_BITS = 1.0
 """Whether a neighbour shares its model, or answers."""
 
-REPLY_BITS = math.log2(1 + len(DeclineReason))
-"""An answer, or one of the reasons for none."""
+OPENED_REASONS = frozenset(DeclineReason) - {DeclineReason.STALE}
+"""What opened values may have a part in: all but the order of rounds."""
+
+REPLY_BITS = math.log2(1 + len(OPENED_REASONS))
+"""An answer, or one of these reasons for none."""
+
+RESEND_BITS = 1.0
+"""Whether renewed keys are sent again, because the first answer to them could not be opened."""
 
 
 def alignment_bits(levels: int) -> float:
@@ -93,7 +100,7 @@ def alignment_bits(levels: int) -> float:
     return math.log2(levels + 1)
 
 
-ROUND_BITS = QUERY_BITS + REPLY_BITS
+ROUND_BITS = QUERY_BITS + REPLY_BITS + RESEND_BITS
 """Most that one round charges to a peer, without alignments."""
 
 
@@ -107,7 +114,10 @@ def _independent(message: type[Message], role: str, *fields: str) -> tuple[Flow,
 
 FLOWS: tuple[Flow, ...] = (
     *_independent(Hello, EVERYBODY, "protocol_version", "collaboration", "guarantee"),
-    *_independent(Keys, STUDENT, "key_epoch", "public_key", "evaluation_keys"),
+    # In gossip this follows from the level that was charged: a value that could not be opened.
+    Flow(Keys, "key_epoch", STUDENT, Dependence.CONTROL, "the first answer to it", RESEND_BITS),
+    *_independent(Keys, STUDENT, "public_key", "evaluation_keys"),
+    # Features come with their keys, or not at all.
     *_independent(Features, STUDENT, "data_epoch", "samples"),
     Flow(Features, "payload", STUDENT, Dependence.ENCRYPTED),
     Flow(Features, "basis", STUDENT, Dependence.ENCRYPTED),

@@ -129,6 +129,7 @@ class Account:
     offers: int = 0  # rounds in which it was offered the own model
     bits: float = 0.0  # of opened values, that control messages told it (`protocol.flows`)
     key_bits: float = 0.0  # of these, under the present keys
+    choice_told: bool = False  # whether it is asked until the next forced round
 
     def of_version(self, version: int) -> int:
         """Numbers released from one teacher version."""
@@ -201,6 +202,22 @@ class Ledger:
         account = self.accounts.get(peer, Account(0))
         told = replace(account, bits=account.bits + bits, key_bits=account.key_bits + bits)
         return replace(self, accounts={**self.accounts, peer: told})
+
+    def with_choice(self, peer: str, bits: float) -> Ledger:
+        """The ledger after a round told a peer whether it is asked until the next forced round.
+
+        A reputation stays as it is until then. So only the first such round tells something.
+        """
+        if self.accounts.get(peer, Account(0)).choice_told:
+            return self
+        told = self.with_bits(peer, bits)
+        account = replace(told.accounts[peer], choice_told=True)
+        return replace(told, accounts={**told.accounts, peer: account})
+
+    def with_new_choices(self) -> Ledger:
+        """The ledger as a forced round begins, which may change every reputation."""
+        accounts = {name: replace(one, choice_told=False) for name, one in self.accounts.items()}
+        return replace(self, accounts=accounts)
 
     def with_new_keys(self) -> Ledger:
         """The ledger as new keys of this participant's begin: they have told nothing yet."""

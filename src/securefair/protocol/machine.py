@@ -338,6 +338,7 @@ def _done(turn: Turn, event: Done) -> None:
             teacher.on_answered(turn, job, payload)
         case OpenAnswer() as job, Opened() as opened:
             student.on_opened(turn, job, opened)
+            admission.on_opened(turn, job)
         case Step(), _:
             _round_over(turn, Event.STEPPED, None)
         case Adapt() as job, Adapted(probabilities=probabilities):
@@ -365,7 +366,7 @@ def _failed(turn: Turn, event: Failed) -> None:
             teacher.on_answer_failed(turn, job)
         case OpenAnswer() as job:
             student.on_open_failed(turn, job, event.error)
-            admission.on_open_failed(turn, job.peer)
+            admission.on_open_failed(turn, job)
         case Step() | Adapt():
             _round_over(turn, Event.STEP_FAILED, event.error)
         case AskSum() as job:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol.effects import Blame
-from securefair.protocol.flows import QUERY_BITS
+from securefair.protocol.flows import QUERY_BITS, RESEND_BITS
 from securefair.protocol.jobs import OpenAnswer, Opened, PrepareQuery
 from securefair.protocol.messages import Answer, Decline, DeclineReason, Query
 from securefair.protocol.states import (
@@ -30,13 +30,15 @@ UNSETTLED = (AskingState.WAITING, AskingState.ASKED, AskingState.OPENING)
 def begin(turn: Turn) -> None:
     """Choose whom to ask (every peer if forced, else those with r > 0; nobody who is away)."""
     forced = turn.settings.forced(turn.round)
+    if turn.settings.scored(turn.round):
+        turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_new_choices())
     for name, peer in turn.memory.peers.items():
         asking = Asking()
         may_ask = turn.settings.asks(name, turn.round)
         if may_ask and _wanted(peer, forced):
             asking = Asking(ASKING.next(asking.state, Event.CHOSEN))
         if may_ask and not turn.settings.free(turn.round):
-            turn.tell(name, QUERY_BITS)
+            turn.tell_choice(name, QUERY_BITS)
         turn.set_asking(name, asking)
     turn.memory = replace(turn.memory, predictions=OwnPredictions())
     if turn.settings.needs_predictions and unsettled(turn):
@@ -113,6 +115,8 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
     turn.set_asking(name, replace(asking, state=state, reply=message))
     if turn.settings.gossip is not None:
         turn.tell(name, turn.settings.gossip.alignment_bits)
+    elif turn.memory.upload.renewal and not peer.introduction.upload_used:
+        turn.tell(name, RESEND_BITS)
     turn.run(
         OpenAnswer(
             name,

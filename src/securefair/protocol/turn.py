@@ -53,6 +53,7 @@ class Introduction:
 
     `keys` and `features` are held until they are imported, their fingerprints for as long as the
     keys last; `samples` and `data_epoch` are those of the features, `key_epoch` of the keys.
+    `upload_used`: it has answered what was sent to it last.
     """
 
     state: AdmissionState = ADMISSION.initial
@@ -64,6 +65,7 @@ class Introduction:
     data_epoch: int = 0
     key_epoch: int = 0
     upload_sent: bool = False
+    upload_used: bool = False
     upload_repeated_in: int | None = None  # round
     renewals: tuple[int, int] = (-1, 0)  # the last round in which its keys changed, and how often
 
@@ -214,6 +216,10 @@ class Turn:
     def tell(self, name: str, bits: float) -> None:
         """Charge a peer's account with what control messages tell it of opened values."""
         self.memory = replace(self.memory, ledger=self.memory.ledger.with_bits(name, bits))
+
+    def tell_choice(self, name: str, bits: float) -> None:
+        """Charge what all rounds up to the next forced one tell by asking or not asking."""
+        self.memory = replace(self.memory, ledger=self.memory.ledger.with_choice(name, bits))
 
     def send(self, name: str, message: Message) -> None:
         """Send a message to a peer."""

@@ -7,8 +7,10 @@ import pytest
 
 from securefair.protocol.flows import (
     FLOWS,
+    OPENED_REASONS,
     QUERY_BITS,
     REPLY_BITS,
+    RESEND_BITS,
     Dependence,
     alignment_bits,
     flows_table,
@@ -17,6 +19,7 @@ from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Decline,
     DeclineReason,
+    Keys,
     Offer,
     Query,
     ShareRequest,
@@ -57,8 +60,11 @@ def test_plain_numbers_and_booleans_are_never_called_encrypted():
 def test_control_bits_are_those_of_the_table():
     bits = {(flow.message, flow.field): flow.bits for flow in FLOWS}
     assert bits[Query, "round"] == QUERY_BITS == 1
-    # An answer, or one of four reasons for none: a decline is one of the levels.
-    assert bits[Decline, "reason"] == REPLY_BITS == math.log2(1 + len(DeclineReason))
+    # An answer, or one of three reasons for none: a decline is one of the levels. The fourth reason
+    # is that the round is over, whatever was opened.
+    assert set(DeclineReason) - OPENED_REASONS == {DeclineReason.STALE}
+    assert bits[Decline, "reason"] == REPLY_BITS == 2
+    assert bits[Keys, "key_epoch"] == RESEND_BITS == 1
     # An alignment is one of the levels, or cannot be opened.
     assert alignment_bits(5) == math.log2(6)
     for message, field in ((Offer, "shares"), (ShareRequest, "request")):

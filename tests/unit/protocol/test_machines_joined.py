@@ -26,7 +26,7 @@ from securefair.protocol.effects import (
     Send,
     SetDeadline,
 )
-from securefair.protocol.flows import ROUND_BITS
+from securefair.protocol.flows import RESEND_BITS, ROUND_BITS
 from securefair.protocol.jobs import (
     Answered,
     AnswerQuery,
@@ -586,7 +586,7 @@ TestRenewals.settings = hypothesis_settings(max_examples=40, stateful_step_count
 
 
 def test_everyone_renews_its_keys_and_nobody_is_blamed():
-    world = World(NAMES[:3], key_bits=ROUND_BITS)
+    world = World(NAMES[:3], key_bits=ROUND_BITS + RESEND_BITS)
     for _ in range(ROUNDS):
         for name in world.names:
             world.begin(name)

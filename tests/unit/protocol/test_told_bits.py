@@ -6,15 +6,28 @@ import pytest
 
 from securefair.errors import ConfigError
 from securefair.protocol.effects import Run, SetDeadline
-from securefair.protocol.flows import QUERY_BITS, REPLY_BITS, ROUND_BITS, alignment_bits
-from securefair.protocol.jobs import AnswerQuery, OpenAnswer, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.flows import (
+    QUERY_BITS,
+    REPLY_BITS,
+    RESEND_BITS,
+    ROUND_BITS,
+    alignment_bits,
+)
+from securefair.protocol.jobs import (
+    AnswerQuery,
+    OpenAnswer,
+    Opened,
+    Prepared,
+    PrepareKeysAndFeatures,
+)
 from securefair.protocol.messages import Answer, Features, Keys, Query
 from securefair.protocol.saved_state import SavedState
 from securefair.protocol.settings import GossipSettings
 from support.stage import OWN, SETTINGS, Stage, sends
 
 RENEWED = Prepared(Keys(1, b"new key", b"new evk"), Features(0, 40, b"new x", b""))
-MOST = 3 * ROUND_BITS  # what two rounds left to chance tell, and one more
+TWO = QUERY_BITS + 2 * REPLY_BITS  # rounds left to chance, after one forced round
+MOST = TWO + ROUND_BITS
 
 
 def told(stage, peer="bea"):
@@ -55,7 +68,17 @@ def test_elsewhere_both_asking_and_not_asking_tell_and_a_reply_as_much_as_a_decl
     assert told(stage) == told(stage, "cem") == QUERY_BITS + REPLY_BITS
     stage.hear("cem", Query(1, 0, b""))  # the same reply again
     stage.fail(AnswerQuery("bea", 1, 0, b""))
-    assert told(stage) == told(stage, "cem") == ROUND_BITS
+    assert told(stage) == told(stage, "cem") == QUERY_BITS + REPLY_BITS
+
+
+def test_whom_it_asks_tells_once_until_a_forced_round_could_change_it():
+    stage = Stage(forced_every=3).after_round_0(bea=1.0, cem=0.0)
+    for number, told_so_far in ((1, 1), (2, 1), (3, 1), (4, 2)):
+        stage.begin(number)
+        assert told(stage) == told(stage, "cem") == told_so_far * QUERY_BITS
+        replies = {"bea": 1.0, "cem": 0.0} if number == 3 else {"bea": 1.0}
+        stage.replied(number, **replies)
+        stage.stepped(number)
 
 
 def test_where_everyone_always_shares_nothing_depends_on_opened_values():
@@ -77,7 +100,7 @@ def spent(**changes):
 
 def test_keys_are_renewed_before_the_round_that_could_exceed_their_bits():
     stage = spent()
-    assert stage.machine.ledger.accounts["bea"].key_bits == pytest.approx(MOST)
+    assert stage.machine.ledger.accounts["bea"].key_bits == pytest.approx(TWO + REPLY_BITS)
     effects = stage.begin(4)
     assert effects[:2] == [SetDeadline(4, 15.0), Run(PrepareKeysAndFeatures(1))]
     assert not sends(effects, "bea")  # nobody is asked under the old key
@@ -85,8 +108,8 @@ def test_keys_are_renewed_before_the_round_that_could_exceed_their_bits():
     for peer in ("bea", "cem"):
         assert sends(effects, peer) == [RENEWED.keys, RENEWED.features, Query(4, 4, b"")]
     account = stage.machine.ledger.accounts["bea"]
-    assert account.key_bits == pytest.approx(QUERY_BITS)
-    assert account.bits == pytest.approx(MOST + QUERY_BITS)  # of this round; all in all
+    assert account.key_bits == 0  # whom it asks was told before, of what the old key had opened
+    assert account.bits == pytest.approx(TWO + REPLY_BITS)
 
 
 def test_without_a_limit_one_key_serves_for_ever():
@@ -115,6 +138,35 @@ def test_renewed_keys_are_sent_again_to_whoever_answers_the_old_ones():
     effects = stage.begin(5)
     assert sends(effects, "bea")[:2] == [RENEWED.keys, RENEWED.features]
     assert [type(m) for m in sends(effects, "cem")] == [Query]
+
+
+def answered(stage, number, *, opens):
+    """bea answers; whether its account was charged, and the next round sends it the keys again."""
+    before = told(stage)
+    exchange = stage.machine.memory.peers["bea"].asking.exchange
+    [run] = stage.hear(
+        "bea", Answer(number, exchange, b"made to open, or not, by a bit of the key")
+    )
+    charged = told(stage) - before
+    if opens:
+        stage.done(run.job, Opened(None))
+    else:
+        stage.fail(run.job, "an opened value is out of range")
+    stage.expire(number)
+    stage.stepped(number)
+    effects = stage.begin(number + 1)
+    return charged, RENEWED.keys in sends(effects, "bea")
+
+
+def test_that_keys_are_sent_again_is_charged_and_ends_with_the_first_answer_that_opens():
+    """Else a teacher would read a bit of the key each round: whether its answer opens."""
+    stage = spent()
+    stage.begin(4)
+    stage.done(PrepareKeysAndFeatures(1), RENEWED)
+    assert answered(stage, 4, opens=False) == (RESEND_BITS, True)
+    assert answered(stage, 5, opens=True) == (RESEND_BITS, False)
+    for number in (6, 7, 8):
+        assert answered(stage, number, opens=number % 2 == 0) == (0, False)
 
 
 def test_first_keys_are_not_sent_again_for_an_answer_that_cannot_be_opened():
