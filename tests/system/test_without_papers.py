@@ -1,5 +1,6 @@
 """The core stands alone: its code and its tests never need `securefair.papers`."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -36,25 +37,14 @@ SOME = [
         "user/test_code",
     )
 ]
-CORE = ["tests/unit", "tests/contract", "tests/security", "--ignore=tests/unit/papers"]
-
 
 # An editable installation finds its own modules first: this copy has to come before.
 START = """
 import runpy, sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable")]
-sys.path[:0] = [{source!r}, {folder!r}]
+sys.path.insert(0, {source!r})
 del sys.argv[0]
 runpy.run_module(sys.argv[0], run_name="__main__")
-"""
-
-# Collects whatever it is told, and runs a part.
-PART = f"""
-FILES = {tuple(SOME)!r}
-
-
-def pytest_collection_modifyitems(config, items):
-    items[:] = [item for item in items if item.nodeid.startswith(FILES)]
 """
 
 
@@ -72,8 +62,7 @@ def core(tmp_path_factory):
         os.symlink(ROOT / name, folder / name)
 
     start = folder / "start.py"
-    start.write_text(START.format(source=str(folder / "src"), folder=str(folder)))
-    (folder / "part.py").write_text(PART)
+    start.write_text(START.format(source=str(folder / "src")))
 
     def python(*arguments):
         command = [sys.executable, str(start), *arguments]
@@ -82,11 +71,31 @@ def core(tmp_path_factory):
     return python
 
 
-def test_every_test_of_the_core_can_be_collected_and_some_of_each_room_pass(core):
-    """All of them take minutes."""
-    result = core("pytest", "-q", "-p", "no:cacheprovider", "-p", "part", *CORE)
+def imports(file, package):
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        if any(f"{name}.".startswith(f"{package}.") for name in names):
+            return True
+    return False
+
+
+def test_tests_of_every_room_pass(core):
+    """Some of them: all take minutes."""
+    result = core("pytest", "-q", "-p", "no:cacheprovider", *SOME)
     assert result.returncode == 0, result.stdout[-2000:]
     assert " passed" in result.stdout or "[100%]" in result.stdout
+
+
+def test_no_test_of_the_core_imports_the_papers():
+    folders = [ROOT / "tests" / name for name in ("unit", "contract", "security", "support")]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    found = [file for file in files if imports(file, "securefair.papers")]
+    assert found
+    assert {file.relative_to(ROOT).parts[:3] for file in found} == {("tests", "unit", "papers")}
 
 
 def test_a_test_that_needs_the_papers_would_fail(core):
