@@ -31,7 +31,7 @@ SOME = [
         "profiling/test_cost",
         "protocol/test_states",
         "report/test_sentences",
-        "run/test_seeds",
+        "run/test_lock",
         "simulation/test_network",
         "storage/test_ledger",
         "user/test_code",
