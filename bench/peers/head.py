@@ -1,4 +1,4 @@
-"""The same head here, in TenSEAL and in OpenFHE, in one run, with outputs checked.
+"""The same head here, in TenSEAL, OpenFHE and DESILO, in one run, with outputs checked.
 
     python bench/peers/head.py --samples 4096 --features 512 --hidden 64 --classes 10
 
@@ -10,7 +10,9 @@ cleartext before it is printed. Where fewer samples were measured than asked for
 a sample costs the same there whatever else is computed.
 
 OpenFHE runs under an interpreter of its own, found as docs/backends.md says; without one it is
-left out, with the reason. Its two-process row is what two cores give there.
+left out, with the reason. Its two-process row is what two cores give there. DESILO's library has a
+licence for non-commercial use alone. It is compared where SECUREFAIR_DESILO_PYTHON names an
+interpreter that has it.
 """
 
 from __future__ import annotations
@@ -175,14 +177,34 @@ def tenseal_vector(head: Head, x: Array, threads: int, expected: Array, samples:
 
 def openfhe(head: Head, x: Array, processes: int, expected: Array) -> PeerResult:
     """Batched like the tensor, by `EvalLinearWSum`, in processes of one thread each."""
-    name, interpreter = "OpenFHE", find_interpreter()
+    return _elsewhere("OpenFHE", find_interpreter(), head, x, processes, expected)
+
+
+def desilo(head: Head, x: Array, threads: int, expected: Array) -> PeerResult:
+    """Batched like the tensor, by `weighted_sum`.
+
+    Raises:
+        BackendUnavailableError: no interpreter is named that has it.
+    """
+    interpreter = os.environ.get("SECUREFAIR_DESILO_PYTHON")
+    if interpreter is None:
+        raise BackendUnavailableError(
+            "no interpreter with desilofhe is named", hint="Set SECUREFAIR_DESILO_PYTHON"
+        )
+    return _elsewhere("DESILO", interpreter, head, x, threads, expected)
+
+
+def _elsewhere(
+    name: str, interpreter: str, head: Head, x: Array, threads: int, expected: Array
+) -> PeerResult:
+    """A script of its own under another interpreter, with files between."""
     samples = min(len(x), RING // 2)
     with tempfile.TemporaryDirectory() as folder:
         work, result = Path(folder) / "work.npz", Path(folder) / "result.npz"
         np.savez(work, x=x[:samples], w1=head.w1, b1=head.b1, w2=head.w2, b2=head.b2)
-        script = Path(__file__).with_name("openfhe_head.py")
+        script = Path(__file__).with_name(f"{name.lower()}_head.py")
         subprocess.run(
-            [interpreter, "-I", str(script), str(work), str(result), str(processes)],
+            [interpreter, "-I", str(script), str(work), str(result), str(threads)],
             check=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
@@ -190,7 +212,7 @@ def openfhe(head: Head, x: Array, processes: int, expected: Array) -> PeerResult
             seconds, size, logits = (found[key] for key in ("seconds", "input_bytes", "logits"))
     return PeerResult(
         name=name,
-        threads=processes,
+        threads=threads,
         samples=samples,
         seconds=float(seconds),
         further_seconds=None,
@@ -259,10 +281,11 @@ def main(
         tenseal_vector(head, x, threads, expected, vector_samples),
     ]
     console = Console()
-    try:
-        results += [openfhe(head, x, processes, expected) for processes in sorted({1, threads})]
-    except BackendUnavailableError as error:
-        console.print(f"OpenFHE is not compared: {error}", markup=False)
+    for name, peer in (("OpenFHE", openfhe), ("DESILO", desilo)):
+        try:
+            results += [peer(head, x, count, expected) for count in sorted({1, threads})]
+        except BackendUnavailableError as error:
+            console.print(f"{name} is not compared: {error}", markup=False)
     machine = describe_machine()
     console.print(_table(results, samples, f"{features} -> {hidden} -> x^2 -> {classes}"))
     for r in results:
