@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from securefair.cli.budget import budget
 from securefair.cli.ending import Commands
 from securefair.cli.exporting import export
 from securefair.cli.extensions import extensions
@@ -64,7 +65,7 @@ DEPLOYING = "Between hospitals"
 for _panel, _commands in (
     (STARTING, (new, check, config, doctor)),
     (RUNNING, (demo, run, resume, renew)),
-    (READING, (report, compare)),
+    (READING, (report, compare, budget)),
     (USING, (predict, evaluate, show, export)),
     (DEPLOYING, (rehearse, refit)),
     (MEASURING, (plan, *extensions())),

@@ -25,7 +25,7 @@ from securefair.data.dataset import Samples
 from securefair.privacy.accounting import SampledGaussian, spent
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
-from securefair.storage import Guarantee, PrivacyEvent, Store, add_up
+from securefair.storage import Access, Guarantee, PrivacyEvent, Store, add_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +103,42 @@ def budget_in(store: Path | Store) -> Iterator[Store]:
         return
     with Store.open(store) as opened:
         yield opened
+
+
+class PatientCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What all runs on one store have cost one hospital's patients.
+
+    Attributes:
+        fits, alignments: how many mechanisms were charged of either kind.
+        behind_the_model: what fits amount to, for the patients whom they learnt from.
+        asked_about: what alignments amount to, for the patients whom peers were asked about.
+    """
+
+    fits: int
+    alignments: int
+    behind_the_model: Guarantee
+    asked_about: Guarantee
+
+
+def costs_in(store: Path) -> dict[str, PatientCost]:
+    """What every hospital's patients have paid, by hospital; empty where nothing was charged.
+
+    Raises:
+        StorageError: there is no store, or it is damaged or of a newer version.
+    """
+    found = {}
+    with Store.open(store, access=Access.READ) as opened, opened.view() as tx:
+        for hospital in tx.privacy.budgets():
+            events = tx.privacy.events(hospital)
+            alignments = [event for event in events if is_alignment(event)]
+            fits = [event for event in events if not is_alignment(event)]
+            found[hospital] = PatientCost(
+                fits=len(fits),
+                alignments=len(alignments),
+                behind_the_model=composed(fits),
+                asked_about=composed(alignments),
+            )
+    return found
 
 
 def is_alignment(event: PrivacyEvent) -> bool:

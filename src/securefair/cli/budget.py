@@ -1,0 +1,45 @@
+"""`securefair budget`: what a hospital's answers have cost its patients so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from securefair.cli.options import JsonOption
+
+
+def budget(
+    store: Annotated[
+        Path, typer.Argument(help="Folder of a store: `privacy.store`, or a site's `store`.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Show what all runs on a store have cost the patients: epsilon, delta, and what they mean.
+
+    Reads only, also while a run or a site has the store open.
+
+    Example: securefair budget clinic-store
+    """
+    import msgspec
+
+    from securefair.privacy.durable import costs_in
+    from securefair.privacy.guarantees import meaning_of
+
+    costs = costs_in(store)
+    if json:
+        typer.echo(msgspec.json.encode(costs).decode())
+        return
+    if not costs:
+        typer.echo("No private fit was charged to this store.")
+    for hospital, cost in costs.items():
+        typer.echo(f"{hospital}: {cost.fits} private fits, {cost.alignments} private alignments")
+        for whose, spent, events in (
+            ("Behind its model", cost.behind_the_model, cost.fits),
+            ("Asked about", cost.asked_about, cost.alignments),
+        ):
+            if events:
+                meaning = meaning_of(spent.epsilon, spent.delta)
+                typer.echo(f"  {whose}: epsilon {spent.epsilon:.3g}, delta {spent.delta:.1e}")
+                typer.echo(f"  {meaning}")
