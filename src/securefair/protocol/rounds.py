@@ -1,0 +1,142 @@
+"""How a round begins and ends: its deadline, its step, and the summary of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from securefair.errors import LocalProtocolError
+from securefair.protocol import admission, receiving, sending, student, teacher
+from securefair.protocol.effects import Begin, Expired, RoundOver, RoundSummary, SetDeadline
+from securefair.protocol.jobs import Step
+from securefair.protocol.messages import Decline
+from securefair.protocol.states import ROUND, AskingState, Event, PreparationState, RoundState
+from securefair.protocol.turn import Memory, Turn
+
+
+def begin(turn: Turn, event: Begin) -> None:
+    """Begin a round, as student and as teacher."""
+    _check_begin(turn, event)
+    admission.renew_spent(turn)
+    first = turn.memory.upload.state is PreparationState.ABSENT
+    turn.memory = replace(
+        turn.memory,
+        round=event.round,
+        state=ROUND.next(turn.memory.state, Event.BEGIN),
+        coins=dict(event.coins),
+        teacher_version=event.teacher_version,
+    )
+    seconds = turn.settings.round_seconds + (turn.settings.setup_seconds if first else 0)
+    turn.effects.append(SetDeadline(event.round, seconds))
+    admission.begin(turn)
+    receiving.begin(turn)
+    student.begin(turn)
+    teacher.begin(turn)
+
+
+def _check_begin(turn: Turn, event: Begin) -> None:
+    memory, settings = turn.memory, turn.settings
+    if event.round <= memory.round:
+        raise LocalProtocolError(
+            "rounds follow each other",
+            where="Begin",
+            found=event.round,
+            expected=f">= {memory.round + 1}",
+        )
+    if event.teacher_version < memory.teacher_version:
+        raise LocalProtocolError(
+            "a teacher version must not fall",
+            where="Begin",
+            found=event.teacher_version,
+            expected=f">= {memory.teacher_version}",
+        )
+    free = settings.forced(event.round) or settings.always_share
+    if free and settings.gossip is None:  # links are left to chance in every round
+        return
+    for peer in memory.peers:
+        coin = event.coins.get(peer)
+        if coin is None or not 0 <= coin < 1:
+            raise LocalProtocolError(
+                "a sharing coin is missing or out of range",
+                where=f"Begin.coins[{peer}]",
+                found="none" if coin is None else coin,
+                expected="a number in [0, 1)",
+            )
+
+
+def expire(turn: Turn, event: Expired) -> None:
+    """Go on without whoever has not answered."""
+    if event.round > turn.round:
+        raise LocalProtocolError(
+            "the deadline of a round that has not begun",
+            where="Expired",
+            found=event.round,
+            expected=f"at most {turn.round}",
+        )
+    if event.round < turn.round:
+        return
+    if turn.memory.state in (RoundState.LINKING, RoundState.RECEIVING):
+        receiving.expire(turn)
+        return
+    exchanging = turn.memory.state is RoundState.EXCHANGING
+    turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.EXPIRED))
+    if exchanging:
+        student.expire(turn)
+        _step(turn)
+
+
+def settle(turn: Turn) -> None:
+    """Step as soon as nothing is awaited and nothing unfinished."""
+    if turn.memory.state is RoundState.EXCHANGING and not student.unsettled(turn):
+        turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.SETTLED))
+        _step(turn)
+    if turn.ending is not None:
+        how, error = turn.ending
+        end(turn, how, error)
+
+
+def _step(turn: Turn) -> None:
+    if turn.settings.gossip is not None:
+        sending.adapt(turn)
+        return
+    peers = turn.memory.peers
+    opened = _in_state(turn, AskingState.OPENED)
+    turn.run(Step(turn.round, opened, tuple(peers[name].reputation for name in opened)))
+
+
+def end(turn: Turn, how: Event, step_error: str | None) -> None:
+    """The round is over: say what happened in it."""
+    memory = turn.memory
+    turn.memory = replace(memory, state=ROUND.next(memory.state, how))
+    summary = RoundSummary(
+        forced=turn.settings.forced(turn.round),
+        asked=tuple(
+            name
+            for name, peer in memory.peers.items()
+            if peer.asking.state is not AskingState.NOT_ASKED
+        ),
+        opened=_in_state(turn, AskingState.OPENED),
+        declined={
+            name: peer.asking.reply.reason
+            for name, peer in memory.peers.items()
+            if isinstance(peer.asking.reply, Decline)
+        },
+        failed=_in_state(turn, AskingState.FAILED),
+        missed=_in_state(turn, AskingState.MISSED),
+        reputations=reputations(memory),
+        step_error=step_error,
+        offered=tuple(
+            name for name, shares in memory.averaging.offers.get(turn.round, {}).items() if shares
+        ),
+        combined=memory.averaging.combined,
+        lost=memory.averaging.lost,
+    )
+    turn.effects.append(RoundOver(turn.round, summary))
+
+
+def _in_state(turn: Turn, state: AskingState) -> tuple[str, ...]:
+    return tuple(name for name, peer in turn.memory.peers.items() if peer.asking.state is state)
+
+
+def reputations(memory: Memory) -> dict[str, float | None]:
+    """By peer; None before its first scored answer."""
+    return {name: peer.reputation for name, peer in memory.peers.items()}
