@@ -1,0 +1,125 @@
+"""What a student refuses: samples, predictions and answers that are not what was planned."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.circuit.spec import HeadBounds
+from securefair.data.dataset import Samples
+from securefair.errors import (
+    DataError,
+    EncryptionError,
+)
+from securefair.exchange import steps
+from securefair.exchange.student import Student
+from support.parties import CLASSES, FEATURES, SAMPLES, SEED, predictions_of, run, spec_of
+
+
+def with_features(samples, features):
+    return Samples(features, samples.labels, samples.classes)
+
+
+def test_samples_that_do_not_fit_are_refused_before_anything_is_encrypted(linear):
+    student, samples = linear.student, linear.samples
+    features = samples.features
+    for wrong in (features[:-1], features[:, :-1], np.hstack([features, features])):
+        labels = samples.labels[: len(wrong)]
+        with pytest.raises(DataError, match="do not fit the plan"):
+            student.request(Samples(wrong, labels, CLASSES))
+    with pytest.raises(DataError, match="NaN or infinite"):
+        with_features(samples, np.full_like(features, np.nan))
+    with pytest.raises(DataError, match="NaN or infinite"):
+        steps.pack(linear.plan, np.full_like(features, np.inf))
+
+
+@pytest.mark.parametrize("row", [0, SAMPLES - 1])
+@pytest.mark.parametrize("value", [1.001, -1.001, 1e9])
+def test_features_beyond_the_bounds_are_refused_by_name(linear, row, value):
+    features = linear.samples.features.copy()
+    features[row, 1] = value
+    with pytest.raises(DataError) as error:
+        linear.student.request(with_features(linear.samples, features))
+    assert error.value.where == "feature"
+    assert error.value.hint
+
+
+def test_samples_longer_than_the_bounds_are_refused():
+    spec = spec_of("public", bounds=HeadBounds(feature=1.0, feature_norm=1.2))
+    student = Student(spec, backend="clear")
+    features = np.full((SAMPLES, FEATURES), 0.7)
+    with pytest.raises(DataError) as error:
+        student.request(Samples(features, np.arange(SAMPLES) % CLASSES, CLASSES))
+    assert error.value.where == "feature_norm"
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        np.full((SAMPLES, CLASSES), 0.6),
+        np.full((SAMPLES - 1, CLASSES), 0.5),
+        np.full((SAMPLES, CLASSES + 1), 1 / 3),
+        np.full((SAMPLES, CLASSES), np.nan),
+        np.tile([1.5, -0.5], (SAMPLES, 1)),
+        np.tile([np.inf, -np.inf], (SAMPLES, 1)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_predictions_that_are_no_probabilities_are_refused(predictions):
+    student = run(spec_of("loss"), "clear").student
+    with pytest.raises(DataError, match="probabilities"):
+        student.encrypt_predictions(predictions)
+
+
+def test_predictions_are_sent_where_they_are_needed_and_nowhere_else(linear):
+    with pytest.raises(DataError, match="sends no predictions"):
+        linear.student.encrypt_predictions(predictions_of(linear.plan.spec))
+    loss = run(spec_of("loss"), "clear")
+    with pytest.raises(DataError, match="needs the student's predictions"):
+        loss.student.request(loss.samples)
+
+
+def test_an_answer_cannot_be_opened_before_the_features_exist():
+    done = run(spec_of("public"), "clear")
+    with pytest.raises(EncryptionError, match="before the features"):
+        Student(done.plan.spec, backend="clear", seed=SEED).open(done.answer)
+
+
+def test_values_that_no_honest_model_has_are_refused():
+    done = run(spec_of("public"), "clear")
+    values = np.frombuffer(done.answer).copy()
+    values[3] = done.plan.spec.bounds.logit * 1.1
+    with pytest.raises(EncryptionError, match="out of range"):
+        done.student.open(values.tobytes())
+
+
+@given(cut=st.integers(1, 10**6), grow=st.booleans())
+@settings(max_examples=25)
+def test_answers_of_another_length_are_encryption_errors(linear, cut, grow):
+    answer = linear.answer
+    other = answer + bytes(cut) if grow else answer[: max(0, len(answer) - cut)]
+    with pytest.raises(EncryptionError, match="wrong length"):
+        linear.student.open(other)
+
+
+@pytest.mark.parametrize("release", ["public", "logits", "loss", "student"])
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_damaged_answers_are_refused_or_wrong_and_nothing_else(release, seed):
+    done = run(spec_of(release))
+    rng = np.random.default_rng(seed)
+    answer = bytearray(done.answer)
+    for place in rng.integers(0, len(answer), 3):
+        answer[place] ^= int(rng.integers(1, 256))
+    try:
+        opened = done.student.open(bytes(answer))
+    except EncryptionError:
+        return
+    assert opened.released.shape == done.opened.released.shape
+
+
+def test_several_answers_in_a_row_are_told_apart_by_their_length():
+    done = run(spec_of("logits", samples=4796, features=2))
+    for size in (0, 1, len(done.answer) // 2, len(done.answer) - 4, len(done.answer) + 4):
+        with pytest.raises(EncryptionError, match="wrong length"):
+            done.student.open((done.answer + bytes(8))[:size])

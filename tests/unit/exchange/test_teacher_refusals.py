@@ -1,0 +1,282 @@
+"""What a teacher refuses: requests that are none, other plans, and models out of bounds."""
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from securefair.circuit.spec import HeadBounds
+from securefair.errors import (
+    DataError,
+    EncryptionError,
+    LedgerError,
+    ModelError,
+    PlanError,
+    SecureFairError,
+)
+from securefair.exchange.request import REQUEST_FORMAT, Request
+from securefair.exchange.student import Student
+from securefair.exchange.teacher import Teacher
+from securefair.model.heads import build_head
+from support.parties import (
+    CLASSES,
+    FEATURES,
+    SAMPLES,
+    SEED,
+    Run,
+    altered,
+    head_of,
+    run,
+    samples_of,
+    spec_of,
+)
+
+
+@given(data=st.binary(max_size=400))
+def test_random_bytes_are_no_request(linear, data):
+    with pytest.raises(DataError, match="not a request"):
+        linear.teacher.answer(data)
+
+
+@given(place=st.integers(0, 10**9))
+@settings(max_examples=30)
+def test_a_truncated_request_is_no_request(linear, place):
+    with pytest.raises(DataError, match="not a request"):
+        linear.teacher.answer(linear.request[: place % len(linear.request)])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, 5, [], {}, "request", b"request", {"spec": 1}, [1, 2, 3], {"format": REQUEST_FORMAT}],
+)
+def test_other_messages_are_no_request(linear, value):
+    with pytest.raises(DataError, match="not a request"):
+        linear.teacher.answer(msgspec.msgpack.encode(value))
+
+
+def test_unknown_fields_and_endless_nesting_are_no_request(linear):
+    raw = msgspec.msgpack.decode(linear.request)
+    for path in ([], ["spec"], ["spec", "bounds"]):
+        changed = msgspec.msgpack.decode(linear.request)
+        inner = changed
+        for key in path:
+            inner = inner[key]
+        inner["extra"] = 1
+        with pytest.raises(DataError, match="not a request"):
+            linear.teacher.answer(msgspec.msgpack.encode(changed))
+    head = msgspec.msgpack.encode({"spec": raw["spec"]})
+    nested = head[:-1] + b"\x91" * 300_000
+    with pytest.raises(DataError, match="not a request"):
+        linear.teacher.answer(nested)
+    with pytest.raises(DataError, match="not a request"):
+        linear.teacher.answer(linear.request + b"\x00")
+
+
+@pytest.mark.parametrize("earlier", [1, REQUEST_FORMAT - 1])
+def test_another_format_is_refused(linear, earlier):
+    with pytest.raises(DataError, match="unknown request format"):
+        linear.teacher.answer(altered(linear.asked, format=earlier))
+
+
+@pytest.mark.parametrize("field", ["public_key", "evaluation_keys", "features"])
+@given(data=st.binary(max_size=100))
+@settings(max_examples=10)
+def test_fields_of_another_length_are_refused(linear, field, data):
+    if field == "evaluation_keys" and not data:
+        return
+    with pytest.raises((EncryptionError, DataError)):
+        linear.teacher.answer(altered(linear.asked, **{field: data}))
+
+
+def test_more_keys_than_the_plan_lists_are_refused_unread():
+    linear, loss = run(spec_of("public")), run(spec_of("loss"))
+    with pytest.raises(EncryptionError, match="larger than the plan lists"):
+        linear.teacher.answer(altered(linear.asked, evaluation_keys=b"x"))
+    keys = loss.asked.evaluation_keys
+    with pytest.raises(EncryptionError, match="larger than the plan lists"):
+        loss.teacher.answer(altered(loss.asked, evaluation_keys=bytes(keys) + bytes(10**6)))
+    with pytest.raises(EncryptionError, match="no relinearisation key"):
+        loss.teacher.answer(altered(loss.asked, evaluation_keys=b""))
+
+
+@given(seed=st.integers(0, 2**32), header=st.booleans())
+@settings(max_examples=60)
+def test_a_damaged_request_is_answered_or_refused_and_nothing_else(linear, seed, header):
+    """A teacher meets whatever a stranger sends with an error of this package or an answer."""
+    rng = np.random.default_rng(seed)
+    data = bytearray(linear.request)
+    reach = 700 if header else len(data)  # the spec travels in front
+    for place in rng.integers(0, reach, rng.integers(1, 4)):
+        data[place] ^= int(rng.integers(1, 256))
+    try:
+        answer = linear.teacher.answer(bytes(data))
+    except SecureFairError:
+        return
+    assert len(answer) == linear.plan.answer_bytes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"samples": 61},
+        {"precision": 2.0**-9},
+        {"flooding_bits": 31},
+        {"bounds": HeadBounds(logit=31.0)},
+        {"q": 7},
+    ],
+)
+def test_sides_that_plan_differently_notice_before_any_work(linear, changes):
+    spec = msgspec.structs.replace(linear.plan.spec, **changes)
+    with pytest.raises(PlanError, match=r"plan differently|floods less") as error:
+        linear.teacher.answer(altered(linear.asked, spec=spec))
+    assert "same version" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        HeadBounds(logit=float("nan")),
+        HeadBounds(output_l2=-1.0),
+        HeadBounds(output_weight=float("inf")),
+        HeadBounds(feature=0.0),
+    ],
+)
+def test_bounds_that_bound_nothing_are_refused(linear, bounds):
+    spec = msgspec.structs.replace(linear.plan.spec, bounds=bounds)
+    with pytest.raises(PlanError) as error:
+        linear.teacher.answer(altered(linear.asked, spec=spec))
+    assert error.value.where.startswith("bounds.")
+
+
+def test_too_little_flooding_is_refused_whoever_asks():
+    spec = spec_of("public", flooding_bits=29)
+    student = Student(spec, seed=SEED)
+    request = student.request(samples_of(spec))
+    with pytest.raises(PlanError) as error:
+        Teacher(head_of(spec)).answer(request)
+    assert error.value.where == "flooding_bits"
+    assert Teacher(head_of(spec), min_flooding_bits=29).answer(request)
+    strict = Teacher(head_of(spec), min_flooding_bits=40)
+    asked = msgspec.msgpack.decode(request, type=Request)
+    with pytest.raises(PlanError, match="too little"):
+        strict.receive(spec, SEED, student.public_keys, asked.features, b"")
+
+
+def test_more_numbers_than_allowed_are_refused(linear):
+    numbers = linear.plan.spec.q * CLASSES
+    Teacher(linear.teacher.model, max_numbers=numbers).answer(linear.request)
+    with pytest.raises(LedgerError, match="too many numbers") as error:
+        Teacher(linear.teacher.model, max_numbers=numbers - 1).answer(linear.request)
+    assert error.value.found == numbers
+
+
+@pytest.mark.parametrize(
+    ("changes", "seed"),
+    [
+        ({"samples": SAMPLES + 1}, SEED),
+        ({"q": 9}, SEED),
+        ({"precision": 2.0**-20}, SEED),
+        ({"release": "logits"}, SEED),
+        ({"bounds": HeadBounds(logit=31.0)}, SEED),
+        ({}, b"another seed"),
+        ({}, None),
+        ({"samples": SAMPLES - 1}, None),
+    ],
+)
+def test_a_teacher_that_agreed_to_a_spec_answers_no_other(changes, seed):
+    """Only the number of samples is the student's choice, up to the agreed one."""
+    agreed = spec_of("public")
+    asked = msgspec.structs.replace(agreed, **changes)
+    teacher = Teacher(head_of(agreed), agreed, seed=SEED, backend="clear")
+    student = Student(asked, backend="clear", seed=seed or SEED)
+    request = student.request(samples_of(asked))
+    if seed is None:
+        assert teacher.answer(request)
+        return
+    with pytest.raises(PlanError, match="not what was agreed"):
+        teacher.answer(request)
+
+
+def bent(spec, edit):
+    model = head_of(spec)
+    with torch.no_grad():
+        edit(model)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda m: m.output_weights[0, 0].fill_(17.0), "quantised weight exceeds"),
+        (lambda m: m.output_weights[1].fill_(-16.0), None),
+        (lambda m: m.output_weights[0, 0].fill_(float("nan")), "NaN"),
+        (lambda m: m.output_bias[0].fill_(float("inf")), "NaN"),
+    ],
+)
+def test_models_beyond_the_public_bounds_are_refused(linear, edit, words):
+    model = bent(linear.plan.spec, edit)
+    if words is None:
+        Teacher(model).answer(linear.request)
+        return
+    with pytest.raises(ModelError, match=words):
+        Teacher(model).answer(linear.request)
+
+
+@pytest.mark.parametrize(
+    ("norm", "bounds"),
+    [
+        ("l1", HeadBounds(output_l1=0.5)),
+        ("l2", HeadBounds(output_l2=0.25)),
+    ],
+)
+def test_rows_beyond_the_public_norms_are_refused(norm, bounds):
+    spec = spec_of("public", bounds=bounds)
+    student = Student(spec, backend="clear", seed=SEED)
+    model = bent(spec, lambda m: m.output_weights.fill_(0.4))
+    with pytest.raises(ModelError, match=f"the {norm} norm"):
+        Teacher(model, backend="clear").answer(student.request(samples_of(spec)))
+
+
+@pytest.mark.parametrize("factor", [0.02, 1.0, 50.0])
+def test_hidden_layers_of_any_size_fit_because_heads_are_balanced(factor):
+    """What a unit gains in the first layer, its square loses in the second."""
+    spec = spec_of("public", hidden=4)
+    done = run(spec, "clear")
+
+    def rescale(model):
+        model.hidden_weights.mul_(factor)
+        model.hidden_bias.mul_(factor)
+        model.slope.mul_(factor)
+        model.output_weights.div_(factor**2)
+
+    model = bent(spec, rescale)
+    np.testing.assert_allclose(
+        model.logits(done.samples.features), head_of(spec).logits(done.samples.features)
+    )
+    opened = done.student.open(Teacher(model, backend="clear").answer(done.request))
+    np.testing.assert_allclose(opened.released, done.opened.released, atol=1e-2)
+
+
+@pytest.mark.parametrize("which", ["kind", "features", "classes"])
+def test_a_model_of_another_shape_is_refused(linear, which):
+    model = {
+        "kind": lambda: build_head("quadratic", FEATURES, 3, CLASSES, 0),
+        "features": lambda: build_head("linear", FEATURES + 1, 0, CLASSES, 0),
+        "classes": lambda: build_head("linear", FEATURES, 0, CLASSES + 1, 0),
+    }[which]()
+    with pytest.raises(ModelError):
+        Teacher(model).answer(linear.request)
+
+
+def test_units_and_classes_without_weights_are_answered_like_any_other():
+    """Nothing that a student sees, not even a failure, tells that a row is empty."""
+    for hidden in (0, 4):
+        done = run(spec_of("public", hidden))
+        name = "hidden_weights" if hidden else "output_weights"
+        model = bent(done.plan.spec, lambda m, n=name: getattr(m, n)[1].fill_(0.0))
+        teacher = Teacher(model)
+        opened = done.student.open(teacher.answer(done.request))
+        empty = Run(done.plan, done.student, teacher, done.samples, b"", b"", opened)
+        assert np.abs(opened.released - empty.exact).max() <= done.plan.error_bound
