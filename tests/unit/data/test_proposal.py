@@ -1,6 +1,8 @@
 """What a participant says of its table: enough for common rules, and nothing of single patients."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from securefair.config.writing import plain_toml
 from securefair.data import Proposal, Row, propose
-from securefair.data.proposal import rounded_outwards
+from securefair.data.proposal import ColumnProposal, rounded_outwards
 from securefair.errors import ConfigError, DataError
 
 
@@ -45,6 +47,23 @@ def test_a_level_of_few_patients_is_not_named():
     pain = column(rows(), "pain")
     assert (pain.levels, pain.rare) == (("atypical", "none", "typical"), 1)
     assert "asymptomatic" in column(rows(), "pain", at_least=1).levels
+
+
+def test_a_proposal_has_no_entry_that_the_threat_model_does_not_list():
+    text = (Path(__file__).parents[3] / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    section = text.split("## What a proposal of rules tells")[1].split("\n## ")[0]
+    entries = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    listed = {word for entry in entries for word in re.findall(r"`(\w+)`", entry)}
+    fields = [*msgspec.structs.fields(Proposal), *msgspec.structs.fields(ColumnProposal)]
+    assert {field.name for field in fields} == listed
+
+
+def test_a_proposal_does_not_depend_on_how_many_patients_share_what():
+    """Rows that are repeated, or left out without a loss of a level or of an end of a range."""
+    table = with_column("age", [f"{34 + at % 20}" for at in range(40)])
+    plain = propose(table, label="num")
+    assert propose(table * 3, label="num", at_least=15) == plain
+    assert propose(table[:20] + table[-18:], label="num") == plain
 
 
 def test_a_range_is_rounded_outwards_and_names_no_number():
