@@ -15,10 +15,11 @@ from securefair.collaboration.private import checked_target
 from securefair.data import ParticipantData, Samples
 from securefair.deployment.agreeing import check_agreement, disclosure_of, kind_in, rounds_of
 from securefair.deployment.card import utc
+from securefair.deployment.couriers.folder import check_shared
 from securefair.deployment.place import KEYS, STORE, identity_of, project_of, read_settings
 from securefair.deployment.project import Project
 from securefair.deployment.samples import own_samples
-from securefair.errors import ConfigError, StorageError
+from securefair.errors import StorageError
 from securefair.storage import Keystore, Secret, Store
 
 ROOM = 4
@@ -69,9 +70,13 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     courier = settings.courier
     if courier.kind == "folder":
         shared = Path(courier.folder or "")
-        if not shared.is_dir():
-            raise ConfigError("the shared folder is not there", where=str(shared))
-        yield f"courier: folder {shared}"
+        check_shared(shared, settings.name)
+        yield f"courier: folder {shared}, which can be written"
+    elif courier.kind == "flare":
+        yield (
+            f"courier: flare, at the door in {folder}; `securefair flare harden KIT --site "
+            f"{folder}` checks the certificate for the relay"
+        )
     else:
         yield f"courier: {courier.kind}, at the door in {folder}"
 

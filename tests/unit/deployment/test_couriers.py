@@ -100,6 +100,17 @@ def test_a_folder_carries_everything_in_order(ends, tmp_path):
     assert north.taken == south.taken == list(range(30))
 
 
+def test_a_shared_folder_that_cannot_be_used_is_named_before_anything_starts(ends, tmp_path):
+    north, _, stop = ends
+    with pytest.raises(ConfigError, match="is not there"):
+        start_folder(north, tmp_path / "unmounted", stop)
+    assert not (tmp_path / "unmounted").exists()
+    (tmp_path / "north").touch()  # no folder can be made here, root or not
+    with pytest.raises(ConfigError, match="cannot be written"):
+        start_folder(north, tmp_path, stop)
+    assert not any(thread.name.startswith("to ") for thread in threading.enumerate())
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_faulty_courier_loses_nothing(seed):
     north, south = CountingPort("north", "south", 60), CountingPort("south", "north", 0)

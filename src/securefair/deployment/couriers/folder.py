@@ -17,6 +17,7 @@ from pathlib import Path
 from securefair.deployment.couriers.local import start_carrying
 from securefair.deployment.port import HandOver, Port
 from securefair.deployment.receipts import RECEIPT_BYTES
+from securefair.errors import ConfigError
 
 LOOK_EVERY = 0.5
 """Seconds between two looks into the folder."""
@@ -47,15 +48,37 @@ def to_folder(port: Port, peer: str, folder: Path, *, every: float = LOOK_EVERY)
     return hand_over
 
 
+def check_shared(folder: Path, name: str) -> None:
+    """See that a site can lay down parcels, as its courier does.
+
+    Args:
+        folder: shared by all sites.
+        name: of the site.
+
+    Raises:
+        ConfigError: it is not there, or cannot be written.
+    """
+    if not folder.is_dir():
+        raise ConfigError("the shared folder is not there", where=str(folder))
+    trial = folder / name / ".trial"
+    try:
+        _put(trial, b"")
+        trial.unlink()
+    except OSError as error:
+        raise ConfigError(
+            "the shared folder cannot be written", where=str(folder), found=error.strerror
+        ) from error
+
+
 def start_folder(
     port: Port, folder: Path, stop: threading.Event, *, every: float = LOOK_EVERY
 ) -> None:
     """Carry for one site through a folder, both ways, until `stop`.
 
     Raises:
-        OSError: the folder cannot be written.
+        ConfigError: the folder is not there or cannot be written.
     """
-    (folder / port.name).mkdir(parents=True, exist_ok=True)
+    check_shared(folder, port.name)
     for peer in port.peers:
         start_carrying(port, peer, to_folder(port, peer, folder, every=every), stop)
     threading.Thread(
