@@ -116,3 +116,70 @@ class Chromium:
             or (method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"))
         ):
             self.errors.append(parameters)
+
+
+def too_wide(page, width):
+    """What leaves a screen of this width, and scrolled regions that hide a part; all is open."""
+    page.command(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=740,
+        deviceScaleFactor=2,
+        mobile=width < 800,
+    )
+    page.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    outside = f"""
+        [...document.querySelectorAll('main *, header *, footer *')].filter(one => {{
+          const box = one.getBoundingClientRect();
+          return box.right > {width} + 1 && box.width && !one.closest('.scroll, pre');
+        }}).map(one => one.outerHTML.slice(0, 160))
+    """
+    cut = """
+        [...document.querySelectorAll('.scroll')].filter(one =>
+          one.scrollWidth > one.clientWidth + 1 && !one.querySelector('.heat')
+        ).map(one => one.getAttribute('aria-label'))
+    """
+    return page.value(outside), page.value(cut)
+
+
+CONTRASTS = """
+(() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+  const rgb = (colour, under) => {
+    canvas.fillStyle = `rgb(${under})`; canvas.fillRect(0, 0, 1, 1);
+    canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const luminance = one => one.map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+  const found = [];
+  for (const one of document.querySelectorAll('body *')) {
+    const own = [...one.childNodes].some(c => c.nodeType === 3 && c.textContent.trim());
+    if (!own || !one.checkVisibility() || one.closest('script, style, .skip')) continue;
+    const chain = [];
+    for (let at = one; at; at = at.parentElement) chain.unshift(at);
+    let under = [255, 255, 255];
+    for (const at of chain) under = rgb(getComputedStyle(at).backgroundColor, under);
+    const style = getComputedStyle(one);
+    const ink = rgb(one.closest('svg') ? style.fill : style.color, under);
+    const [low, high] = [luminance(ink), luminance(under)].sort((a, b) => a - b);
+    found.push([(high + 0.05) / (low + 0.05), one.className?.baseVal ?? one.className,
+                one.textContent.trim().slice(0, 30)]);
+  }
+  return found.sort((a, b) => a[0] - b[0]);
+})()
+"""
+
+
+def contrasts(page, scheme):
+    """Contrast, class and words of every text that is shown, least first; all is open."""
+    page.command(
+        "Emulation.setEmulatedMedia",
+        features=[
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ],
+    )
+    page.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    return page.value(CONTRASTS)

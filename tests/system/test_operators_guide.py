@@ -23,7 +23,7 @@ BOTH = {
 }
 """What each hospital does; the first one alone does the rest."""
 
-ELSEWHERE = {"rehearse": "test_sites", "flare keep": "test_flare"}
+ELSEWHERE = {"rehearse": "test_rehearsal", "flare keep": "test_flare"}
 SHARED = ("*.card", "*.proposal.toml", "settings.toml", "heart.toml")
 PASSPHRASE = "correct horse battery staple"
 

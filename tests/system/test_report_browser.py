@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from support.browser import CHROMIUM, Chromium
+from support.browser import CHROMIUM, Chromium, contrasts, too_wide
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="NO BROWSER: chromium is not installed, the report is not tested in it"
@@ -133,28 +133,10 @@ def test_play_runs_through_the_rounds(page):
 
 @pytest.mark.parametrize("width", [320, 390, 800, 1280])
 def test_nothing_is_wider_than_the_screen(page, width):
-    page.command(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=740,
-        deviceScaleFactor=2,
-        mobile=width < 800,
-    )
-    page.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    outside = f"""
-        [...document.querySelectorAll('main *, header *, footer *')].filter(one => {{
-          const box = one.getBoundingClientRect();
-          return box.right > {width} + 1 && box.width && !one.closest('.scroll, pre');
-        }}).map(one => one.outerHTML.slice(0, 160))
-    """
-    assert page.value(outside) == []
+    wide, cut = too_wide(page, width)
+    assert wide == []
     assert page.value("document.documentElement.scrollWidth") == width
-    cut = """
-        [...document.querySelectorAll('.scroll')].filter(one =>
-          one.scrollWidth > one.clientWidth + 1 && !one.querySelector('.heat')
-        ).map(one => one.getAttribute('aria-label'))
-    """
-    assert page.value(cut) == []  # whoever must scroll sideways does not see that there is more
+    assert cut == []  # whoever must scroll sideways does not see that there is more
     overlapping = """
         [...document.querySelectorAll('.row > span:first-child')].filter(one =>
           one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)
@@ -162,54 +144,16 @@ def test_nothing_is_wider_than_the_screen(page, width):
     assert page.value(overlapping) == []
 
 
-CONTRASTS = """
-(() => {
-  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-  const rgb = (colour, under) => {
-    canvas.fillStyle = `rgb(${under})`; canvas.fillRect(0, 0, 1, 1);
-    canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
-  };
-  const luminance = one => one.map(c => c / 255)
-    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
-  const found = [];
-  for (const one of document.querySelectorAll('body *')) {
-    const own = [...one.childNodes].some(c => c.nodeType === 3 && c.textContent.trim());
-    if (!own || !one.checkVisibility() || one.closest('script, style, .skip')) continue;
-    const chain = [];
-    for (let at = one; at; at = at.parentElement) chain.unshift(at);
-    let under = [255, 255, 255];
-    for (const at of chain) under = rgb(getComputedStyle(at).backgroundColor, under);
-    const style = getComputedStyle(one);
-    const ink = rgb(one.closest('svg') ? style.fill : style.color, under);
-    const [low, high] = [luminance(ink), luminance(under)].sort((a, b) => a - b);
-    found.push([(high + 0.05) / (low + 0.05), one.className?.baseVal ?? one.className,
-                one.textContent.trim().slice(0, 30)]);
-  }
-  return found.sort((a, b) => a[0] - b[0]);
-})()
-"""
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read(page, scheme):
     """WCAG 2.2, 1.4.3: a contrast of 4.5 to 1 at least; every shade of the heat map included."""
-    page.command(
-        "Emulation.setEmulatedMedia",
-        features=[
-            {"name": "prefers-color-scheme", "value": scheme},
-            {"name": "prefers-reduced-motion", "value": "reduce"},
-        ],
-    )
-    page.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     page.value(
         "document.querySelectorAll('#reputation-map td[data-student]')"
         ".forEach((one, at) => { one.className = `s${at % 11}`; })"
     )
-    contrasts = page.value(CONTRASTS)
-    assert len(contrasts) > 200
-    assert [one for one in contrasts if one[0] < 4.5] == []
+    found = contrasts(page, scheme)
+    assert len(found) > 200
+    assert [one for one in found if one[0] < 4.5] == []
 
 
 def test_it_prints_with_everything_open_and_the_round_named(page):

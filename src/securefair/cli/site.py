@@ -103,12 +103,12 @@ def start(
     def log(line: str) -> None:
         typer.echo(line, err=json)
 
-    rounds, model = run_site(folder, passphrase(passphrase_file), log)
+    rounds, own = run_site(folder, passphrase(passphrase_file), log)
     text = (
-        f"All rounds are over ({rounds}).\nModel and report: {model.parent.parent}\n"
-        f"Next: securefair predict {model} new.csv"
+        f"All rounds are over ({rounds}).\nReport: {own.page}\n"
+        f"Next: securefair predict {own.model} new.csv"
     )
-    tell(json, text, {"rounds": rounds, "model": str(model)})
+    tell(json, text, {"rounds": rounds, "model": str(own.model), "report": str(own.page)})
 
 
 @app.command()
@@ -174,7 +174,8 @@ def export(
     """
     from securefair.deployment.starting import export_site
 
-    files = [str(path) for path in export_site(folder, passphrase(passphrase_file), out)]
+    own = export_site(folder, passphrase(passphrase_file), out)
+    files = [str(path) for path in (own.model, own.page, *own.others)]
     tell(json, "\n".join(files), files)
 
 

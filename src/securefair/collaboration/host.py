@@ -53,6 +53,11 @@ class Host(Hosted, Protocol):
         """Its own model as it is now, to be kept."""
         ...
 
+    def reputations(self) -> Mapping[str, float | None]:
+        """How much each peer counts to it now: its reputation, or the weight of its model or
+        answers; None where it has none."""
+        ...
+
     def measured(self, round: int) -> Mapping[str, float]:
         """What it finds about its own model after a round, for its own eyes."""
         ...

@@ -14,6 +14,7 @@ class Wording:
         title: such as "CYCle".
         rule: who learns from whom, in a few words.
         reputations: whether participants form reputations of each other.
+        averages: whether models are averaged: reputations are then weights.
         steps: what is done, one paragraph each, where it is not distillation in rounds; the nouns
             `{participant}`, `{participants}` (with their number) and `{samples}` are filled in.
         messages: what its messages are, by type, where the usual names would mislead.
@@ -22,6 +23,7 @@ class Wording:
     title: str
     rule: str
     reputations: bool = False
+    averages: bool = False
     steps: tuple[str, ...] = ()
     messages: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,17 +1,18 @@
 """A site's results: its own model and its own report; nothing of its peers but their names.
 
 OUT/models/NAME/     what `securefair predict` reads, with the model's card
-OUT/report.md        rounds, who was there, what was received and let out
+OUT/report.html      own scores, rounds, who was there, what was received and let out
+OUT/report.md        the same without figures, for a terminal
 OUT/rounds.jsonl     a record a round
 OUT/status.json      the site as it stood
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.host import Role
 from securefair.collaboration.privacy import gaps_of
 from securefair.data import ParticipantData
@@ -23,16 +24,41 @@ from securefair.deployment.status import NEVER, PeerStatus, SiteStatus, site_sta
 from securefair.errors import StorageError
 from securefair.model.stored import Function, from_bytes
 from securefair.prediction import Calibration, save_model
-from securefair.prediction.card import Taught
+from securefair.prediction.card import ModelCard, Taught
 from securefair.prediction.folder import folder_name
 from securefair.privacy.durable import composed
 from securefair.privacy.guarantees import meaning_of
+from securefair.records import RoundRecord
 from securefair.report import write_json, write_json_lines, write_text
+from securefair.report.html import FILE_NAME
+from securefair.report.site import (
+    OWN,
+    SiteFacts,
+    SitePeer,
+    SiteRound,
+    site_markdown,
+    site_page,
+)
 from securefair.run.execute import versions
 from securefair.run.folder import MODELS
 from securefair.run.kept import kept_model
 from securefair.run.resumable import ReferenceRun
 from securefair.storage import Store, Transaction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What was written.
+
+    Attributes:
+        model: folder for `securefair predict`.
+        page: the report, for a browser.
+        others: the same facts for terminals and programs.
+    """
+
+    model: Path
+    page: Path
+    others: tuple[Path, ...]
 
 
 def write_results(
@@ -44,7 +70,7 @@ def write_results(
     seed: int,
     data: str,
     role: Role,
-) -> list[Path]:
+) -> Results:
     """Write everything; what an earlier call has written is replaced.
 
     Args:
@@ -57,7 +83,7 @@ def write_results(
         role: of the site.
 
     Returns:
-        The files and folders that were written.
+        Where they are.
 
     Raises:
         StorageError: no round is over yet, or the folder cannot be written.
@@ -83,64 +109,61 @@ def write_results(
     )
     model = out / MODELS / folder_name(own.name)
     save_model(kept.model, model, card=kept.card)
-    return [
-        model,
-        write_text(out / "report.md", report_of(project, records, status, promised, role)),
-        write_json_lines(out / "rounds.jsonl", records),
-        write_json(out / "status.json", status),
-    ]
+    facts = facts_of(project, records, status, kept.card, promised=promised, role=role)
+    return Results(
+        model=model,
+        page=write_text(out / FILE_NAME, site_page(facts)),
+        others=(
+            write_text(out / "report.md", site_markdown(facts)),
+            write_json_lines(out / "rounds.jsonl", records),
+            write_json(out / "status.json", status),
+        ),
+    )
 
 
-def report_of(
+def facts_of(
     project: Project,
-    records: list[SiteRecord],
+    records: Sequence[SiteRecord],
     status: SiteStatus,
+    card: ModelCard,
+    *,
     promised: str | None = None,
     role: Role = "both",
-) -> str:
-    """What happened, as this site knows it, in Markdown; `promised` to its own patients."""
-    kind, limits = kind_in(project.terms), limits_of(project.terms.config)
-    lines = [
-        f"# {status.name} in project {status.project}",
-        "",
-        f"{kind.wording.title}: {kind.wording.rule}. {len(records)} of {status.rounds} rounds are "
-        f"over. {_ROLES[role]}This is what this site knows; there is no report of all sites.",
-        "",
-        "## Peers",
-        "",
-        "| peer | rounds with its answer | rounds without | at the end | numbers from it | "
-        f"numbers to it (at most {limits.student_total}) |",
-        "|---|---:|---:|---|---:|---:|",
-    ]
-    for peer in status.peers:
-        with_it = sum(_answered(record, peer.name) for record in records)
-        asked = sum(_asked(record, peer.name) for record in records) if role != "teacher" else 0
-        lines.append(
-            f"| {peer.name} | {with_it} | {asked - with_it} | {_presence(peer)} | "
-            f"{sum(record.received.get(peer.name, 0) for record in records)} | {peer.numbers} |"
-        )
-    names = list(records[-1].measured) if records else []
-    headings = " | ".join(name.replace("_", "-") for name in names)
-    lines += ["", "## Rounds", "", f"| round | answers from | {headings} | note |"]
-    lines.append(f"|---:|---|{'---:|' * len(names)}---|")
-    for record in records:
-        answers = [peer.name for peer in status.peers if _answered(record, peer.name)]
-        values = [f"{record.measured[name]:.3f}" for name in names]
-        note = "; ".join(
-            [f"{name} away" for name in record.away]
-            + ([record.step_error] if record.step_error else [])
-        )
-        lines.append(
-            f"| {record.round} | {', '.join(answers) or 'nobody'} | {' | '.join(values)} | {note} |"
-        )
-    if promised is not None:
-        lines += ["", "## Privacy of the own patients", "", promised, ""]
-        lines += [f"- {gap}" for gap in gaps_of(project.terms.config, kind.wording.reputations)]
-    if status.refused:
-        lines += ["", "## Refused", ""]
-        lines += [f"- {what}: {count}" for what, count in status.refused.items()]
-    lines += ["", f"Audit log: {status.audit_rows} rows, head {status.audit_head}", ""]
-    return "\n".join(lines)
+) -> SiteFacts:
+    """What happened, as this site knows it.
+
+    Args:
+        project: of the site.
+        records: of its rounds, one at least.
+        status: of the site now.
+        card: of its own model.
+        promised: to its own patients; None: nothing.
+        role: of the site.
+    """
+    kind = kind_in(project.terms)
+    names = tuple(peer.name for peer in status.peers)
+    gaps = gaps_of(project.terms.config, kind.wording.reputations)
+    return SiteFacts(
+        name=status.name,
+        project=status.project,
+        title=kind.wording.title,
+        rule=kind.wording.rule,
+        weighs=kind.wording.reputations,
+        averages=kind.wording.averages,
+        role=_ROLES[role],
+        planned=status.rounds,
+        peers=tuple(_peer(peer, records, role) for peer in status.peers),
+        rounds=tuple(_round(record, names) for record in records),
+        seen=tuple(_seen(record, names) for record in records),
+        student_limit=status.student_limit,
+        teacher_limit=status.teacher_limit,
+        promised=promised,
+        gaps=tuple(gaps) if promised is not None else (),
+        refused=status.refused,
+        audit_rows=status.audit_rows,
+        audit_head=status.audit_head,
+        card=card,
+    )
 
 
 _ROLES = {
@@ -150,10 +173,49 @@ _ROLES = {
 }
 
 
-def _presence(peer: PeerStatus) -> str:
-    if peer.heard == NEVER:
-        return "never heard of"
-    return "here" if peer.here else "away"
+def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePeer:
+    answered = sum(_answered(record, peer.name) for record in records)
+    asked = sum(_asked(record, peer.name) for record in records) if role != "teacher" else 0
+    presence = "here" if peer.here else "away"
+    return SitePeer(
+        name=peer.name,
+        answered=answered,
+        missed=asked - answered,
+        presence="never heard of" if peer.heard == NEVER else presence,
+        weight=records[-1].reputations.get(peer.name),
+        received=sum(record.received.get(peer.name, 0) for record in records),
+        told=peer.numbers,
+        bytes_in=peer.bytes_in,
+        bytes_out=peer.bytes_out,
+        fault=peer.fault,
+    )
+
+
+def _round(record: SiteRecord, peers: Sequence[str]) -> SiteRound:
+    notes = [f"{name} away" for name in record.away]
+    return SiteRound(
+        number=record.round,
+        answers=tuple(name for name in peers if _answered(record, name)),
+        measured=record.measured,
+        note="; ".join(notes + ([record.step_error] if record.step_error else [])),
+    )
+
+
+def _seen(record: SiteRecord, peers: Sequence[str]) -> RoundRecord:
+    """The row of this site, in the form of a run's records; the rows of others are not known."""
+    unknown: list[list[float | None]] = [[None] * len(peers)]
+    return RoundRecord(
+        algorithm=OWN,
+        round=record.round,
+        forced=record.forced,
+        accuracy=[record.measured["accuracy"]],
+        cross_entropy=[record.measured["cross_entropy"]],
+        reputation=[[record.reputations.get(name) for name in peers]],
+        alignment=unknown,
+        distillation_loss=unknown,
+        asked=[[_asked(record, name) for name in peers]],
+        answered=[[_answered(record, name) for name in peers]],
+    )
 
 
 def _promised(tx: Transaction, name: str) -> str | None:

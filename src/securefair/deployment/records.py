@@ -35,7 +35,7 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         asked, opened, failed, missed, declined: peers, see `RoundSummary`.
         offered, combined, lost: peers, where answers are gathered in one; see `RoundSummary`.
         received: numbers that were got of each peer.
-        reputations: after the round.
+        reputations: after the round, or the weights that stand in their place; see `Host`.
         away: peers that were not waited for, or never heard of.
         measured: of the own model after the round, on own samples.
         temperature: see `Host`.
@@ -92,7 +92,7 @@ def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:
         combined=summary.combined,
         lost=summary.lost,
         received=dict(host.received(over.round)),
-        reputations=dict(summary.reputations),
+        reputations=dict(host.reputations()),
         away=away,
         measured=dict(host.measured(over.round)),
         temperature=host.temperature,

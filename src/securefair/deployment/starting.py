@@ -20,7 +20,7 @@ from securefair.deployment.card import utc
 from securefair.deployment.couriers.folder import start_folder
 from securefair.deployment.couriers.local import start_local
 from securefair.deployment.door import Door
-from securefair.deployment.export import write_results
+from securefair.deployment.export import Results, write_results
 from securefair.deployment.format import check_format
 from securefair.deployment.place import (
     DOOR,
@@ -172,7 +172,7 @@ def carried(folder: Path, opened: OpenSite, spoil: Spoil = unspoilt) -> Iterator
         door.close()
 
 
-def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tuple[int, Path]:
+def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tuple[int, Results]:
     """Run a site in earnest, in the foreground, until its rounds are over or it is stopped.
 
     Args:
@@ -181,7 +181,7 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
         say: writes a line of the log; no patient, model or released number is in one.
 
     Returns:
-        Rounds of the project, and the folder of the site's own model.
+        Rounds of the project, and the site's own results.
 
     Raises:
         SecureFairError: it cannot begin or go on; says why in one sentence.
@@ -195,8 +195,10 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
     with open_site(folder, passphrase) as opened, carried(folder, opened):
         rounds = rounds_of(opened.project.terms)
         over = opened.site.machine.memory.round
-        say(f"{opened.settings.name}: round {max(0, over)} of {rounds}")
-        opened.site.run(lambda round: say(f"{utc(time.time())}: round {round} is over"))
+        say(f"{opened.settings.name}: {max(0, over)} of {rounds} rounds are over")
+        opened.site.run(
+            lambda round: say(f"{utc(time.time())}: round {round + 1} of {rounds} is over")
+        )
         with opened.store.view() as tx:
             if not learned_from(stored_records(tx)):
                 say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone")
@@ -208,10 +210,10 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
             seed=opened.seed,
             data=opened.settings.data,
             role=opened.settings.role,
-        )[0]
+        )
 
 
-def export_site(folder: Path, passphrase: Secret, out: Path) -> list[Path]:
+def export_site(folder: Path, passphrase: Secret, out: Path) -> Results:
     """Write a stopped site's model and report into a new folder.
 
     Raises:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from securefair.deployment.agreeing import disclosure_of, rounds_of
 from securefair.deployment.card import utc
-from securefair.deployment.place import STORE, project_of, read_settings
+from securefair.deployment.place import RESULTS, STORE, project_of, read_settings
 from securefair.deployment.project import Project
 from securefair.deployment.records import SiteState
 from securefair.deployment.site import SCOPE, STATE, stored_records
 from securefair.deployment.standing import read_peer, refusals
 from securefair.deployment.streams import stream_of
+from securefair.report.html import FILE_NAME as PAGE
 from securefair.storage import Access, Store, Transaction
 
 NEVER = "never"
@@ -44,7 +46,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     fault: str
 
 
-class SiteStatus(msgspec.Struct, frozen=True, kw_only=True):
+class SiteStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A site at one moment.
 
     Attributes:
@@ -56,6 +58,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True):
         student_limit, teacher_limit: most numbers to one peer and to all.
         accuracy: of the own model on own test samples after the last round; None before.
         audit_rows, audit_head: of the audit log.
+        report: page about the rounds; None before they are over.
     """
 
     name: str
@@ -70,6 +73,7 @@ class SiteStatus(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: float | None
     audit_rows: int
     audit_head: str
+    report: str | None = None
 
 
 def status_of(folder: Path) -> SiteStatus:
@@ -80,7 +84,9 @@ def status_of(folder: Path) -> SiteStatus:
     """
     settings, project = read_settings(folder), project_of(folder)
     with Store.open(folder / STORE, access=Access.READ) as store, store.view() as tx:
-        return site_status(tx, project, settings.name)
+        status = site_status(tx, project, settings.name)
+    report = folder / RESULTS / PAGE
+    return structs.replace(status, report=str(report) if report.exists() else None)
 
 
 def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
@@ -139,7 +145,7 @@ def sentences(status: SiteStatus) -> list[str]:
         lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
     if status.seconds_left > 0 and status.rounds_over < status.rounds:
         lines.append(
-            f"round {status.rounds_over}: at most {status.seconds_left / 3600:.1f} hours left; "
+            f"round {status.rounds_over + 1}: at most {status.seconds_left / 3600:.1f} hours left; "
             "it goes on without whoever has not answered by then"
         )
     for peer in status.peers:
@@ -155,4 +161,6 @@ def sentences(status: SiteStatus) -> list[str]:
             lines.append(f"    {peer.fault}")
     lines += [f"  refused: {what}: {count}" for what, count in status.refused.items()]
     lines.append(f"audit log: {status.audit_rows} rows, head {status.audit_head[:16]}")
+    if status.report is not None:
+        lines.append(f"report: {status.report}")
     return lines

@@ -115,15 +115,17 @@ def cost(result: EncryptionResult, averaging: AveragingResult, repetitions: int)
 
 def weights(last: RoundRecord, names: Sequence[str]) -> list[str]:
     """Whose model each participant gives most weight, in one round."""
-    texts = []
-    for name, row in zip(names, last.reputation, strict=True):
-        known = [(value, peer) for value, peer in zip(row, names, strict=True) if value is not None]
-        if not known:
-            texts.append(f"{name} has no neighbours.")
-            continue
-        (high, best), own = max(known), 1 - sum(value for value, _ in known)
-        texts.append(f"{name} gives {best} most weight ({high:.2f}), and itself {own:.2f}.")
-    return texts
+    rows = zip(names, last.reputation, strict=True)
+    return [weights_of(name, row, names) for name, row in rows]
+
+
+def weights_of(name: str, row: Sequence[float | None], peers: Sequence[str]) -> str:
+    """Whose model one participant gives most weight, by its row of weights."""
+    known = [(value, peer) for value, peer in zip(row, peers, strict=True) if value is not None]
+    if not known:
+        return f"{name} has no neighbours."
+    (high, best), own = max(known), 1 - sum(value for value, _ in known)
+    return f"{name} gives {best} most weight ({high:.2f}), and itself {own:.2f}."
 
 
 def disclosure(one: SenderDisclosure) -> str:

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-
-import jinja2
-from markupsafe import Markup
 
 from securefair.config import RunConfig, to_toml
 from securefair.metrics import no_gain_bound
@@ -31,25 +24,17 @@ from securefair.report import (
     clinician,
     disclosure,
     facts,
+    figures,
     privacy,
     scores,
     sentences,
     wording,
 )
+from securefair.report.figures import Contender
 from securefair.report.files import write_text
-from securefair.report.labels import stacked_tables
+from securefair.report.pages import rendered
 
 FILE_NAME = "report.html"
-
-
-@dataclass(frozen=True)
-class _Contender:
-    """One algorithm as the figures show it; `style` picks its colour and dash."""
-
-    key: str
-    name: str
-    rule: str
-    style: str
 
 
 def write_report(
@@ -103,7 +88,6 @@ def render(
     versions: Mapping[str, str],
 ) -> str:
     """The page as text; arguments as in `write_report`. Every name in it is escaped."""
-    pages = environment()
     nouns = wording.nouns(config.data.source)
     names = [one.name for one in result.participants]
     subject = result.algorithm
@@ -111,17 +95,18 @@ def render(
     # Reputations change in forced rounds only; without any (VPDL) they are constants.
     forms_reputations = any(record.forced for record in own_rounds)
     contenders = _contenders(result)
-    style = _source("style.css")
-    script = _source("reputation.js")
     ledger_rows = facts.ledger_of(ledger, subject)
     averaging = None if result.encryption is None else result.encryption.averaging
     senders = facts.sender_disclosures(ledger, subject) if averaging is not None else []
-    page = pages.get_template("report.html.j2").render(
+    return rendered(
+        "report.html.j2",
         title=config.report.title or result.name,
         nouns=nouns,
         result=result,
         config=config,
         names=names,
+        students=names,
+        repetitions=len(result.seeds),
         subject=next(one for one in contenders if one.key == subject),
         contenders=contenders,
         learners=[one for one in contenders if one.key in facts.collaborative(result)],
@@ -150,7 +135,7 @@ def render(
         },
         panels=charts.panels(rounds, [one.key for one in contenders], names),
         rounds=own_rounds,
-        heat=_heat(own_rounds) if forms_reputations else [],
+        heat=figures.slider_steps(own_rounds) if forms_reputations else [],
         reputations=_reputations(own_rounds[-1], names, averaged=averaging is not None)
         if forms_reputations
         else [],
@@ -188,19 +173,14 @@ def render(
         ],
         configuration=to_toml(config),
         versions=versions,
-        style=style,
-        style_hash=_hash(style),
-        script=script,
-        script_hash=_hash(script),
     )
-    return stacked_tables(page)
 
 
 def _reputations(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> list[str]:
     return averages.weights(last, names) if averaged else sentences.reputations(last, names)
 
 
-def _contenders(result: RunResult) -> list[_Contender]:
+def _contenders(result: RunResult) -> list[Contender]:
     """Standalone first, whether or not it was recorded, then the rest in the run's order."""
     learners = facts.collaborative(result)
     early = [key for key in result.controls if key != BASELINE]
@@ -210,7 +190,7 @@ def _contenders(result: RunResult) -> list[_Contender]:
     styles |= {key: f"c{2 + at % 4}" for at, key in enumerate(learners)}
     styles |= {result.algorithm: "c1"} if learners else {}
     return [
-        _Contender(
+        Contender(
             key=key,
             name=wording.algorithm_name(key),
             rule=wording.algorithm_rule(key),
@@ -228,98 +208,20 @@ def _over_best(result: RunResult) -> dict[str, GainResult]:
     return {name: gain for name, gain in found.items() if gain is not None}
 
 
-def _hospital(result: RunResult, contenders: Sequence[_Contender], at: int) -> dict[str, object]:
+def _hospital(result: RunResult, contenders: Sequence[Contender], at: int) -> dict[str, object]:
     one: ParticipantResult = result.participants[at]
     scale = charts.gain_scale(_all_gains(result))
-    rows: list[dict[str, object]] = []
+    rows = []
     for contender in contenders:
         recorded = result.algorithms.get(contender.key)
         accuracy, gain, spread = one.standalone_accuracy, None, 0.0
         if recorded is not None:
             accuracy, spread = recorded.accuracy[at], recorded.accuracy_spread[at]
             gain = None if contender.key == BASELINE else recorded.gain[at]
-        rows.append(
-            {
-                "contender": contender,
-                "accuracy": accuracy,
-                "bar": charts.accuracy_bar(accuracy, spread),
-                "gain": gain,
-                "gain_bar": None if gain is None else charts.gain_bar(gain, scale),
-            }
-        )
+        rows.append(figures.gain_row(contender, accuracy, gain, scale, spread))
     return {"facts": one, "rows": rows}
 
 
 def _all_gains(result: RunResult) -> list[float]:
     shown = [figure for key, figure in result.algorithms.items() if key != BASELINE]
     return [gain for figure in shown for gain in figure.gain]
-
-
-def _heat(rounds: Sequence[RoundRecord]) -> list[dict[str, object]]:
-    """What the slider steps through, kept small.
-
-    Reputations have three digits, what a cell shows and a little more, and are null where they are
-    those of the round before. Each row of `marks` has one digit for a teacher: 2 answered, 1 asked
-    only, 0 not asked.
-    """
-    heat: list[dict[str, object]] = []
-    before = None
-    for record in rounds:
-        reputation = [
-            [None if value is None else round(value, 3) for value in row]
-            for row in record.reputation
-        ]
-        heat.append(
-            {
-                "round": record.round,
-                "forced": record.forced,
-                "reputation": None if reputation == before else reputation,
-                "marks": [
-                    "".join(str(2 if yes else int(put)) for put, yes in zip(*pair, strict=True))
-                    for pair in zip(record.asked, record.answered, strict=True)
-                ],
-            }
-        )
-        before = reputation
-    return heat
-
-
-def environment() -> jinja2.Environment:
-    """The templates of all pages, which escape every name, with the words for numbers."""
-    pages = jinja2.Environment(
-        loader=jinja2.PackageLoader("securefair.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pages.filters |= {
-        "percent": wording.percent,
-        "points": wording.points,
-        "count": wording.count,
-        "size": wording.data_size,
-        "duration": wording.duration,
-        "message_name": wording.message_name,
-        "shade": charts.shade,
-        "spread": wording.with_spread,
-        "decimal": "{:.1f}".format,
-    }
-    pages.globals |= {
-        "plural": wording.plural,
-    }
-    return pages
-
-
-def _source(name: str) -> Markup:
-    """A packaged style sheet or script, as it is: ours, so nothing in it needs escaping."""
-    text = resources.files("securefair.report").joinpath("templates", name).read_text("utf-8")
-    return Markup(text)
-
-
-def _hash(text: str) -> str:
-    """What a content security policy names an inline style or script by.
-
-    The policy allows exactly these two and no network: a script that slipped in through a
-    participant's name would not run even if escaping failed.
-    """
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

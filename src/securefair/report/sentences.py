@@ -250,19 +250,20 @@ def cost(result: RunResult) -> str:
 
 def reputations(last: RoundRecord, names: Sequence[str]) -> list[str]:
     """Each participant's best and least regarded peer in one round."""
-    texts = []
-    for name, row in zip(names, last.reputation, strict=True):
-        known = [(value, peer) for value, peer in zip(row, names, strict=True) if value is not None]
-        if not known:
-            texts.append(f"{name} has no reputation of anyone yet.")
-            continue
-        (high, best), (low, least) = max(known), min(known)
-        if len(known) > 1 and f"{high:.2f}" == f"{low:.2f}":
-            texts.append(f"{name} thinks alike of everyone it has heard ({high:.2f}).")
-            continue
-        text = f"{name} thinks most of {best} ({high:.2f})"
-        texts.append(f"{text} and least of {least} ({low:.2f})." if best != least else f"{text}.")
-    return texts
+    rows = zip(names, last.reputation, strict=True)
+    return [reputations_of(name, row, names) for name, row in rows]
+
+
+def reputations_of(name: str, row: Sequence[float | None], peers: Sequence[str]) -> str:
+    """One participant's best and least regarded peer, by its row of reputations."""
+    known = [(value, peer) for value, peer in zip(row, peers, strict=True) if value is not None]
+    if not known:
+        return f"{name} has no reputation of anyone yet."
+    (high, best), (low, least) = max(known), min(known)
+    if len(known) > 1 and f"{high:.2f}" == f"{low:.2f}":
+        return f"{name} thinks alike of everyone it has heard ({high:.2f})."
+    text = f"{name} thinks most of {best} ({high:.2f})"
+    return f"{text} and least of {least} ({low:.2f})." if best != least else f"{text}."
 
 
 def simulated(nouns: Nouns) -> tuple[str, str]:

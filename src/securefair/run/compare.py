@@ -12,7 +12,7 @@ from securefair.errors import ConfigError
 from securefair.records import BASELINE, MetricResult
 from securefair.report import write_text
 from securefair.report.facts import teacher_disclosures
-from securefair.report.html import environment
+from securefair.report.pages import environment
 from securefair.report.scores import SCORES, cell
 from securefair.report.wording import (
     algorithm_name,

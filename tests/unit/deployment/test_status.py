@@ -37,6 +37,6 @@ def test_a_peer_is_here_away_or_not_heard_of_yet():
 
 
 def test_it_says_how_long_a_round_is_waited_for():
-    assert "round 1: at most 1.5 hours left" in text()
+    assert "round 2: at most 1.5 hours left" in text()
     assert "hours left" not in text(rounds_over=2)
     assert "hours left" not in text(left=0.0)

@@ -153,6 +153,10 @@ class DistillingHost(Participant):
         changed, self._changed = self._changed, {}
         return changed
 
+    def reputations(self) -> Mapping[str, float | None]:
+        """See `Host`: reputations."""
+        return self.machine.reputations
+
     def measured(self, round: int) -> Mapping[str, float]:
         """Accuracy in [0, 1] on the own test samples, cross-entropy on the own training samples."""
         del round  # the model is that of now

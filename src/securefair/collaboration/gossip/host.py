@@ -143,6 +143,10 @@ class GossipHost(GossipParticipant):
         changed, self._changed = self._changed, {}
         return changed
 
+    def reputations(self) -> Mapping[str, float | None]:
+        """See `Host`: weights of models in its average."""
+        return self.row.of_neighbours()
+
     def measured(self, round: int) -> Mapping[str, float]:
         """Accuracy in [0, 1] on the own test samples, cross-entropy on the own training samples."""
         del round

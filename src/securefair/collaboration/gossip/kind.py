@@ -208,6 +208,9 @@ def network_of(config: RunConfig) -> str:
 CYCLE_GOSSIP = GossipKind(
     name="cycle-gossip",
     wording=Wording(
-        "CYCle gossip", "models are averaged, with weights by alignment", reputations=True
+        "CYCle gossip",
+        "models are averaged, with weights by alignment",
+        reputations=True,
+        averages=True,
     ),
 )

@@ -71,6 +71,15 @@ class Row:
             if agreement.graph[self.own, at] and at != self.own
         }
 
+    def of_neighbours(self) -> dict[str, float | None]:
+        """Weights of the others' models; None for who is no neighbour."""
+        agreement = self.agreement
+        return {
+            name: float(self.weights[at]) if agreement.graph[self.own, at] else None
+            for at, name in enumerate(agreement.participants)
+            if at != self.own
+        }
+
     def mixed(self, senders: Collection[str]) -> Array:
         """The row of W~ if these arrive; the own unit vector if they are too few."""
         agreement = self.agreement

@@ -119,6 +119,11 @@ class TransferHost(TransferParticipant):
         changed, self._changed = self._changed, {}
         return changed
 
+    def reputations(self) -> Mapping[str, float | None]:
+        """See `Host`: weights of teachers, where every answer was opened by itself."""
+        weights = self.transferred.trust.weights
+        return {peer: weights.get(peer) for peer in self.machine.reputations}
+
     def measured(self, round: int) -> Mapping[str, float]:
         """Of the deployed model: accuracy in [0, 1] on own test patients, cross-entropy on the
         training patients, and the part of its weights that rests on peers."""

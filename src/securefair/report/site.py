@@ -1,0 +1,272 @@
+"""What one site reports of its rounds, as Markdown and as a page: what *it* may know.
+
+Both show the same facts. A page of a simulated run knows all participants; here only one row of
+every table of that page is known, and the page is made of the same blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from securefair.prediction import Evaluation, ModelCard
+from securefair.prediction.card import SHOWN
+from securefair.records import BASELINE, RoundRecord
+from securefair.report import averages, charts, facts, figures, sentences, wording
+from securefair.report.figures import Contender, GainRow
+from securefair.report.pages import rendered
+
+OWN = "own"
+"""Key of the site's own model among the contenders of its page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SitePeer:
+    """One peer, as this site knows it.
+
+    Attributes:
+        name: of the peer.
+        answered, missed: rounds with an answer or a model of it, and rounds in which it was asked
+            in vain.
+        presence: "here", "away" or "never heard of", at the end.
+        weight: reputation or weight after the last round; None where none was formed.
+        received, told: numbers from it and to it.
+        bytes_in, bytes_out: of envelopes from it and for it.
+        fault: why nothing of it is taken any more; empty otherwise.
+    """
+
+    name: str
+    answered: int
+    missed: int
+    presence: str
+    weight: float | None
+    received: int
+    told: int
+    bytes_in: int
+    bytes_out: int
+    fault: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteRound:
+    """One round of the site.
+
+    Attributes:
+        number: from 0.
+        answers: peers whose answers or models entered its own.
+        measured: of its own model.
+        note: who was away, and why a step failed.
+    """
+
+    number: int
+    answers: tuple[str, ...]
+    measured: Mapping[str, float]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteFacts:
+    """Everything that a site's report says.
+
+    Attributes:
+        name, project: of the site and its project.
+        title, rule: of the kind of collaboration.
+        weighs: reputations or weights of peers change from round to round.
+        averages: models are averaged: reputations are weights.
+        role: a sentence; empty for a site that asks and answers.
+        planned: rounds of the project.
+        peers: in the project's order.
+        rounds: that are over.
+        seen: the same rounds as records with one row, the site's; reputations are in the order of
+            `peers`.
+        student_limit, teacher_limit: most numbers to one peer and to all.
+        promised: to its own patients, a sentence; None: nothing.
+        gaps: what the promise does not cover.
+        refused: how often something was refused, by reason and peer.
+        audit_rows, audit_head: of the audit log.
+        card: of its own model.
+    """
+
+    name: str
+    project: str
+    title: str
+    rule: str
+    weighs: bool
+    averages: bool
+    role: str
+    planned: int
+    peers: tuple[SitePeer, ...]
+    rounds: tuple[SiteRound, ...]
+    seen: tuple[RoundRecord, ...]
+    student_limit: int | None
+    teacher_limit: int | None
+    promised: str | None
+    gaps: tuple[str, ...]
+    refused: Mapping[str, int]
+    audit_rows: int
+    audit_head: str
+    card: ModelCard
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Names of what was measured in every round."""
+        return tuple(self.rounds[-1].measured)
+
+
+def site_markdown(site: SiteFacts) -> str:
+    """`report.md`; the model's scores are in its card."""
+    lines = [
+        f"# {site.name} in project {site.project}",
+        "",
+        f"{site.title}: {site.rule}. {_over(site)} {site.role}This is what this site knows; there "
+        "is no report of all sites.",
+        "",
+        "## Peers",
+        "",
+        "| peer | rounds with its answer | rounds without | at the end | numbers from it | "
+        f"numbers to it (at most {site.student_limit}) | weight |",
+        "|---|---:|---:|---|---:|---:|---:|",
+    ]
+    for peer in site.peers:
+        weight = "" if peer.weight is None else f"{peer.weight:.2f}"
+        lines.append(
+            f"| {peer.name} | {peer.answered} | {peer.missed} | {peer.presence} | "
+            f"{peer.received} | {peer.told} | {weight} |"
+        )
+    headings = " | ".join(name.replace("_", "-") for name in site.measured)
+    lines += ["", "## Rounds", "", f"| round | answers from | {headings} | note |"]
+    lines.append(f"|---:|---|{'---:|' * len(site.measured)}---|")
+    for one in site.rounds:
+        values = " | ".join(f"{one.measured[name]:.3f}" for name in site.measured)
+        answers = ", ".join(one.answers) or "nobody"
+        lines.append(f"| {one.number + 1} | {answers} | {values} | {one.note} |")
+    if site.promised is not None:
+        lines += ["", "## Privacy of the own patients", "", site.promised, ""]
+        lines += [f"- {gap}" for gap in site.gaps]
+    if site.refused:
+        lines += ["", "## Refused", ""]
+        lines += [f"- {what}: {count}" for what, count in site.refused.items()]
+    lines += ["", f"Audit log: {site.audit_rows} rows, head {site.audit_head}", ""]
+    return "\n".join(lines)
+
+
+def site_page(site: SiteFacts) -> str:
+    """`report.html`, complete in itself; every name in it is escaped."""
+    contenders = _contenders(site)
+    rows = _gains(site.card, contenders)
+    seen = list(site.seen)
+    names = [peer.name for peer in site.peers]
+    told_of = averages.weights_of if site.averages else sentences.reputations_of
+    return rendered(
+        "site.html.j2",
+        site=site,
+        over=_over(site),
+        verdict=_verdict(site.card, rows),
+        alerts=_alerts(site),
+        nouns=wording.HOSPITALS,
+        contenders=contenders,
+        learners=[one for one in contenders if one.key == OWN],
+        hospitals=[{"facts": _tested(site.card), "rows": rows}],
+        gain_scale=charts.gain_scale([row.gain for row in rows if row.gain is not None]),
+        repetitions=1,
+        scores=_scores(site.card),
+        panels=charts.panels(seen, [OWN], [site.name]),
+        names=names,
+        weighed=any(peer.weight is not None for peer in site.peers),
+        students=[site.name],
+        rounds=seen,
+        heat=figures.slider_steps(seen) if site.weighs else [],
+        changed=facts.milestones(seen) if site.weighs else [],
+        reputations=told_of(site.name, seen[-1].reputation[0], names),
+        averaging=site.averages,
+    )
+
+
+def _over(site: SiteFacts) -> str:
+    return f"{len(site.rounds)} of {site.planned} rounds are over."
+
+
+def _contenders(site: SiteFacts) -> list[Contender]:
+    """Training alone first, then the other controls, then the own model."""
+    order = sorted(site.card.controls, key=lambda name: name != BASELINE)
+    styles = {name: "c0" if name == BASELINE else "early" for name in order}
+    return [
+        *(
+            Contender(name, wording.algorithm_name(name), wording.algorithm_rule(name), style)
+            for name, style in styles.items()
+        ),
+        Contender(OWN, site.title, site.rule, "c1"),
+    ]
+
+
+def _gains(card: ModelCard, contenders: Sequence[Contender]) -> list[GainRow]:
+    tested = {**card.controls, OWN: card.model}
+    accuracy = {name: one.scores["accuracy"] or 0.0 for name, one in tested.items()}
+    alone = accuracy.get(BASELINE)
+    gains = {
+        name: None if alone is None or name == BASELINE else value - alone
+        for name, value in accuracy.items()
+    }
+    scale = charts.gain_scale([gain for gain in gains.values() if gain is not None])
+    return [figures.gain_row(one, accuracy[one.key], gains[one.key], scale) for one in contenders]
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """What the block of a hospital's bars says of its patients."""
+
+    name: str
+    samples: int
+    test_samples: int
+    majority_accuracy: float
+
+
+def _tested(card: ModelCard) -> _Tested:
+    common = max(range(len(card.model.classes)), key=list(card.train_by_class.values()).__getitem__)
+    return _Tested(
+        name=card.hospital,
+        samples=sum(card.train_by_class.values()) + card.model.patients,
+        test_samples=card.model.patients,
+        majority_accuracy=sum(card.model.confusion[common]) / card.model.patients,
+    )
+
+
+def _scores(card: ModelCard) -> list[tuple[str, list[str]]]:
+    """Rows of models, cells of scores; the first row is of headings."""
+    models: dict[str, Evaluation] = {"Own model": card.model}
+    if card.uncalibrated is not None:
+        models["Own model as fitted"] = card.uncalibrated
+    models |= {card.titles.get(name, name): one for name, one in card.controls.items()}
+    rows = [("Model", [title for _, title, _ in SHOWN])]
+    for title, one in models.items():
+        cells = []
+        for name, _, form in SHOWN:
+            value = one.scores.get(name)
+            cells.append("undefined" if value is None else form.format(value))
+        rows.append((title, cells))
+    return rows
+
+
+def _verdict(card: ModelCard, rows: Sequence[GainRow]) -> str:
+    own = rows[-1]
+    right = wording.percent(own.accuracy)
+    error = wording.percent(card.model.accuracy_se)
+    tested = wording.plural(card.model.patients, "own test patient")
+    text = f"The own model is right for {right} of {tested}, \u00b1 {error} (one standard error)."
+    if own.gain is None:
+        return text
+    return f"{text} That is {wording.points(own.gain)} percentage points over training alone."
+
+
+def _alerts(site: SiteFacts) -> list[str]:
+    """What an operator must not overlook."""
+    never = [peer.name for peer in site.peers if peer.presence == "never heard of"]
+    away = [peer.name for peer in site.peers if peer.presence == "away"]
+    found = []
+    if site.role == "" and not any(one.answers for one in site.rounds):
+        found.append("Nothing came from any peer: the model is of this site's patients alone.")
+    if never:
+        found.append(f"Never heard of: {wording.listing(never)}.")
+    if away:
+        found.append(f"Away at the end: {wording.listing(away)}.")
+    return found + [f"{peer.name}: {peer.fault}." for peer in site.peers if peer.fault]

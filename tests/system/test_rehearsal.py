@@ -1,0 +1,39 @@
+"""Rehearsals: real processes that are killed and disturbed, compared with one process."""
+
+import json
+import os
+
+import pytest
+
+from support.operators import securefair
+
+soak = pytest.mark.skipif(
+    "SECUREFAIR_KILLS" not in os.environ, reason="minutes of waiting: `make soak` runs it"
+)
+
+
+@pytest.mark.slow
+@soak
+def test_four_sites_decide_in_twelve_rounds_as_one_process_does():
+    options = ("--sites", 4, "--rounds", 12, "--kills", 0, "--faults", 0, "--json")
+    found = json.loads(securefair("rehearse", *options))
+    del found["seconds"]
+    assert found == {
+        "decisions_equal": True,
+        "rounds": 12,
+        "kills": 0,
+        "lost_rounds": 0,
+        "refused": 0,
+    }
+
+
+@pytest.mark.slow
+def test_a_rehearsal_with_kills_and_faults_loses_nothing():
+    """Four real processes; SECUREFAIR_KILLS=200 is the long form (`make soak`)."""
+    kills = int(os.environ.get("SECUREFAIR_KILLS", "3"))
+    rounds = 3 + kills // 5
+    options = ("--rounds", rounds, "--kills", kills, "--faults", 0.03, "--json")
+    found = json.loads(securefair("rehearse", *options))
+    assert found["decisions_equal"]
+    assert found["lost_rounds"] == 0
+    assert found["kills"] == kills

@@ -1,0 +1,127 @@
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+
+from securefair.report.site import site_markdown, site_page
+from support.site_reports import site_facts, site_peer
+
+
+class Words(HTMLParser):
+    """The text of a page, and every address that it names."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.addresses, self.inside = [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+        if tag in ("style", "script"):
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in ("style", "script"):
+            self.inside.pop()
+
+    def handle_data(self, data):
+        if not self.inside:
+            self.found.append(data)
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.found))
+
+
+def text_of(**changes):
+    return Words(site_page(site_facts(**changes))).text
+
+
+def test_it_says_what_the_own_model_is_worth_against_training_alone():
+    text = text_of()
+    assert "The own model is right for 80.0 % of 40 own test patients, ± 7.0 %" in text
+    assert "That is +5.0 percentage points over training alone." in text
+    for word in ("Alone", "Most common answer", "Own model", "undefined", "taken for ill"):
+        assert word in text
+
+
+def test_it_says_what_passed_in_both_directions():
+    page = site_page(site_facts())
+    [row] = re.findall(r'<tr><th scope="row">south</th>.*?</tr>', page)[:1]
+    cells = [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+    assert cells == ["6", "1", "here", "96", "112", "0.75", "1.25\xa0MB", "2.5\xa0MB"]
+    text = Words(page).text
+    assert "One peer may be told at most 128, all together at most 512." in text
+    assert "Numbers of its model that it let out 336 of 512 allowed" in text
+    assert "Data sent 7.5 MB" in text.replace("\xa0", " ")
+
+
+def test_reputations_are_those_of_this_site_only():
+    page = site_page(site_facts())
+    assert len(re.findall(r"<td data-student=", page)) == 3
+    assert 'data-student="1"' not in page
+    assert "north thinks most of south (0.90) and least of hill (0.70)." in page
+    assert "What peers think of this site is not known here." in page
+
+
+def test_a_kind_without_reputations_shows_no_map():
+    page = site_page(site_facts(weighs=False, peers=(site_peer("south", weight=None),)))
+    assert "reputation-map" not in page
+    assert ">Weight<" not in page
+
+
+def test_averages_speak_of_models_and_weights():
+    text = text_of(averages=True)
+    assert "Rounds with its model" in text
+    assert "north gives south most weight (0.90), and itself -1.40." in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"presence": "never heard of"}, "Never heard of: south."),
+        ({"presence": "away"}, "Away at the end: south."),
+        ({"fault": "blocked by this site's operator"}, "south: blocked by this site's operator."),
+    ],
+)
+def test_what_is_amiss_with_a_peer_stands_first(changes, said):
+    assert said in text_of(peers=(site_peer("south", **changes), site_peer("west")))
+
+
+def test_a_model_that_nobody_taught_is_called_one():
+    rounds = site_facts().rounds[:1]
+    assert rounds[0].answers == ()
+    said = "Nothing came from any peer: the model is of this site's patients alone."
+    assert said in text_of(rounds=rounds)
+    assert said not in text_of(rounds=rounds, role="This site only teaches: it asked nobody. ")
+    assert said not in text_of()
+
+
+def test_promises_and_their_gaps_are_stated():
+    assert "No mathematical guarantee (differential privacy) covers them" in text_of()
+    text = text_of(promised="At most 7.4 times as likely.", gaps=("Rows are patients.",))
+    assert "At most 7.4 times as likely. Rows are patients." in text
+
+
+def test_what_was_refused_is_counted():
+    assert "Nothing was refused." in text_of()
+    assert "forged, south: 1,200" in text_of(refused={"forged, south": 1200})
+
+
+def test_every_name_is_escaped_and_nothing_comes_from_elsewhere():
+    hostile = "<script>document.title='broken'</script>"
+    page = site_page(site_facts(name=hostile, project=hostile, peers=(site_peer(hostile),)))
+    assert page.count("<script") == 2  # the slider's numbers and our own script
+    assert "&lt;script&gt;" in page
+    assert Words(page).addresses == ["#main"]
+    assert "default-src 'none'" in page
+
+
+def test_markdown_says_the_same_in_a_terminal():
+    text = site_markdown(site_facts(refused={"forged, south": 2}, promised="Little.", gaps=("G.",)))
+    assert "7 of 8 rounds are over." in text
+    assert "| south | 6 | 1 | here | 96 | 112 | 0.75 |" in text
+    assert "| 5 | south, west, hill | 0.660 | 0.600 | hill away |" in text
+    for line in ("- forged, south: 2", "Little.", "- G.", f"Audit log: 57 rows, head {'ab' * 32}"):
+        assert line in text.split("\n")
