@@ -1,4 +1,4 @@
-"""The process of one site in a rehearsal: `python -m securefair.deployment.rehearsing FOLDER ...`.
+"""The process of one site in a rehearsal.
 
 It runs what `securefair site start` runs, but for two things that no site in earnest takes from
 outside: a common seed, and a courier that fails on purpose. And it notes what it hands over.
@@ -15,7 +15,11 @@ from securefair.deployment.port import HandOver
 from securefair.deployment.starting import Rehearsal, carried, open_site
 from securefair.deployment.witness import SENT, noting
 from securefair.errors import SecureFairError
+from securefair.report import write_text
 from securefair.storage import unlock
+
+FAILED = "failed"
+"""File in a rehearsed site's folder: why it could not go on."""
 
 
 def run_rehearsed(folder: Path, passphrase_file: Path, seed: int, faults: float) -> None:
@@ -38,10 +42,10 @@ def run_rehearsed(folder: Path, passphrase_file: Path, seed: int, faults: float)
         opened.site.run()
 
 
-if __name__ == "__main__":
+def play_site(folder: Path, passphrase_file: Path, seed: int, faults: float) -> None:
+    """The same in a process of its own: what went wrong stands in the site's folder."""
     try:
-        run_rehearsed(
-            Path(sys.argv[1]), Path(sys.argv[2]), seed=int(sys.argv[3]), faults=float(sys.argv[4])
-        )
+        run_rehearsed(folder, passphrase_file, seed, faults)
     except SecureFairError as problem:
-        sys.exit(f"{Path(sys.argv[1]).name}: {problem}")
+        write_text(folder / FAILED, str(problem))
+        sys.exit(1)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import random
 import secrets
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from securefair.deployment.place import STORE
 from securefair.deployment.records import SiteRecord
+from securefair.deployment.rehearsing import FAILED, play_site
 from securefair.deployment.site import MODEL, stored_records
 from securefair.deployment.standing import read_peer, refusals
 from securefair.deployment.streams import stream_of
@@ -24,6 +24,13 @@ from securefair.storage import Access, Store, Transaction
 
 LOOK_EVERY = 0.1
 LOOKS = 5
+
+_PROCESSES = get_context("forkserver")
+"""Every site is a process that remembers nothing but its store; what all import is loaded once."""
+_PROCESSES.set_forkserver_preload(
+    # The second is what torch loads when the first optimiser is made: half of a start's seconds.
+    ["securefair.deployment.rehearsing", "torch._dynamo"]
+)
 
 
 @dataclass(eq=False)
@@ -49,7 +56,7 @@ class Troupe:
     witness: Witness
     kills: int = 0
     lost: int = 0
-    running: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    running: dict[str, BaseProcess] = field(default_factory=dict)
 
     def play(self, kills: int, envelopes: int, until: float) -> None:
         """Run all sites to their end, and kill some as the envelopes go by.
@@ -83,7 +90,7 @@ class Troupe:
         finally:
             for process in self.running.values():
                 process.kill()
-                process.communicate()
+                process.join()
 
     def records(self, name: str) -> list[SiteRecord]:
         """Of a site's rounds so far."""
@@ -115,17 +122,15 @@ class Troupe:
 
     def _start(self, name: str) -> None:
         arguments = (self.folder / name, self.folder / "passphrase", self.seed, self.faults)
-        self.running[name] = subprocess.Popen(
-            [sys.executable, "-m", "securefair.deployment.rehearsing", *map(str, arguments)],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = _PROCESSES.Process(target=play_site, name=name, args=arguments)
+        process.start()
+        self.running[name] = process
 
     def _kill(self, name: str) -> None:
         before = self._finished(name)
         process = self.running.pop(name)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.kill()
+        process.join()
         self.kills += 1
         self.lost += max(0, before - self._finished(name))
         self._check_promises()
@@ -138,17 +143,16 @@ class Troupe:
             SecureFairError: one ended otherwise.
         """
         for name, process in list(self.running.items()):
-            code = process.poll()
+            code = process.exitcode
             if code is None:
                 continue
-            _, said = process.communicate()
             del self.running[name]
             if code:
-                lines = said.strip().splitlines()
+                said = self.folder / name / FAILED
                 raise SecureFairError(
                     "a site of the rehearsal failed",
                     where=name,
-                    found=lines[-1] if lines else f"exit code {code}",
+                    found=said.read_text("utf-8") if said.exists() else f"exit code {code}",
                 )
 
     def _check_promises(self) -> None:

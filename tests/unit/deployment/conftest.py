@@ -1,6 +1,8 @@
 """Sites in one process, over real stores and envelopes, that can be killed at any commit."""
 
 import contextlib
+import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from securefair.config import override, parse_config
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.deployment.identity import Identity
 from securefair.deployment.post import Correspondence, Post
-from securefair.deployment.site import Schedule, Site, stored_records
+from securefair.deployment.site import SCOPE, Schedule, Site, stored_records
 from securefair.deployment.standing import refusals
 from securefair.deployment.starting import stored_host
 from securefair.fairness.sharing import coin
@@ -180,6 +182,16 @@ class Town:
                 self.now += 1.0
         raise AssertionError("the sites do not come to an end")
 
+    def until(self, name, rounds, hand_over=None):
+        """Until a site has ended so many rounds."""
+        while len(self.records(name)) < rounds:
+            moved = False
+            for each in list(self.sites):
+                moved |= self.sites[each].turn()
+                moved |= self.walk(each, hand_over)
+            if not moved:
+                self.now += 1.0
+
     def walk(self, name, hand_over=None):
         """One parcel from a site to each peer; whether any was taken."""
         moved = False
@@ -213,6 +225,11 @@ class Town:
             tx.audit.verify()
             return [(row.kind, row.facts) for row in tx.audit.rows()]
 
+    def numbers(self, name):
+        """That its durable ledger counts, of all peers."""
+        with self.stores[name].view() as tx:
+            return tx.ledger.spent(SCOPE).numbers
+
     def refused(self, name):
         with self.stores[name].view() as tx:
             return refusals(tx)
@@ -240,7 +257,19 @@ def samples(name, seed, train=24, test=10, features=4):
 
 
 @pytest.fixture
-def make_town(tmp_path):
+def swift_folder(tmp_path):
+    """A folder in memory, where the machine has one: a killed process loses nothing in it either,
+    and nobody waits for a disk."""
+    memory = Path("/dev/shm")
+    if not (memory.is_dir() and os.access(memory, os.W_OK)):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory, prefix="sites-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def make_town(swift_folder):
     """A town of so many sites; its stores are closed at the end."""
     towns = []
 
@@ -260,7 +289,7 @@ def make_town(tmp_path):
         data = [samples(name, at) for at, name in enumerate(names)]
         text = CONFIG.format(algorithm=algorithm, rounds=rounds, backend=backend, forced_every=3)
         config = override(parse_config(text + settings, source="town"), changes or {})
-        place = tmp_path / folder
+        place = swift_folder / folder
         place.mkdir()
         town = Town(place, data, config=config, round_seconds=round_seconds, roles=roles)
         towns.append(town)
@@ -283,9 +312,12 @@ def same_as_one_process(town):
             assert set(record.offered or record.asked) == asked
             assert set(record.combined or record.opened) == opened
             assert record.measured["cross_entropy"] == theirs.cross_entropy[at]
-            if town.kind.name in ("cycle", "vpdl"):
+            if town.kind.name in ("cycle", "vpdl", "cycle-gossip"):
                 found = [record.reputations.get(peer) for peer in town.names]
                 assert found == theirs.reputation[at]
+        if town.kind.name == "transfer":
+            known = {peer: one for peer, one in own[-1].reputations.items() if one is not None}
+            assert known == dict(run.trust[name].weights)
         assert to_bytes(town.hosts[name].model()) == to_bytes(run.models()[name])
     return run
 
