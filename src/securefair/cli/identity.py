@@ -93,7 +93,7 @@ def verify(
     text = (
         f"The same: this is the card of {found.name}."
         if same
-        else f"DIFFERENT: this is not the card of whoever read that. It says {found.spoken}"
+        else f"DIFFERENT: this is not the card of whoever read that. Its digits are {found.spoken}"
     )
     tell(json, text, _facts(found) | {"same": same})
     if not same:

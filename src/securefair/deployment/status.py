@@ -139,7 +139,8 @@ def site_status(tx: Transaction, project: Project, name: str) -> SiteStatus:
 def sentences(status: SiteStatus) -> list[str]:
     """The status for a terminal, a line each."""
     lines = [
-        f"{status.name}, project {status.project}: {status.rounds_over} of {status.rounds} rounds",
+        f"{status.name}, project {status.project}: "
+        f"{status.rounds_over} of {status.rounds} rounds are over",
     ]
     if status.accuracy is not None:
         lines.append(f"own model: accuracy {status.accuracy:.3f} on own test samples")
@@ -149,13 +150,16 @@ def sentences(status: SiteStatus) -> list[str]:
             "it goes on without whoever has not answered by then"
         )
     for peer in status.peers:
-        presence = "here" if peer.here else "AWAY"
+        ready = f"ready for round {peer.ready + 1}"
+        if peer.ready >= status.rounds:
+            ready = "through with all rounds"
+        presence = f"{'here' if peer.here else 'AWAY'}, {ready}, heard {peer.heard}"
         if peer.heard == NEVER:
             presence = "NOT HEARD OF YET"
+        limit = "" if status.student_limit is None else f" of {status.student_limit}"
         lines.append(
-            f"  {peer.name}: {presence}, may begin round {peer.ready}, "
-            f"heard {peer.heard}, {peer.unconfirmed} envelopes under way, "
-            f"{peer.numbers} of {status.student_limit} numbers disclosed"
+            f"  {peer.name}: {presence}, {peer.numbers}{limit} numbers disclosed to it, "
+            f"envelopes under way: {peer.unconfirmed}"
         )
         if peer.fault:
             lines.append(f"    {peer.fault}")

@@ -6,6 +6,7 @@ every table of that page is known, and the page is made of the same blocks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from securefair.prediction import Evaluation, ModelCard
 from securefair.prediction.card import SHOWN
 from securefair.records import BASELINE, RoundRecord
 from securefair.report import averages, charts, facts, figures, sentences, wording
+from securefair.report.clinician import SURE
 from securefair.report.figures import Contender, GainRow
 from securefair.report.pages import rendered
 
@@ -248,14 +250,25 @@ def _scores(card: ModelCard) -> list[tuple[str, list[str]]]:
 
 
 def _verdict(card: ModelCard, rows: Sequence[GainRow]) -> str:
-    own = rows[-1]
-    right = wording.percent(own.accuracy)
-    error = wording.percent(card.model.accuracy_se)
-    tested = wording.plural(card.model.patients, "own test patient")
-    text = f"The own model is right for {right} of {tested}, \u00b1 {error} (one standard error)."
-    if own.gain is None:
+    """The own model beside the best one without the others; both were tested on the same patients,
+    so an error that takes them for independent is rather too large."""
+    own, others = rows[-1], rows[:-1]
+    text = (
+        f"The own model is right for {wording.percent(own.accuracy)} of "
+        f"{wording.plural(card.model.patients, 'own test patient')}, "
+        f"\u00b1 {wording.percent(card.model.accuracy_se)} (one standard error)."
+    )
+    if not others:
         return text
-    return f"{text} That is {wording.points(own.gain)} percentage points over training alone."
+    best = max(others, key=lambda row: row.accuracy)
+    difference = own.accuracy - best.accuracy
+    error = math.hypot(card.model.accuracy_se, card.controls[best.contender.key].accuracy_se)
+    chance = "it is more than chance" if abs(difference) > SURE * error else "it may be chance"
+    return (
+        f"{text} The best model without the others ({best.contender.name}) is right for "
+        f"{wording.percent(best.accuracy)}. Two standard errors of the difference of "
+        f"{wording.points(difference)} points are {SURE * error * 100:.1f} points, so {chance}."
+    )
 
 
 def _alerts(site: SiteFacts) -> list[str]:

@@ -1,11 +1,11 @@
 from securefair.deployment.status import NEVER, PeerStatus, SiteStatus, sentences
 
 
-def text(*, here=True, heard="2026-01-01 10:00 UTC", rounds_over=1, left=5400.0):
+def text(*, here=True, heard="2026-01-01 10:00 UTC", rounds_over=1, left=5400.0, ready=1):
     peer = PeerStatus(
         name="south",
         here=here,
-        ready=1,
+        ready=ready,
         heard=heard,
         unconfirmed=0,
         numbers=16,
@@ -34,6 +34,12 @@ def test_a_peer_is_here_away_or_not_heard_of_yet():
     assert "south: here" in text()
     assert "south: AWAY" in text(here=False)
     assert "south: NOT HEARD OF YET" in text(heard=NEVER)
+
+
+def test_rounds_are_counted_from_one_and_numbers_against_their_limit():
+    assert "south: here, ready for round 2, heard 2026" in text()
+    assert "16 of 32 numbers disclosed to it, envelopes under way: 0" in text()
+    assert "through with all rounds" in text(rounds_over=2, ready=2)
 
 
 def test_it_says_how_long_a_round_is_waited_for():

@@ -178,10 +178,11 @@ class TransferAgreement:
     @property
     def summary(self) -> str:
         """See `Agreement`."""
-        plan, opened = self.plan, "their mean" if self.opens == "mean" else "each of them"
+        plan = self.plan
+        opened = "only the mean of all answers" if self.opens == "mean" else "every answer"
         return (
-            f"ring degree {plan.params.ring_degree}, {self.numbers_a_round} numbers an answer, of "
-            f"which students open {opened}; upload {plan.feature_bytes / 1e6:.1f} MB a peer"
+            f"ring degree {plan.params.ring_degree}, {self.numbers_a_round} numbers an answer; "
+            f"students open {opened}; upload {plan.feature_bytes / 1e6:.1f} MB a peer"
         )
 
     @cached_property

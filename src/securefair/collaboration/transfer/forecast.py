@@ -117,7 +117,7 @@ def _warnings(
     what = (
         "the mean of its teachers' fits, no single one"
         if agreed.opens == "mean"
-        else ("each teacher's fit: treat these models as known to it")
+        else "each teacher's fit, as if it had been sent"
     )
     if whole:
         found.append(f"One answer determines a teacher's fit. {', '.join(whole)} will know {what}.")
