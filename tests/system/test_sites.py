@@ -3,42 +3,15 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from securefair.storage import Store
-from support.operators import securefair, write_table
+from support.operators import SETTINGS, init_arguments, securefair, start, write_table
 
 NOW = time.time
-
-soak = pytest.mark.skipif(
-    "SECUREFAIR_KILLS" not in os.environ, reason="minutes of waiting: `make soak` runs it"
-)
-
-SETTINGS = """
-[transfer]
-q = 16
-[table]
-label = "num"
-classes = [["0"], ["1"]]
-[[table.columns]]
-kind = "numeric"
-name = "age"
-low = 30.0
-high = 80.0
-[[table.columns]]
-kind = "binary"
-name = "sex"
-[[table.columns]]
-kind = "numeric"
-name = "pressure"
-low = 90.0
-high = 200.0
-"""
 
 
 @pytest.fixture(scope="module")
@@ -66,32 +39,8 @@ def ward(tmp_path_factory):
     return place
 
 
-def init_arguments(place, name, folder, identity=None):
-    return [
-        *("site", "init", folder),
-        *("--project", place / "heart.toml"),
-        *("--identity", place / f"{identity or name}.keys"),
-        *("--data", place / f"{name}.csv"),
-        *("--shared-folder", place / "shared"),
-        *("--passphrase-file", place / "passphrase"),
-    ]
-
-
 def init(place, name, folder):
     return securefair(*init_arguments(place, name, folder))
-
-
-def start(place, name):
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "securefair.cli", "site", "start", str(place / name)),
-            *("--passphrase-file", str(place / "passphrase")),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
 
 
 def test_fingerprints_are_compared_aloud(ward):
@@ -275,6 +224,21 @@ def test_an_unsigned_project_and_another_version_make_no_site(ward, tmp_path):
     refuses("plans the exchange differently", "project", "sign", other, *keys)
 
 
+def test_an_expired_card_enters_no_project_and_a_door_needs_a_site(ward, tmp_path, monkeypatch):
+    secret = ("--passphrase-file", ward / "passphrase")
+    monkeypatch.setattr(time, "time", lambda: NOW() - 400 * 86_400)
+    securefair("identity", "new", "old", "--out", tmp_path, "--days", 30, *secret)
+    monkeypatch.undo()
+    cards = ("--card", tmp_path / "old.card", "--card", ward / "north.card")
+    options = ("--max-samples", 60, "--settings", ward / "settings.toml", "--out", tmp_path / "p")
+    refuses("the card has expired", "project", "new", "heart", *cards, *options)
+    project = tmp_path / "heart.toml"
+    project.write_bytes((ward / "heart.toml").read_bytes())
+    refuses("the card has expired", "project", "add", project, tmp_path / "old.card")
+    assert project.read_bytes() == (ward / "heart.toml").read_bytes()
+    refuses("no site in this folder", "flare", "harden", tmp_path, "--site", tmp_path / "none")
+
+
 def test_a_model_is_rebuilt_without_a_peer(finished):
     secret = ("--passphrase-file", finished / "passphrase")
     out = finished / "without-south"
@@ -327,68 +291,3 @@ def test_a_site_leaves_and_is_erased(finished):
     left = {path.name for path in site.iterdir()}
     assert left == {"site.toml", "project.toml", "securefair-site.service", "erased.json"}
     refuses("keystore", "site", "start", site, *secret)
-
-
-@pytest.fixture(scope="module")
-def half_staffed(tmp_path_factory):
-    """Three hospitals agreed on private answers; a teacher and a student start, one never does."""
-    place = tmp_path_factory.mktemp("t")
-    secret = place / "passphrase"
-    secret.touch(mode=0o600)
-    secret.write_text("correct horse", encoding="ascii")
-    names = ("north", "south", "west")
-    for at, name in enumerate(names):
-        write_table(place / f"{name}.csv", at)
-        securefair("identity", "new", name, "--out", place, "--passphrase-file", secret)
-    (place / "settings.toml").write_text("[privacy]\nepsilon = 4.0\n" + SETTINGS, encoding="utf-8")
-    cards = [part for name in names for part in ("--card", place / f"{name}.card")]
-    project = place / "heart.toml"
-    options = ("--max-samples", 60, "--settings", place / "settings.toml", "--out", project)
-    waits = ("--round-hours", 0.01, "--setup-hours", 0.005)
-    securefair("project", "new", "heart", *cards, *options, *waits)
-    for name in names:
-        keys = ("--identity", place / f"{name}.keys", "--passphrase-file", secret)
-        securefair("project", "sign", project, *keys)
-    (place / "shared").mkdir()
-    for name, role in (("north", "teacher"), ("south", "both")):
-        securefair(*init_arguments(place, name, place / name), "--role", role)
-    running = [start(place, "north"), start(place, "south")]
-    try:
-        outputs = [site.communicate(timeout=600)[0] for site in running]
-    finally:
-        for site in running:
-            site.kill()
-    assert [site.returncode for site in running] == [0, 0], outputs
-    return place
-
-
-@pytest.mark.slow
-@soak
-def test_a_site_that_never_starts_keeps_nobody_from_a_model(half_staffed):
-    report = (half_staffed / "south" / "results" / "report.md").read_text(encoding="utf-8")
-    assert "| north | 1 | 0 | here | 4 | 0 |" in report
-    assert "| west | 0 | 0 | never heard of | 0 | 0 |" in report
-    [row] = [line for line in report.split("\n") if line.startswith("| 1 | north |")]
-    assert row.endswith("| west away |")
-    model = half_staffed / "south" / "results" / "models" / "south"
-    predicted = securefair("predict", model, half_staffed / "west.csv")
-    assert len(predicted.splitlines()) == 1 + 60
-    assert "west: NOT HEARD OF" in securefair("site", "status", half_staffed / "south")
-
-
-@soak
-@pytest.mark.slow
-def test_a_teacher_pays_for_its_fit_and_keeps_its_own_model(half_staffed):
-    site = half_staffed / "north"
-    report = (site / "results" / "report.md").read_text(encoding="utf-8")
-    assert "## Privacy of the own patients" in report
-    assert "every row was counted as a patient" in report
-    assert "This site only teaches: it asked nobody" in report
-    assert "| south | 0 | 0 | here | 0 | 4 |" in report
-    model = site / "results" / "models" / "north"
-    assert len(securefair("predict", model, half_staffed / "west.csv").splitlines()) == 1 + 60
-    card = json.loads((model / "card.json").read_text(encoding="utf-8"))
-    assert "times as likely" in card["privacy"]
-    secret = ("--passphrase-file", half_staffed / "passphrase")
-    said = securefair("site", "check", site, *secret)
-    assert "a private fit answers, epsilon 4" in said

@@ -140,11 +140,15 @@ def add(
 
     Example: securefair project add heart.toml west.card
     """
+    import time
+
     from securefair.deployment.making import with_agreement
     from securefair.deployment.project import load_project
     from securefair.report import write_text
 
-    changed = with_agreement(load_project(project).with_card(card_file(card)))
+    added = card_file(card)
+    added.check_time(time.time())
+    changed = with_agreement(load_project(project).with_card(added))
     write_text(project, changed.to_toml())
     _show(changed, json)
 
@@ -160,12 +164,15 @@ def sign(
 
     Example: securefair project sign heart.toml --identity north.keys
     """
+    import time
+
     from securefair.deployment.agreeing import check_agreement
     from securefair.deployment.making import identity_in
     from securefair.deployment.project import load_project
     from securefair.report import write_text
 
     loaded = load_project(project)
+    loaded.check_time(time.time())
     check_agreement(loaded)
     signed = loaded.signed(identity_in(identity, loaded, passphrase(passphrase_file)))
     write_text(project, signed.to_toml())
@@ -196,6 +203,8 @@ def check(
 
     Or: securefair project check north.proposal.toml south.proposal.toml --out settings.toml
     """
+    import time
+
     from securefair.cli.ending import EXIT_FAILED
     from securefair.deployment.agreeing import check_agreement
     from securefair.deployment.making import read_proposals
@@ -218,6 +227,7 @@ def check(
     if out is not None:
         raise ConfigError("a project has no proposals to join", where="--out")
     loaded = load_project(project)
+    loaded.check_time(time.time())
     check_agreement(loaded)
     _show(loaded, json)
 

@@ -48,8 +48,11 @@ def harden(
 
     from securefair.deployment.card import utc
     from securefair.deployment.certificate import check_certificate
+    from securefair.deployment.place import read_settings
     from securefair.deployment.relay import harden as hardened
 
+    if site is not None:
+        read_settings(site)  # a door that nobody opens would only show as a peer that is silent
     files = [str(path) for path in hardened(kit, site)]
     end = check_certificate(kit, time.time())
     until = None if end is None else utc(end.timestamp())

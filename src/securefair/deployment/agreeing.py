@@ -9,9 +9,8 @@ from securefair.collaboration.disclosure import DisclosureLimits, limits_of
 from securefair.collaboration.interface import Agreement, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of
 from securefair.deployment.project import Project
-from securefair.deployment.terms import Terms
+from securefair.deployment.terms import Terms, check_version
 from securefair.errors import ConfigError
-from securefair.protocol.messages import PROTOCOL_VERSION
 from securefair.user.tables import table_spec
 
 
@@ -33,14 +32,7 @@ def agreement_of(project: Project) -> Any:
         PlanError: no parameters do what was asked.
     """
     terms, settings = project.terms, project.terms.project
-    if settings.protocol != PROTOCOL_VERSION:
-        raise ConfigError(
-            "the project is of another version of the protocol",
-            where="project.protocol",
-            found=settings.protocol,
-            expected=PROTOCOL_VERSION,
-            hint="Install the same version of securefair everywhere",
-        )
+    check_version(terms)
     features, classes = shape_of(terms)
     facts = PublicFacts(
         participants=project.names,

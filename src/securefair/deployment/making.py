@@ -52,6 +52,7 @@ def new_project(
 
     Raises:
         ConfigError, PlanError: something cannot be agreed on.
+        DataError: a card has expired.
     """
     project: dict[str, Any] = {
         "name": name,
@@ -69,6 +70,7 @@ def new_project(
     table: dict[str, Any] = {**settings, "project": project}
     made = Project(terms=checked_terms(table, source="project new"), cards=())
     for card in cards:
+        card.check_time(now)
         made = made.with_card(card)
     given = settings.get("disclosure", {})
     if not isinstance(given, dict):

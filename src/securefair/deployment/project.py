@@ -20,7 +20,7 @@ from cryptography.exceptions import InvalidSignature
 from securefair.config.writing import plain_toml
 from securefair.deployment.card import Card, bytes_of, card_of, text_of, utc
 from securefair.deployment.identity import Identity
-from securefair.deployment.terms import Terms, checked_terms
+from securefair.deployment.terms import Terms, check_version, checked_terms
 from securefair.errors import ConfigError, DataError
 
 PROJECT_FORMAT = 1
@@ -208,6 +208,7 @@ def _with_signatures(project: Project, tables: list[dict[str, Any]], source: str
         try:
             card.signing_key.verify(bytes_of(one.get("signature")), _SIGN_DOMAIN + project.digest)
         except (InvalidSignature, ValueError):
+            check_version(project.terms)  # another one may sign other bytes
             raise DataError(
                 f"{name} has not signed this content: the file was changed since",
                 where=f"{source}: signatures",

@@ -12,6 +12,7 @@ from securefair.collaboration.kinds import kinds_of
 from securefair.config import RunConfig, checked_settings
 from securefair.config.base import Ratio, Section
 from securefair.errors import ConfigError
+from securefair.protocol.messages import PROTOCOL_VERSION
 
 _LOCAL = {"run", "data", "participants", "report"}
 """Sections of a configuration that a project does not have, or says in other words."""
@@ -89,6 +90,22 @@ class Terms:
         table = self.as_table()
         table["project"] |= changes
         return checked_terms(table, source="project")
+
+
+def check_version(terms: Terms) -> None:
+    """See that terms are of this version of the protocol.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    if terms.project.protocol != PROTOCOL_VERSION:
+        raise ConfigError(
+            "the project is of another version of the protocol",
+            where="project.protocol",
+            found=terms.project.protocol,
+            expected=PROTOCOL_VERSION,
+            hint="Install the same version of securefair everywhere",
+        )
 
 
 def project_sections(config: RunConfig) -> dict[str, Any]:

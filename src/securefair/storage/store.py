@@ -15,7 +15,9 @@ from __future__ import annotations
 import contextlib
 import enum
 import fcntl
+import math
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -35,6 +37,9 @@ from securefair.storage.queues import Inbox, Outbox
 DATABASE = "store.sqlite"
 LOCK = "lock"
 BLOBS = "blobs"
+
+LEAST_ROOM = 1 << 20
+"""Free bytes below which a disk is called full when it fails."""
 
 
 class Access(enum.Enum):
@@ -308,12 +313,28 @@ def _connect(folder: Path, access: Access) -> sqlite3.Connection:
 def _explained(error: Exception, folder: Path) -> StorageError:
     """What went wrong, in a sentence, and what to do about it."""
     text = str(error)
+    # Without room for the files beside the database SQLite speaks of the input and output only.
+    if "disk is full" in text or ("disk I/O error" in text and _room(folder) < LEAST_ROOM):
+        return StorageError(
+            "the disk is full",
+            where=str(folder),
+            found=text,
+            hint="Free some space; nothing was changed",
+        )
     hints = {
-        "disk is full": "Free some space; nothing was changed",
         "readonly": "The folder, or its disk, does not permit writing",
+        "unable to open": "The folder, or its disk, does not permit writing",
         "not a database": "Restore the folder from a backup",
         "malformed": "Restore the folder from a backup",
         "locked": "Another process holds it; try again",
     }
     hint = next((hint for sign, hint in hints.items() if sign in text), None)
     return StorageError("the store cannot be used", where=str(folder), found=text, hint=hint)
+
+
+def _room(folder: Path) -> float:
+    """Free bytes; infinitely many where nobody can say."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return math.inf

@@ -4,6 +4,7 @@ from securefair.deployment.identity import Identity
 from securefair.deployment.project import Project, load_project, parse_project
 from securefair.deployment.terms import checked_terms
 from securefair.errors import ConfigError, DataError
+from securefair.protocol.messages import PROTOCOL_VERSION
 
 NOW = 1_800_000_000
 NORTH, SOUTH, WEST = (Identity.generate(name, now=NOW) for name in ("north", "south", "west"))
@@ -18,7 +19,7 @@ def terms(**changes):
         "classes": 2,
         "valid_from": NOW - 10,
         "valid_until": NOW + 1000,
-        "protocol": 1,
+        "protocol": PROTOCOL_VERSION,
     } | changes
     table = {key: value for key, value in project.items() if value is not None}
     return checked_terms({"project": table, "training": {"rounds": 12}}, source="test")
@@ -56,6 +57,12 @@ def test_a_change_after_the_signature_is_found():
     text = project(NORTH, SOUTH).signed(NORTH).to_toml()
     with pytest.raises(DataError, match="changed since"):
         parse_project(text.replace("max_samples = 300", "max_samples = 900"), source="p")
+
+
+def test_a_signature_of_another_version_is_called_that():
+    text = project(NORTH, SOUTH).signed(NORTH).to_toml()
+    with pytest.raises(ConfigError, match="another version of the protocol"):
+        parse_project(text.replace(f"protocol = {PROTOCOL_VERSION}", "protocol = 99"), source="p")
 
 
 def test_a_signature_of_another_is_found():

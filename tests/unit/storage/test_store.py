@@ -1,10 +1,12 @@
 """Opening, locking, migrating; and that a transaction is whole or not there."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -333,6 +335,20 @@ def test_a_full_disk_changes_nothing(tmp_path):
         with store.view() as tx:
             assert tx.memory.get("a") == b"before"
             assert tx.outbox.next_sequence("b") == 0
+
+
+def test_a_disk_without_room_for_an_index_is_called_full(tmp_path, monkeypatch):
+    """SQLite itself says no more than: disk I/O error."""
+
+    def fail(*_args, **_settings):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(sqlite3, "connect", fail)
+    with pytest.raises(StorageError, match="the store cannot be used"):
+        Store.open(tmp_path / "s")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+    with pytest.raises(StorageError, match=r"the disk is full.*nothing was changed"):
+        Store.open(tmp_path / "s")
 
 
 def test_a_read_only_folder_is_named(tmp_path):
