@@ -7,7 +7,7 @@ Teachers answer from private fits as in `privacy_worth`. A third
 method, "CYCle, private alignments", forms these privately as well, at the same epsilon: then
 a hospital's patients cost both. Heads are linear, as the private fits are, and train for ten
 rounds; other settings are the package's defaults. Answers are computed in the clear, by the
-reference that encrypted runs are compared with. Needs SECUREFAIR_DATA; takes about an hour.
+reference that encrypted runs are compared with. Needs SECUREFAIR_DATA; takes a quarter of an hour.
 """
 
 from __future__ import annotations
