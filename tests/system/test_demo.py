@@ -14,6 +14,7 @@ from securefair.cli import app
 from securefair.records import RoundRecord
 from securefair.run.folder import read_result
 from support.alike import assert_runs_alike
+from support.script_contract import assert_contract
 
 PARTICIPANT_KEYS = {"name", "samples", "standalone_accuracy", "accuracy", "gain", "quantization"}
 ALGORITHM_KEYS = {"mva", "mcg", "cgs"}
@@ -88,8 +89,10 @@ class TestResults:
         assert [own["samples"] for own in metrics["participants"]] == [303, 294, 123, 200]
         for own in metrics["participants"]:
             assert own.keys() >= PARTICIPANT_KEYS
-        for name in ("standalone", "vpdl", "cycle"):
-            assert metrics["algorithms"][name].keys() >= ALGORITHM_KEYS
+        for one in metrics["algorithms"].values():
+            assert one.keys() >= ALGORITHM_KEYS
+        names = [own["name"] for own in metrics["participants"]]
+        assert_contract(metrics, names, learnt=["vpdl", "cycle", "transfer"])
         measured = json.loads((demo[1] / "measured.json").read_text("utf-8"))
         assert metrics["encryption"].keys() | measured["encryption"].keys() >= ENCRYPTION_KEYS
 
