@@ -99,7 +99,11 @@ def exchange_row(release: Release, device: torch.device) -> str:
     """One release: receive and answer from bytes to bytes, error over its bound, memory."""
     plan = plan_exchange(ExchangeSpec(**HEAD, release=release))
     material = synthetic(plan)
-    keys = get_backend("rns").generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    keys = get_backend("rns").generate_keys(
+        plan.params,
+        relinearization=plan.needs_relinearization,
+        conjugation=plan.needs_conjugation,
+    )
     sent, _ = ask(material, keys, Stopwatch(), Stopwatch())
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)

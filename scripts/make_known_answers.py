@@ -2,8 +2,8 @@
 
     python scripts/make_known_answers.py
 
-Keys are drawn anew: only the vector of relinearisation depends on them. Tests replay the file on
-every backend that works on residues (tests/contract/test_known_answers.py).
+Keys are drawn anew: only the vectors of relinearisation and of real parts depend on them. Tests
+replay the file on every backend that works on residues (tests/contract/test_known_answers.py).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ TARGET = Path(__file__).parents[1] / "tests" / "vectors" / "known_answers.json"
 def main() -> None:
     """Replaces the file."""
     backend = get_backend("seal")
-    keys = backend.generate_keys(known_answers.PARAMS, relinearization=True).public
+    params = known_answers.PARAMS
+    keys = backend.generate_keys(params, relinearization=True, conjugation=True).public
     with pytest.MonkeyPatch.context() as patch:
-        replay = known_answers.Replay(backend, keys.encryption, keys.relinearization)
-        found = known_answers.document(replay.answers(patch), keys.encryption, keys.relinearization)
+        replay = known_answers.Replay(backend, keys)
+        found = known_answers.document(replay.answers(patch), keys)
     TARGET.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

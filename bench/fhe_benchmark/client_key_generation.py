@@ -11,7 +11,7 @@ def main() -> None:
     student.save(own.secret / "student.keystore", PASSPHRASE)
     keys = student.public_keys
     (own.public / "encryption.bin").write_bytes(keys.encryption)
-    (own.public / "relinearization.bin").write_bytes(keys.relinearization)
+    (own.public / "evaluation.bin").write_bytes(keys.evaluation)
 
 
 if __name__ == "__main__":

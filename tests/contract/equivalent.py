@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from securefair.ckks import rules
-from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.ckks.evaluator import Released
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.specs import AffineSpec
 

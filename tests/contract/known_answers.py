@@ -21,8 +21,8 @@ from securefair.averaging.streams import key_stream
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.encoding import to_coefficients
-from securefair.ckks.evaluator import AffineLayer
 from securefair.ckks.keys import PublicKeys
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.specs import AffineSpec
 
@@ -59,13 +59,12 @@ def told(data: bytes, polys: int, limbs: int) -> dict[str, object]:
 class Replay:
     """One backend's evaluator with the vectors' keys, and what it makes of the inputs."""
 
-    def __init__(self, backend, public_key: bytes, relinearization: bytes) -> None:
-        keys = PublicKeys(public_key, relinearization)
+    def __init__(self, backend, keys: PublicKeys) -> None:
         self.evaluator = backend.evaluator(PARAMS, keys)
 
-    def upload(self, label: str, count: int):
+    def upload(self, label: str, count: int, *, packing="slots"):
         """c0 by the rule, c1 from a seed of 64 bytes by the rule."""
-        meta = rules.fresh(PARAMS, count=count, limbs=2, log2_scale=20, bound=1.0)
+        meta = rules.fresh(PARAMS, count=count, limbs=2, log2_scale=20, bound=1.0, packing=packing)
         seeds = [words(f"{label} seed {i}", 8).tobytes() for i in range(count)]
         return self.evaluator.load(
             wire.write_upload(residues(label, count), seeds, PARAMS.primes), meta
@@ -89,11 +88,14 @@ class Replay:
         spec = AffineSpec(
             inputs=3, outputs=2, log2_scale=4, max_integer=15, l1=3.0, l2=2.0, bound=4.0
         )
+        products = ev.paired_linear(self.upload("pair", 2, packing="pairs"), spec, layer)
         return {
             "seed expansion": self.told(one),
             "linear layer": self.told(ev.linear(x, spec, layer)),
             "square": self.told(square),
             "relinearisation": self.told(ev.relinearize(square)),
+            "linear layer of pairs": self.told(products),
+            "real parts": self.told(ev.real_parts(products, bound=4.0)),
             "rescaling": self.told(ev.rescale(one, 1)),
             "sanitising": self.told(self.sanitised(one, monkeypatch)),
             "release": self.released(one),
@@ -152,14 +154,15 @@ def masks() -> dict[str, object]:
     }
 
 
-def document(replayed, public_key: bytes, relinearization: bytes) -> dict[str, object]:
+def document(replayed, keys: PublicKeys) -> dict[str, object]:
     """The whole file."""
     return {
         "about": " ".join((__doc__ or "").split()),
         "ring_degree": N,
         "primes": list(PRIMES),
         "special_prime": PARAMS.special_prime,
-        "public_key": base64.b64encode(public_key).decode(),
-        "relinearization_key": base64.b64encode(relinearization).decode(),
+        "public_key": base64.b64encode(keys.encryption).decode(),
+        "relinearization_key": base64.b64encode(keys.relinearization).decode(),
+        "conjugation_key": base64.b64encode(keys.conjugation).decode(),
         "vectors": {**replayed, "encoding": encoding(), "masks": masks()},
     }

@@ -4,7 +4,7 @@ import numpy as np
 
 from securefair.ckks import rules
 from securefair.ckks.encoding import to_coefficients
-from securefair.ckks.evaluator import AffineLayer
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.specs import AffineSpec
 
 USED = 100  # slots with a value; the others hold zero

@@ -8,7 +8,7 @@ import pytest
 from contract.operands import assert_opens_to, layer_for, padded, values
 from securefair.ckks import rules
 from securefair.ckks.encoding import to_coefficients
-from securefair.ckks.evaluator import AffineLayer
+from securefair.ckks.layers import AffineLayer
 from securefair.errors import ModelError
 
 

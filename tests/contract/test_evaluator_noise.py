@@ -7,7 +7,7 @@ import pytest
 
 from contract.operands import USED, assert_opens_to, coefficient_errors, padded, values
 from securefair.ckks import rules
-from securefair.ckks.evaluator import AffineLayer
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.specs import AffineSpec
 
 NOISY = {  # operation, the same on slots, and the least share of the stated deviation

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contract.operands import assert_opens_to, layer_for, padded, values
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
-from securefair.ckks.evaluator import AffineLayer
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, ModelError

@@ -10,6 +10,7 @@ import pytest
 from contract import known_answers
 from securefair.ckks import rules
 from securefair.ckks.evaluator import Released
+from securefair.ckks.keys import PublicKeys
 
 FILE = json.loads(
     (Path(__file__).parents[1] / "vectors" / "known_answers.json").read_text(encoding="utf-8")
@@ -18,8 +19,9 @@ VECTORS = FILE["vectors"]
 
 
 def replay_of(backend):
-    keys = (base64.b64decode(FILE[name]) for name in ("public_key", "relinearization_key"))
-    return known_answers.Replay(backend, *keys)
+    names = ("public_key", "relinearization_key", "conjugation_key")
+    keys = PublicKeys(*(base64.b64decode(FILE[name]) for name in names))
+    return known_answers.Replay(backend, keys)
 
 
 def test_the_parameters_are_those_of_the_file():

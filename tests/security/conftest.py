@@ -29,7 +29,9 @@ class Exchange:
         self.params = self.plan.params
         self.backend = get_backend(backend)
         self.keys = self.backend.generate_keys(
-            self.params, relinearization=self.plan.needs_relinearization
+            self.params,
+            relinearization=self.plan.needs_relinearization,
+            conjugation=self.plan.needs_conjugation,
         )
         self.upload = steps.encrypt(
             self.keys.encryptor, self.plan.features, steps.pack(self.plan, features)
@@ -121,14 +123,16 @@ def uniform():
 def student_of():
     """A student, its teacher, samples and predictions, for one release on one backend."""
 
-    def make(release, backend):
-        spec = ExchangeSpec(features=3, hidden=2, classes=2, samples=12, release=release, q=4)
+    def make(release, backend, features=3):
+        spec = ExchangeSpec(
+            features=features, hidden=2, classes=2, samples=12, release=release, q=4
+        )
         rng = np.random.default_rng(0)
         labels = np.arange(12) % 2
-        samples = Samples(rng.uniform(-1, 1, (12, 3)), labels, 2)
+        samples = Samples(rng.uniform(-1, 1, (12, features)), labels, 2)
         predictions = np.full((12, 2), 0.5) if spec.sends_predictions else None
         student = Student(spec, backend=backend)
-        teacher = Teacher(build_head("quadratic", 3, 2, 2, 1), spec, backend=backend)
+        teacher = Teacher(build_head("quadratic", features, 2, 2, 1), spec, backend=backend)
         return student, teacher, samples, predictions
 
     return make

@@ -17,7 +17,8 @@ from securefair.circuit.network import network_logits
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import entropy
-from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.ckks.evaluator import Released
+from securefair.ckks.layers import AffineLayer
 from securefair.exchange import steps
 from securefair.model.heads import build_head
 

@@ -15,7 +15,8 @@ from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import masking, rules
 from securefair.ckks.encoding import to_slots
-from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.ckks.evaluator import Released
+from securefair.ckks.layers import AffineLayer
 
 SAMPLES, FEATURES = 60, 4
 BITS = 30

@@ -27,6 +27,7 @@ PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_b
 CONTEXT = seal_context(PARAMS)
 SOURCES = sorted(Path(securefair.ckks.__file__).parent.rglob("*.py"))
 ARRAY = np.dtype("<u8")
+SWITCHING = (seal.RelinKeys, seal.GaloisKeys)
 
 
 @pytest.fixture
@@ -67,10 +68,12 @@ def residues_in(target, written, context):
     """The residues of what was loaded, by its kind, and whether it is exactly what we write."""
     body, level, primes = unwrap(written), context.key_level, context.key_primes
     n = context.params.ring_degree
-    if isinstance(target, seal.RelinKeys):
+    if isinstance(target, SWITCHING):
         shape = (context.params.limbs, len(primes), n)
-        first, seeds = seal_bytes.read_seeded_key(body, level, primes, shape)
-        return first, primes, seal_bytes.write_seeded_key(first, seeds, level, primes)
+        place = n - 1 if isinstance(target, seal.GaloisKeys) else 0
+        first, seeds = seal_bytes.read_seeded_key(body, level, primes, shape, place=place)
+        again = seal_bytes.write_seeded_key(first, seeds, level, primes, place=place)
+        return first, primes, again
     if isinstance(target, seal.SecretKey):
         residues = seal_bytes.read_plaintext(body, n)
         return residues, primes, seal_bytes.write_plaintext(residues, level, primes)
@@ -85,11 +88,13 @@ def residues_in(target, written, context):
 
 
 @pytest.mark.parametrize("backend", ["seal", "rns"])
-@pytest.mark.parametrize("release", ["projection", "class_sums"])
+@pytest.mark.parametrize(
+    ("release", "features"), [("projection", 3), ("class_sums", 3), ("projection", 60)]
+)
 def test_a_whole_exchange_loads_what_we_wrote_at_planned_sizes(
-    backend, release, loaded, student_of
+    backend, release, features, loaded, student_of
 ):
-    student, teacher, samples, predictions = student_of(release, backend)
+    student, teacher, samples, predictions = student_of(release, backend, features)
     request = student.request(samples, predictions=predictions)
     student.open(teacher.answer(request))
     kinds = {type(target) for _, target, _ in loaded}
@@ -97,6 +102,7 @@ def test_a_whole_exchange_loads_what_we_wrote_at_planned_sizes(
     assert seal.Ciphertext in kinds
     if backend == "seal":
         assert (seal.RelinKeys in kinds) == (release == "class_sums")
+        assert (seal.GaloisKeys in kinds) == (features == 60)
     params = student.plan.params
     largest = 8 * params.ring_degree * len((*params.primes, params.special_prime))
     for context, target, written in loaded:
@@ -105,8 +111,9 @@ def test_a_whole_exchange_loads_what_we_wrote_at_planned_sizes(
         assert (residues < np.array(primes, dtype=np.uint64)[:, None]).all()
         assert written == again
         assert residues.shape[-1] == params.ring_degree
-        polys = params.limbs if isinstance(target, seal.RelinKeys) else 3
-        assert len(written) <= polys * (largest + 1024)
+        polys = params.limbs if isinstance(target, SWITCHING) else 3
+        places = 8 * params.ring_degree  # of keys that are not in the list
+        assert len(written) <= polys * (largest + 1024) + places
 
 
 def hostile_keys():

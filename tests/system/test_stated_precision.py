@@ -59,7 +59,11 @@ class Side:
         facts = {"features": FEATURES, "classes": CLASSES, "samples": SAMPLES, "hidden": 0, "q": 8}
         self.plan = plan = plan_exchange(ExchangeSpec(**{"bounds": BOUNDS, **facts, **spec}))
         engine = get_backend(backend)
-        self.keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+        self.keys = engine.generate_keys(
+            plan.params,
+            relinearization=plan.needs_relinearization,
+            conjugation=plan.needs_conjugation,
+        )
         self.evaluator = engine.evaluator(plan.params, self.keys.public)
         self.basis = steps.public_basis(plan, b"limits")
 

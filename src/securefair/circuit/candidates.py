@@ -59,20 +59,32 @@ PROBED_LIMBS = 64
 
 
 def kept_whole(
-    spec: ExchangeSpec, specs: Sequence[AffineSpec], ring_degree: int, cap: int
+    spec: ExchangeSpec,
+    specs: Sequence[AffineSpec],
+    ring_degree: int,
+    cap: int,
+    *,
+    paired: bool = False,
 ) -> Iterator[Candidate]:
-    """Nothing is rescaled before the logits; from few limbs to the first that grant the spec."""
+    """Nothing is rescaled before the logits; from few limbs to the first that grant the spec.
+
+    `paired`: with two features in a ciphertext.
+    """
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
     keyless = squares == 0 or (squares == 1 and spec.release != "logits")
-    special = smallest_prime_bits(ring_degree) if keyless and not spec.multiplies else MAX_LIMB_BITS
+    keyless = keyless and not spec.multiplies and not paired
+    special = smallest_prime_bits(ring_degree) if keyless else MAX_LIMB_BITS
     reached = math.inf
     for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
         most = min(MAX_LIMB_BITS, (cap - special) // limbs)
         for bits in range(most, MIN_LIMB_BITS - 1, -1):
             # The first prime is the last that is left: an answer's scale lives in it.
-            sizes = (most,) + (bits,) * (limbs - 1)
+            first = most
+            if paired:  # what shorter primes leave of the modulus keeps answers as short
+                first = min(MAX_LIMB_BITS, cap - special - bits * (limbs - 1))
+            sizes = (first,) + (bits,) * (limbs - 1)
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=sizes, special_bits=special)
-            found = list(_with_largest_scale(spec, specs, ckks))
+            found = list(_with_largest_scale(spec, specs, ckks, paired=paired))
             yield from found
             if limbs == 1 or not any(plan.grants for plan, _ in found):
                 break  # shorter primes are fewer bytes, and less precise
@@ -108,14 +120,14 @@ def rescaled(
 
 
 def _with_largest_scale(
-    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, *, paired: bool
 ) -> Iterator[Candidate]:
     """For each choice of limbs, the way with the largest feature scale that fits."""
     limbs = len(ckks.limb_bits)
 
     @cache
     def way(steps: int) -> Walk | None:
-        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE)
+        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, paired=paired)
 
     for product in range(1, limbs + 1) if spec.multiplies else (limbs,):
         for factor in FACTOR_SCALES if spec.multiplies else (0,):
@@ -219,6 +231,7 @@ def _schedule(
         flooding_limbs=flooding,
         answer_limbs=answer_limbs,
         stages=way.stages,
+        paired=way.paired,
     )
 
 

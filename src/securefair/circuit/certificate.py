@@ -30,6 +30,9 @@ ERROR_VARIANCE = Fraction(21, 2)
 PI = Fraction(314159, 100000)
 """Below pi, so that what it divides is rounded up."""
 
+ROOT_OF_2 = Fraction(141422, 100000)
+"""Above it: the modulus of a pair of values."""
+
 TAIL_OF_S = Fraction(22, 10) ** 2
 TAIL_OF_S2 = Fraction(7) ** 2
 """Squares of what rounding errors times s, and s^2, need in a slot over a Gaussian."""
@@ -126,10 +129,11 @@ class _Check:
     def _logits(self) -> _State:
         plan = self.plan
         spec, scale = plan.spec, power_above(plan.schedule.feature_scale)
-        rounding = Fraction(1, 12)
-        value = _State(
-            plan.params.limbs, 2, scale, Fraction(spec.bounds.feature), ERROR_VARIANCE + rounding
-        )
+        rounding, bound = Fraction(1, 12), Fraction(spec.bounds.feature)
+        paired = plan.schedule.paired
+        if paired:
+            rounding, bound = 2 * rounding, bound * ROOT_OF_2
+        value = _State(plan.params.limbs, 2, scale, bound, ERROR_VARIANCE + rounding)
         fresh = True
         maps = zip(plan.specs, spec.layers, plan.schedule.stages, strict=True)
         for affine, bounds, stage in maps:
@@ -146,12 +150,20 @@ class _Check:
                     grown * grown,
                 )
             )
+            if fresh and paired:
+                value = self._with_conjugate(value)
             fresh = False
             if stage.square is not None:
                 value = self._prepared(value, stage.square)
                 value = self._product(value, value)
                 value = self._summed(value, bounds.summed)
         return value
+
+    def _with_conjugate(self, x: _State) -> _State:
+        """Pairs and their conjugates, whose masks were switched: what conjugation negates is gone,
+        the rest is doubled. Before, values need not fit: sums modulo Q come to the same."""
+        noise = 2 * root_above(x.variance) + root_above(self._switched(x.limbs))
+        return self._fits(_State(x.limbs, 2, 2 * x.scale, x.bound, noise * noise))
 
     def _combined(self, value: _State) -> _State:
         """Blocks added under signs, or products with what the student encrypted."""
@@ -203,11 +215,15 @@ class _Check:
         return self._rescaled(x, step.limbs)
 
     def _relinearized(self, x: _State) -> _State:
-        squares = sum(p * p for p in self.primes[: x.limbs])
+        noise = root_above(x.variance) + root_above(self._switched(x.limbs))
+        return self._fits(_State(x.limbs, 2, x.scale, x.bound, noise * noise))
+
+    def _switched(self, limbs: int) -> Fraction:
+        """Variance of what switching one polynomial to another key adds."""
+        squares = sum(p * p for p in self.primes[:limbs])
         special = self.plan.params.special_prime
         digits = ERROR_VARIANCE * squares * (Fraction(self.n) / PI / special) ** 2
-        noise = root_above(x.variance) + root_above(digits + self._rounding(2, slots=True))
-        return self._fits(_State(x.limbs, 2, x.scale, x.bound, noise * noise))
+        return digits + self._rounding(2, slots=True)
 
     def _rescaled(self, x: _State, limbs: int, *, slots: bool = True) -> _State:
         scale, variance, flood = x.scale, x.variance, x.flood

@@ -24,7 +24,8 @@ from securefair.circuit.schedule import LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
-from securefair.ckks.evaluator import AffineLayer, Evaluator
+from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.patches import Indices
 from securefair.ckks.rules import with_count
 from securefair.ckks.specs import AffineSpec
@@ -110,6 +111,8 @@ def network_logits(
             value = evaluator.quadratic(value, list(zip(specs[place:], pair, strict=False)))
             place += 1
             stage = stages[place]
+        elif value.meta.packing == "pairs":
+            value = paired_map(evaluator, value, spec, layer)
         else:
             value = evaluator.linear(value, spec, layer)
         if stage.square is not None:
@@ -118,6 +121,13 @@ def network_logits(
             )
         place += 1
     return value
+
+
+def paired_map(
+    evaluator: Evaluator[P], value: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
+) -> CipherTensor[P]:
+    """A map of features that share ciphertexts; what else their products hold is removed here."""
+    return evaluator.real_parts(evaluator.paired_linear(value, spec, layer), bound=spec.bound)
 
 
 def _quadratic_pair(

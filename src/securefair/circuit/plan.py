@@ -29,7 +29,7 @@ from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
 KEY_WORD_BITS = 37
-"""SEAL compresses relinearisation keys: a word of 30 or 31 random bits takes about 36 bits."""
+"""SEAL compresses evaluation keys: a word of 30 or 31 random bits takes about 36 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,11 +195,11 @@ class ExchangePlan:
 
     @property
     def evaluation_key_bytes(self) -> int:
-        """Upload once per key epoch, at most: the relinearisation key, if the circuit needs it."""
-        if not self.needs_relinearization:
+        """Upload once per key epoch, at most: the keys that the circuit switches with."""
+        keys = self.needs_relinearization + self.needs_conjugation
+        if not keys:
             return 0
-        words = self.params.ring_degree * (self.params.limbs + 1)  # the other half is a seed
-        return self.params.limbs * (words * KEY_WORD_BITS // 8 + 1024)
+        return keys * switching_key_bytes(self.params)
 
     @property
     def key_bytes(self) -> int:
@@ -214,6 +214,11 @@ class ExchangePlan:
         ]
         inside = any(step.relinearize for step in rescale_steps)
         return self.schedule.relinearize or self.spec.multiplies or inside
+
+    @property
+    def needs_conjugation(self) -> bool:
+        """The student must send a key for conjugates: features share ciphertexts."""
+        return self.schedule.paired
 
     @property
     def digest(self) -> bytes:
@@ -291,6 +296,12 @@ def errors(spec: ExchangeSpec, meta: CipherMeta, blocks: int) -> tuple[float, fl
         return total, total / (span * spec.samples)
     isometric = math.sqrt(meta.params.ring_degree)
     return error, error * isometric / (span * math.sqrt(blocks))
+
+
+def switching_key_bytes(params: CkksParameters) -> int:
+    """Most bytes of one evaluation key, headers and its length in a message generously."""
+    words = params.ring_degree * (params.limbs + 1)  # the other half is a seed
+    return params.limbs * (words * KEY_WORD_BITS // 8 + 1024)
 
 
 def is_masked(plan: ExchangePlan) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from securefair.circuit.flooding import MAX_FLOODING_BITS
@@ -53,6 +55,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         flooding_limbs: limbs at which answers are flooded.
         answer_limbs: limbs that travel.
         stages: one a map; none where no model is evaluated.
+        paired: two features share a ciphertext (needs a conjugation key from the student).
     """
 
     ckks: CkksSpec
@@ -64,6 +67,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     flooding_limbs: int
     answer_limbs: int
     stages: tuple[LayerSteps, ...] = ()
+    paired: bool = False
 
 
 MAX_LOG2_SCALE = 128
@@ -92,6 +96,7 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
         and 1 <= schedule.answer_limbs <= schedule.flooding_limbs <= schedule.product_limbs <= limbs
         and all(1 <= step.limbs <= limbs for step in steps)
         and len(schedule.stages) == len(spec.layers)
+        and not (schedule.paired and spec.network)
         and all(
             (stage.square is not None) == (layer.summed > 0)
             for stage, layer in zip(schedule.stages, spec.layers, strict=True)
@@ -105,8 +110,23 @@ def features_meta(
     params: CkksParameters, schedule: Schedule, count: int, bound: float
 ) -> CipherMeta:
     """Public facts of one block of encrypted features."""
-    scale = schedule.feature_scale
-    return fresh(params, count=count, limbs=params.limbs, log2_scale=scale, bound=bound)
+    return fresh_features(
+        params, count, bound, log2_scale=schedule.feature_scale, paired=schedule.paired
+    )
+
+
+def fresh_features(
+    params: CkksParameters, count: int, bound: float, *, log2_scale: float, paired: bool
+) -> CipherMeta:
+    """Public facts of `count` encrypted features, by themselves or two in a ciphertext."""
+    return fresh(
+        params,
+        count=-(-count // 2) if paired else count,
+        limbs=params.limbs,
+        log2_scale=log2_scale,
+        bound=bound * math.sqrt(2) if paired else bound,
+        packing="pairs" if paired else "slots",
+    )
 
 
 def factors_meta(params: CkksParameters, schedule: Schedule, count: int) -> CipherMeta:

@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from securefair.circuit.network import rescaled, squared
+from securefair.circuit.network import paired_map, rescaled, squared
 from securefair.circuit.plan import parameters
-from securefair.circuit.schedule import LayerSteps, RescaleStep
+from securefair.circuit.schedule import LayerSteps, RescaleStep, fresh_features
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.circuit.work import (
     map_seconds,
@@ -45,6 +45,7 @@ class Walk:
         logits: public facts of what comes out, a block.
         seconds: roughly.
         spare: limbs that were never needed.
+        paired: whether two features share a ciphertext.
     """
 
     ckks: CkksSpec
@@ -54,6 +55,7 @@ class Walk:
     logits: CipherTensor[None]
     seconds: float
     spare: int
+    paired: bool = False
 
     @property
     def switches(self) -> bool:
@@ -68,16 +70,14 @@ def walk(
     ckks: CkksSpec,
     feature_scale: float,
     target: float,
+    *,
+    paired: bool = False,
 ) -> Walk | None:
     """Run the model on the planning backend, deciding as it goes; None if it does not fit."""
     try:
         params = parameters(ckks)
-        fresh = rules.fresh(
-            params,
-            count=spec.features,
-            limbs=params.limbs,
-            log2_scale=feature_scale,
-            bound=spec.bounds.feature,
+        fresh = fresh_features(
+            params, spec.features, spec.bounds.feature, log2_scale=feature_scale, paired=paired
         )
         return _walked(spec, specs, ckks, fresh, target)
     except (EncryptionError, PlanError):
@@ -99,7 +99,11 @@ def _walked(
         seconds += _rescaling_seconds(value.meta, before)
         value = rescaled(evaluator, value, before)
         seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
-        value = evaluator.linear(value, map_spec, None)
+        if value.meta.packing == "pairs":
+            value = paired_map(evaluator, value, map_spec, None)
+            seconds += relinearization_seconds(value.meta)
+        else:
+            value = evaluator.linear(value, map_spec, None)
         room = min(room, _room(value.meta))
         square = None
         if bounds.summed:
@@ -111,7 +115,8 @@ def _walked(
             room = min(room, _room(value.meta))
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
-    return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare)
+    paired = fresh.packing == "pairs"
+    return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare, paired)
 
 
 def lowered(x: CipherMeta, target: float) -> int:

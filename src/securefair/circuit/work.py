@@ -23,6 +23,18 @@ OUTPUT = 1.0e-9
 """Seconds to finish and store one residue of a linear map, however much was added up."""
 
 
+ENCRYPTION = 8.2e-8
+"""Seconds for one residue of a seeded encryption: sampled, multiplied with the key, written."""
+
+BYTE = 8e-8
+"""Seconds for a byte on the way between two hospitals, at 100 Mbit/s."""
+
+
+def encryption_seconds(x: CipherMeta) -> float:
+    """A student's encryption of all of x."""
+    return x.count * x.limbs * x.params.ring_degree * ENCRYPTION
+
+
 def map_seconds(x: CipherMeta, outputs: int, multiply_adds: int) -> float:
     """A linear map of values like x."""
     row = x.polys * x.limbs * x.params.ring_degree

@@ -10,67 +10,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks import rules
+from securefair.ckks.layers import AffineLayer, Layer, check_layer
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.patches import PatchLayer
 from securefair.ckks.polynomials import check_factors, check_polynomials
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.errors import ModelError
 
 P = TypeVar("P")
-
-
-@dataclass(frozen=True)
-class AffineLayer:
-    """A teacher's private affine map: value = integers / 2^log2_scale, and a bias.
-
-    Attributes:
-        weights: int64 (outputs, inputs).
-        bias: float64 (outputs,).
-    """
-
-    weights: NDArray[np.int64]
-    bias: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        """Secrets never print."""
-        return f"AffineLayer({self.weights.shape}, redacted)"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(outputs, inputs)."""
-        return self.weights.shape
-
-    @property
-    def largest(self) -> int:
-        """Largest |weight|."""
-        return int(np.abs(self.weights).max(initial=0))
-
-    @property
-    def row_norms(self) -> tuple[float, float]:
-        """Largest l1 and l2 norm of a row of integers."""
-        rows = np.abs(self.weights).astype(np.float64)
-        l1, l2 = rows.sum(axis=1), np.sqrt((rows**2).sum(axis=1))
-        return float(l1.max(initial=0.0)), float(l2.max(initial=0.0))
-
-    def dense(self) -> NDArray[np.int64]:
-        """The weights."""
-        return self.weights
-
-    def apply(self, values: NDArray[np.float64], log2_scale: int) -> NDArray[np.float64]:
-        """Cleartext (inputs, n) -> (outputs, n)."""
-        result: NDArray[np.float64] = (self.weights / 2.0**log2_scale) @ values
-        return result + self.bias[:, None]
-
-
-Layer: TypeAlias = AffineLayer | PatchLayer
-"""A private affine map, as one matrix or as patches."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +58,30 @@ class Evaluator(ABC, Generic[P]):
             check_layer(spec, layer)
         meta = rules.linear(x.meta, spec)
         return CipherTensor(meta, self._linear(x, spec, layer, meta))
+
+    def paired_linear(
+        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
+    ) -> CipherTensor[P]:
+        """A private affine map of pairs: its real part is what `linear` makes of all values.
+
+        Pair i holds x_2i and x_2i+1, the last one a zero where there is an odd number. With
+        J = X^(N/2) and J^2 = -1
+
+            (w - J v) (x + J y) = (w x + v y) + J (w y - v x).
+
+        The second part mixes weights in a way that no release names. `real_parts` removes it.
+
+        Raises:
+            ModelError: see `linear`.
+        """
+        if layer is not None:
+            check_layer(spec, layer)
+        meta = rules.paired_linear(x.meta, spec)
+        return CipherTensor(meta, self._paired_linear(x, spec, layer, meta))
+
+    def real_parts(self, x: CipherTensor[P], *, bound: float) -> CipherTensor[P]:
+        """x + conj(x) of pairs, with the peer's conjugation key; |first value| <= bound."""
+        return CipherTensor(rules.real_parts(x.meta, bound=bound), self._real_parts(x))
 
     def gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> CipherTensor[P]:
         """Ciphertexts (block, row) of several tensors as one tensor, in the order of rows (n, 2).
@@ -159,11 +135,14 @@ class Evaluator(ABC, Generic[P]):
     def quadratic(
         self, x: CipherTensor[P], maps: Sequence[tuple[AffineSpec, AffineLayer]]
     ) -> CipherTensor[P]:
-        """outer(inner(x)^2) for maps (inner, outer), otherwise as `linear`."""
+        """outer(inner(x)^2) for maps (inner, outer), otherwise as `linear`; x may be pairs."""
         for spec, layer in maps:
             check_layer(spec, layer)
         (inner, _), (outer, _) = maps
-        hidden = rules.linear(x.meta, inner)
+        if x.meta.packing == "pairs":
+            hidden = rules.real_parts(rules.paired_linear(x.meta, inner), bound=inner.bound)
+        else:
+            hidden = rules.linear(x.meta, inner)
         squares = rules.multiply(hidden, hidden)
         meta = rules.linear(squares, outer)
         return CipherTensor(meta, self._quadratic(x, maps, (hidden, squares, meta)))
@@ -323,13 +302,25 @@ class Evaluator(ABC, Generic[P]):
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
     ) -> P:
         """`metas`: of the inner map, its squares, the outer map. Backends may override this."""
-        values = CipherTensor(metas[0], self._linear(x, *maps[0], metas[0]))
+        if x.meta.packing == "pairs":
+            products = self.paired_linear(x, *maps[0])
+            values = CipherTensor(metas[0], self._real_parts(products))
+        else:
+            values = CipherTensor(metas[0], self._linear(x, *maps[0], metas[0]))
         return self._linear(CipherTensor(metas[1], self._square(values)), *maps[1], metas[2])
 
     @abstractmethod
     def _linear(
         self, x: CipherTensor[P], spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> P: ...
+
+    @abstractmethod
+    def _paired_linear(
+        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> P: ...
+
+    @abstractmethod
+    def _real_parts(self, x: CipherTensor[P]) -> P: ...
 
     @abstractmethod
     def _gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> P: ...
@@ -373,27 +364,3 @@ class Evaluator(ABC, Generic[P]):
 
     @abstractmethod
     def _extract(self, x: CipherTensor[P], coefficients: NDArray[np.int64] | None) -> bytes: ...
-
-
-def check_layer(spec: AffineSpec, layer: Layer) -> None:
-    """Refuse weights beyond the public bound; it would break the noise bound or the flooding."""
-    expected = (spec.outputs, spec.inputs)
-    if layer.shape != expected or layer.bias.shape != expected[:1]:
-        raise ModelError(
-            "the model's shape differs from the plan",
-            found=layer.shape,
-            expected=expected,
-        )
-    if layer.largest > spec.max_integer:
-        raise ModelError(
-            "a quantised weight exceeds the plan", found=layer.largest, expected=spec.max_integer
-        )
-    for name, norm, cap in zip(("l1", "l2"), layer.row_norms, (spec.l1, spec.l2), strict=True):
-        value = norm * 2.0**-spec.log2_scale
-        if value > cap * (1 + 1e-9):
-            raise ModelError(
-                f"the {name} norm of a row of weights exceeds the plan",
-                found=round(value, 4),
-                expected=f"at most {cap}",
-                hint="Plan with larger bounds, or train with more weight decay",
-            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,38 @@ class PublicKeys:
         encryption: public key, for sanitising answers.
         relinearization: relinearisation key, empty when no circuit multiplies ciphertexts
             down to two polynomials.
+        conjugation: key for conjugates, empty when nothing is packed in pairs.
     """
 
     encryption: bytes
     relinearization: bytes
+    conjugation: bytes = b""
+
+    @property
+    def evaluation(self) -> bytes:
+        """Both evaluation keys as one message: length of the first, then one after the other;
+        empty where there is none."""
+        if not self.relinearization and not self.conjugation:
+            return b""
+        return _LENGTH.pack(len(self.relinearization)) + self.relinearization + self.conjugation
+
+    @classmethod
+    def read(cls, encryption: bytes, evaluation: bytes) -> PublicKeys:
+        """The keys whose evaluation keys are `evaluation`.
+
+        Raises:
+            EncryptionError: it is too short for what it says.
+        """
+        if not evaluation:
+            return cls(encryption, b"")
+        size = len(evaluation) - _LENGTH.size
+        if size < 1 or _LENGTH.unpack_from(evaluation)[0] > size:
+            raise EncryptionError("evaluation keys are truncated", found=f"{len(evaluation)} bytes")
+        split = _LENGTH.size + _LENGTH.unpack_from(evaluation)[0]
+        return cls(encryption, evaluation[_LENGTH.size : split], evaluation[split:])
+
+
+_LENGTH = struct.Struct("<Q")
 
 
 class Encryptor(Protocol):
@@ -96,7 +125,9 @@ class Backend(ABC):
     """Whether what one process encrypts another can evaluate."""
 
     @abstractmethod
-    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+    def generate_keys(
+        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+    ) -> StudentKeys:
         """Fresh keys, from the operating system's entropy."""
 
     def restore_keys(

@@ -61,7 +61,7 @@ def fresh(
     packing: Packing = "slots",
 ) -> CipherMeta:
     """`count` symmetric encryptions."""
-    widest = MAX_LOG2_ENCODED if packing == "slots" else MAX_LOG2_COEFFICIENT
+    widest = MAX_LOG2_COEFFICIENT if packing == "coefficients" else MAX_LOG2_ENCODED
     if log2_scale + math.log2(bound) > widest:
         raise EncryptionError(
             "the encoded value is too wide",
@@ -76,7 +76,8 @@ def fresh(
             limbs=limbs,
             log2_scale=log2_scale,
             bound=bound,
-            noise=math.hypot(ERROR_STD, 1 / math.sqrt(12)),  # encryption, and rounding
+            # Encryption, and rounding of each value that is encoded.
+            noise=math.hypot(ERROR_STD, math.sqrt((2 if packing == "pairs" else 1) / 12)),
             independent=True,
             packing=packing,
         )
@@ -103,6 +104,48 @@ def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
             independent=False,
         )
     )
+
+
+def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
+    """sum_i (w_2i - J w_2i+1) (x_2i + J x_2i+1) + b_o, whose real part is the map of all values.
+
+    J moves coefficients and changes signs. So a coefficient of the noise is a sum of errors of
+    different coefficients, weighted by the integers of a whole row.
+    """
+    if x.packing != "pairs":
+        raise EncryptionError("pairs of values are expected", found=f"packed in {x.packing}")
+    if x.count != -(-spec.inputs // 2):
+        raise EncryptionError(
+            "a layer of another width was applied", found=2 * x.count, expected=spec.inputs
+        )
+    growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
+    noise = max(x.noise * growth, zero_noise(x))  # as of a row of zeros, see `linear`
+    return fits(
+        replace(
+            x,
+            count=spec.outputs,
+            log2_scale=x.log2_scale + spec.log2_scale,
+            bound=math.hypot(spec.bound, spec.l1 * x.bound),
+            noise=noise + 0.5,  # the bias is rounded to an integer
+            independent=False,
+        )
+    )
+
+
+def real_parts(x: CipherMeta, *, bound: float) -> CipherMeta:
+    """x + conj(x), twice the first values of the pairs, at twice the scale; the caller knows their
+    bound.
+
+    Errors of both summands are the same numbers in other places. The conjugate's mask is switched
+    back to the key s.
+    """
+    if x.packing != "pairs" or x.polys != 2:
+        raise EncryptionError(
+            "real parts are taken of pairs in two polynomials",
+            found=f"{x.polys} polynomials, packed in {x.packing}",
+        )
+    noise = 2 * x.noise + switching_noise(x)
+    return fits(replace(x, log2_scale=x.log2_scale + 1, bound=bound, noise=noise, packing="slots"))
 
 
 def gathered(blocks: Sequence[CipherMeta], count: int) -> CipherMeta:
@@ -231,18 +274,23 @@ def group_sums(x: CipherMeta, groups: int, terms: int) -> CipherMeta:
 
 
 def relinearize(x: CipherMeta) -> CipherMeta:
-    """Back to two polynomials with the relinearisation key.
+    """Back to two polynomials with the relinearisation key."""
+    if x.polys != 3:
+        raise EncryptionError("relinearisation takes three polynomials", found=x.polys)
+    return fits(replace(x, polys=2, noise=x.noise + switching_noise(x)))
+
+
+def switching_noise(x: CipherMeta) -> float:
+    """Deviation of what switching a polynomial of x to the key s adds.
 
     One digit a data prime: noise sum_i d_i e_i / P with d_i uniform below q_i, and the rounding
     of the division by the special prime P. Digits are not centred: the mean q_i / 2 of their
     coefficients adds up to q_i / (1 - zeta) at a root zeta, N q_i / pi next to 1. That slot
     decides.
     """
-    if x.polys != 3:
-        raise EncryptionError("relinearisation takes three polynomials", found=x.polys)
     n, p = x.params.ring_degree, x.params.special_prime
     digits = n / math.pi * math.hypot(*x.params.primes[: x.limbs]) * ERROR_STD / p
-    return fits(replace(x, polys=2, noise=x.noise + math.hypot(digits, rounding(n, 2))))
+    return math.hypot(digits, rounding(n, 2))
 
 
 def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
@@ -281,7 +329,12 @@ def flooding(x: CipherMeta, flooding_bits: int) -> int:
 
 
 def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
-    """Re-randomised and flooded, so that the ciphertext tells only its plaintext."""
+    """Re-randomised and flooded, so that the ciphertext tells only its plaintext.
+
+    Pairs are refused: products of pairs tell of the weights what no release names.
+    """
+    if x.packing == "pairs":
+        raise EncryptionError("pairs are no answer", hint="Take their real parts first")
     flood = 2.0 ** flooding(x, flooding_bits)
     noise = math.hypot(x.noise, zero_noise(x), flood / math.sqrt(3))
     return fits(replace(x, noise=noise, flood=flood, independent=False))

@@ -9,11 +9,14 @@ from securefair.ckks.parameters import CkksParameters
 
 PayloadT = TypeVar("PayloadT")
 
-Packing = Literal["slots", "coefficients"]
-"""Where values sit: N/2 reals in the slots, or N reals as coefficients of the message polynomial.
+Packing = Literal["slots", "pairs", "coefficients"]
+"""Where values sit: N/2 reals in the slots, two times N/2 reals in the slots, or N reals as
+coefficients of the message polynomial.
 
-Slots multiply one by one. Coefficients do not, but the constant coefficient of a product with a
-reversed polynomial is an inner product, without any key or rotation.
+Slots multiply one by one. Of a pair x + J y with J = X^(N/2), which is +i and -i alternately along
+the slots, x and y are the parts that conjugation keeps and negates. Coefficients do not multiply,
+but the constant coefficient of a product with a reversed polynomial is an inner product, without
+any key or rotation.
 """
 
 
@@ -28,7 +31,8 @@ class CipherMeta:
         limbs: primes left; level = limbs - 1.
         log2_scale: log2 of the factor between a value and its integer encoding.
         packing: where the values sit.
-        bound: declared bound on |value| in every slot or coefficient. Precision is planned for
+        bound: declared bound on |value| in every slot or coefficient, of a pair on its modulus as
+            a complex number. Precision is planned for
             it. Of slots the modulus itself needs only the mean to obey it, because the
             coefficients of the message polynomial are such means: a few larger slots lose
             precision, nothing else.
@@ -51,7 +55,7 @@ class CipherMeta:
 
     @property
     def width(self) -> int:
-        """Values that one ciphertext holds."""
+        """Values that one ciphertext holds; of pairs all first ones come before all second ones."""
         slots = self.params.slots
         return slots if self.packing == "slots" else 2 * slots
 

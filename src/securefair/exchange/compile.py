@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from securefair.circuit.bands import MOST_VALUES, Window, convolution, dense, pooling
 from securefair.circuit.network import PrivateMap
 from securefair.circuit.spec import LayerBounds
-from securefair.ckks.evaluator import AffineLayer
+from securefair.ckks.layers import AffineLayer
 from securefair.errors import ModelError, PlanError
 from securefair.model.folded import CHUNK, FoldedNetwork, Square, activation_ranges
 from securefair.model.linear_maps import ConvMap, LinearMap, Pair, Shape, SumPool

@@ -75,6 +75,8 @@ def public_basis(plan: ExchangePlan, seed: bytes) -> PublicBasis:
 def pack(plan: ExchangePlan, features: Array) -> Array:
     """Features (B, d) -> slots (blocks, d, N/2); positions beyond B repeat the samples.
 
+    In pairs, (blocks, d / 2, N): two features one after the other in a row, after an odd one zeros.
+
     Raises:
         DataError: shape, NaN, or features beyond the public bounds of the plan.
     """
@@ -99,7 +101,11 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
                 expected=f"at most {bound}",
                 hint="Scale the features, or agree on larger bounds",
             )
-    return _blocks(plan, features[sample_at(spec.samples, plan.blocks * plan.params.slots)])
+    slots = _blocks(plan, features[sample_at(spec.samples, plan.blocks * plan.params.slots)])
+    if not plan.schedule.paired:
+        return slots
+    even = np.pad(slots, ((0, 0), (0, spec.features % 2), (0, 0)))
+    return even.reshape(plan.blocks, plan.features.count, plan.features.width)
 
 
 def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
@@ -110,7 +116,7 @@ def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
 
 
 def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
-    """Slots (blocks, count, N/2) -> upload."""
+    """Slots (blocks, count, N/2), or pairs of them, -> upload."""
     return b"".join(part for block in slots for part in encrypted_parts(encryptor, meta, block))
 
 

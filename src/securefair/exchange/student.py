@@ -108,7 +108,7 @@ class Student:
             BackendUnavailableError: the engine keeps its keys to itself.
         """
         public = self.public_keys
-        parts = (public.encryption, public.relinearization, self._keys.export().reveal())
+        parts = (public.encryption, public.evaluation, self._keys.export().reveal())
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _start(
@@ -125,7 +125,9 @@ class Student:
     def rotate(self) -> None:
         """New keys, which have opened nothing yet: request again; old answers no longer open."""
         self._keys = get_backend(self._backend).generate_keys(
-            self.plan.params, relinearization=self.plan.needs_relinearization
+            self.plan.params,
+            relinearization=self.plan.needs_relinearization,
+            conjugation=self.plan.needs_conjugation,
         )
         self._openings = CountedOpenings(self._openings.most)
         self._reconstruction = None
@@ -161,7 +163,7 @@ class Student:
             seed=self.seed,
             secret=self._keys.export().reveal(),
             public_key=self.public_keys.encryption,
-            evaluation_keys=self.public_keys.relinearization,
+            evaluation_keys=self.public_keys.evaluation,
             reconstruction=self._reconstruction,
         )
         write_student(
@@ -187,7 +189,7 @@ class Student:
         student = cls.__new__(cls)
         student._start(verified_plan(state.spec, state.schedule), state.backend, state.seed, None)
         student._openings = StoredOpenings(keystore)
-        public = PublicKeys(state.public_key, state.evaluation_keys)
+        public = PublicKeys.read(state.public_key, state.evaluation_keys)
         secret = Secret(state.secret)
         student._keys = get_backend(state.backend).restore_keys(student.plan.params, public, secret)
         student._reconstruction = state.reconstruction
@@ -276,7 +278,7 @@ class Student:
                 digest=self.plan.digest,
                 seed=self.seed,
                 public_key=memoryview(self.public_keys.encryption),
-                evaluation_keys=memoryview(self.public_keys.relinearization),
+                evaluation_keys=memoryview(self.public_keys.evaluation),
                 features=memoryview(features),
                 basis=memoryview(basis),
                 predictions=memoryview(question),
@@ -325,9 +327,9 @@ def _row_scale(rows: Array) -> Array:
 
 def _exported(keys: Secret) -> tuple[PublicKeys, Secret]:
     try:
-        encryption, relinearization, secret = msgspec.msgpack.decode(
+        encryption, evaluation, secret = msgspec.msgpack.decode(
             keys.reveal(), type=tuple[bytes, bytes, bytes]
         )
     except msgspec.DecodeError as error:
         raise EncryptionError("these are no exported keys") from error
-    return PublicKeys(encryption, relinearization), Secret(secret)
+    return PublicKeys.read(encryption, evaluation), Secret(secret)

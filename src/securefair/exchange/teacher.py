@@ -288,7 +288,8 @@ class Teacher:
             )
         self._account.check(peer, amount_of(plan), self._limits(plan))
         self._check_lengths(plan, asked)
-        keys = PublicKeys(bytes(asked.public_key), bytes(asked.evaluation_keys))
+        _check_keys(plan, len(asked.evaluation_keys))
+        keys = PublicKeys.read(bytes(asked.public_key), bytes(asked.evaluation_keys))
         upload = self._receive(plan, asked.seed, keys, asked.features, asked.basis, peer)
         return self.evaluate(upload, asked.predictions)
 
@@ -301,12 +302,7 @@ class Teacher:
         basis: bytes | memoryview,
         peer: str,
     ) -> Upload:
-        if len(keys.relinearization) > plan.evaluation_key_bytes:
-            raise EncryptionError(
-                "evaluation keys are larger than the plan lists",
-                found=f"{len(keys.relinearization)} bytes",
-                expected=f"at most {plan.evaluation_key_bytes} bytes",
-            )
+        _check_keys(plan, len(keys.evaluation))
         evaluator = self._backend.evaluator(plan.params, keys)
         factors = (
             steps.receive(evaluator, plan.factors, basis, plan.blocks)
@@ -375,3 +371,13 @@ class Teacher:
                     expected=f"{expected} bytes",
                     hint="Both sides must use the same plan",
                 )
+
+
+def _check_keys(plan: ExchangePlan, size: int) -> None:
+    """Refuse evaluation keys that the plan does not list, before they are read."""
+    if size > plan.evaluation_key_bytes:
+        raise EncryptionError(
+            "evaluation keys are larger than the plan lists",
+            found=f"{size} bytes",
+            expected=f"at most {plan.evaluation_key_bytes} bytes",
+        )

@@ -130,7 +130,11 @@ def profile_cnn(
     reset_peak_memory()
     watch, processor = Stopwatch(), Stopwatch(time.process_time)
     with watch.stage(KEYS):
-        keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+        keys = engine.generate_keys(
+            plan.params,
+            relinearization=plan.needs_relinearization,
+            conjugation=plan.needs_conjugation,
+        )
     with _encrypted(task, keys, watch) as upload:
         size = upload.seek(0, os.SEEK_END)
         with watch.stage(COMPILE), processor.stage(COMPILE):
@@ -168,7 +172,7 @@ def profile_cnn(
         stages=seconds,
         bytes_up_per_image=size / count,
         bytes_down_per_image=len(released.data) / count,
-        key_bytes=len(keys.public.encryption) + len(keys.public.relinearization),
+        key_bytes=len(keys.public.encryption) + len(keys.public.evaluation),
         peak_rss_mb=peak / 1e6,
         planned_peak_mb=planned / 1e6,
         **_quality(task, compiled, found),

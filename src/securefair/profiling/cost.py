@@ -5,8 +5,10 @@ The model, for d ciphertexts of p polynomials with L limbs of N residues (engine
     linear H x d      H d p L N multiply-adds; of a network only the products there are
     square            3 d L N multiply-adds; other products 4 L N each
     transform         N/2 log2 N multiply-adds, one a butterfly
+    pairs             2 H d p L N multiply-adds of d pairs, H p L N to join them
     relinearise       a digit for every limb: L transforms back, L^2 forth, 2 L (L + 1) N
-                      multiply-adds with the key, and a division by the special prime
+                      multiply-adds with the key, and a division by the special prime; conjugates
+                      are switched alike
     divide k limbs    of a polynomial: k transforms back, L - k forth, (L - k) (k + 1) N
     encryption of 0   made one prime higher: 5 (L + 1) transforms
     expand a seed     d L N residues from a hash; no multiply-adds
@@ -79,6 +81,8 @@ def _once(step: Step) -> Cost:
         case "linear":
             products = step.products or step.inputs[0].count * count
             multiply_adds = products * out.polys * limbs * n
+        case "paired_linear":
+            multiply_adds = (2 * step.inputs[0].count + 1) * count * out.polys * limbs * n
         case "add" | "subtract":
             multiply_adds = written
         case "square":
@@ -89,7 +93,7 @@ def _once(step: Step) -> Cost:
             multiply_adds = 4 * count * limbs * n
         case "inner":
             multiply_adds = 4 * step.inputs[0].count * limbs * n
-        case "relinearize":
+        case "relinearize" | "real_parts":
             division = _division(limbs + 1, 1)
             transforms = count * (limbs + limbs * limbs + 2 * division[0])
             multiply_adds = count * (2 * limbs * (limbs + 1) + 2 * division[1]) * n

@@ -34,7 +34,7 @@ from securefair.profiling.cost import WORD, Cost, cost, total
 from securefair.profiling.trace import trace
 from securefair.report import read_json
 
-FORMAT = 4  # grows where the program does the same work at another price, too
+FORMAT = 5  # grows where the program does the same work at another price, too
 QUANTITIES = {
     "key_seconds": 2,
     "encrypt_seconds": 2,
@@ -115,7 +115,8 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
 def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
     """The counts that each quantity is a weighted sum of."""
     n, limbs = plan.params.ring_degree, plan.params.limbs
-    key = 2 * limbs * (limbs + 1) * n if plan.needs_relinearization else 0
+    keys = plan.needs_relinearization + plan.needs_conjugation
+    key = keys * 2 * limbs * (limbs + 1) * n
     upload = upload_residues(plan)
     work = answer_work(plan)
     zeros = work.encryptions * n * (limbs + 1)

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from securefair.circuit.answer import Inputs
 from securefair.circuit.planner import ExchangePlan
-from securefair.ckks.backends import kernels
+from securefair.ckks.backends.rns_keys import encoded
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.tensor import CipherTensor
 from securefair.data.dataset import Samples
@@ -221,10 +220,9 @@ def open_dry(
 def encode_only(material: Material, stages: Stopwatch) -> None:
     """The part of the encryption that is not SEAL's: all features encoded with our kernel."""
     meta = material.plan.features
-    basis = kernels.Basis(meta.params.ring_degree, meta.params.primes[: meta.limbs])
     for block in steps.pack(material.plan, material.samples.features):
         with stages.stage("encode"):
-            kernels.encode(torch.from_numpy(block), 2.0**meta.log2_scale, basis)
+            encoded(block, meta)
 
 
 def rounding_error(plan: ExchangePlan, model: Head, samples: Samples) -> float:

@@ -170,7 +170,7 @@ class PreparedExchange:
             level=plan.released[0].level,
             slots_used=spec.samples,
             slots_available=plan.blocks * params.slots,
-            key_bytes=len(public.encryption) + len(public.relinearization),
+            key_bytes=len(public.encryption) + len(public.evaluation),
             feature_bytes=self.feature_bytes,
             query_bytes=len(self._query),
             answer_bytes=len(data),

@@ -54,7 +54,7 @@ class Asked(msgspec.Struct, frozen=True):
     """
 
     encryption: bytes
-    relinearization: bytes
+    evaluation: bytes
     stages: list[dict[str, float]]
     totals: list[dict[str, float]]
     encode: float
@@ -64,13 +64,13 @@ class Question(msgspec.Struct, frozen=True):
     """What a teacher gets: keys, and where features and factors lie, one after the other.
 
     Attributes:
-        encryption, relinearization: keys.
+        encryption, evaluation: keys.
         descriptor: of an open file.
         features, factors: bytes.
     """
 
     encryption: bytes
-    relinearization: bytes
+    evaluation: bytes
     descriptor: int
     features: int
     factors: int
@@ -134,7 +134,7 @@ def fresh_exchanges(plan: ExchangePlan, *, backend: str, threads: int, repeats: 
         upload=len(features) + (len(factors) if stays else 0),
         query=0 if stays else len(factors),
         answer=len(teachers[0].answers[0]),
-        keys=len(asked.encryption) + len(asked.relinearization),
+        keys=len(asked.encryption) + len(asked.evaluation),
         released=[np.frombuffer(o.released).reshape(o.shape) for o in opened],
         peak=max(t.peak for t in teachers),
         student_peak=max(o.peak for o in opened),
@@ -148,7 +148,7 @@ def _taught(start: Start, asked: Asked, features: bytes, factors: bytes) -> Answ
         file.write(factors)
         file.flush()
         question = Question(
-            asked.encryption, asked.relinearization, file.fileno(), len(features), len(factors)
+            asked.encryption, asked.evaluation, file.fileno(), len(features), len(factors)
         )
         with _process(msgspec.structs.replace(start, side="teacher"), file.fileno()) as teacher:
             send(teacher[1], question)

@@ -59,7 +59,7 @@ def _student(start: Start, source: BinaryIO, to: BinaryIO) -> None:
         totals.append(total.seconds)
     encode = encode_seconds(material, start.repeats) if start.backend == "rns" else 0.0
     public = keys.public
-    send(to, Asked(public.encryption, public.relinearization, stages, totals, encode))
+    send(to, Asked(public.encryption, public.evaluation, stages, totals, encode))
     send_bytes(to, sent.features)
     send_bytes(to, sent.factors)
     del sent
@@ -82,7 +82,7 @@ def _teacher(start: Start, source: BinaryIO, to: BinaryIO) -> None:
         os.pread(question.descriptor, question.features, 0),
         os.pread(question.descriptor, question.factors, question.features),
     )
-    public = PublicKeys(question.encryption, question.relinearization)
+    public = PublicKeys.read(question.encryption, question.evaluation)
     stages, totals = Stopwatch(), Stopwatch()
     teacher = DryTeacher(plan, model, get_backend(start.backend), public, stages, totals)
     teacher.prepare()

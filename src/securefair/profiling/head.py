@@ -170,7 +170,7 @@ def profile_plan(
         upload=done.upload,
         query=done.query,
         answer=done.answer,
-        keys=len(keys.public.encryption) + len(keys.public.relinearization),
+        keys=len(keys.public.encryption) + len(keys.public.evaluation),
         released=released,
         peak=peak,
         student_peak=peak,
@@ -244,7 +244,11 @@ def describe_machine() -> Machine:
 
 def _clear(material: Material) -> NDArray[np.float64]:
     engine, plan = get_backend("clear"), material.plan
-    keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    keys = engine.generate_keys(
+        plan.params,
+        relinearization=plan.needs_relinearization,
+        conjugation=plan.needs_conjugation,
+    )
     return dry_exchange(material, engine, keys, Stopwatch(), Stopwatch()).released
 
 
@@ -253,7 +257,11 @@ def generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[Student
     watches = [Stopwatch() for _ in range(repeats)]
     for watch in watches:
         with watch.stage("keys"):
-            keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+            keys = engine.generate_keys(
+                plan.params,
+                relinearization=plan.needs_relinearization,
+                conjugation=plan.needs_conjugation,
+            )
     return keys, medians([watch.seconds for watch in watches])["keys"]
 
 

@@ -22,6 +22,8 @@ OPERATIONS = (
     "load",
     "gather",
     "linear",
+    "paired_linear",
+    "real_parts",
     "linear_from",
     "add",
     "subtract",

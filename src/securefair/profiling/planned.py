@@ -150,10 +150,10 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         log_qp=params.log_qp,
         log_qp_cap=MAX_LOG_QP[params.ring_degree],
         security_bits=plan.security_bits,
-        evaluation_keys=("relinearisation",) if plan.needs_relinearization else (),
+        evaluation_keys=_keys(plan),
         steps=steps,
         teacher=total(step.work for step in steps),
-        encryptions=plan.blocks * (spec.features + factors),
+        encryptions=plan.blocks * (plan.features.count + factors),
         bytes=_bytes(plan),
         disclosure=Disclosure(
             numbers=plan.numbers,
@@ -166,6 +166,14 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         number_bits=plan.number_bits,
         certificate=[_certified(fact) for fact in certificate(plan)],
     )
+
+
+def _keys(plan: ExchangePlan) -> tuple[str, ...]:
+    needed = {
+        "relinearisation": plan.needs_relinearization,
+        "conjugation": plan.needs_conjugation,
+    }
+    return tuple(name for name, wanted in needed.items() if wanted)
 
 
 def _certified(fact: Fact) -> Certified:

@@ -159,7 +159,11 @@ def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
     gc.collect()
     reset_peak_memory()
     with keys.stage("keys"):
-        owned = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+        owned = engine.generate_keys(
+            plan.params,
+            relinearization=plan.needs_relinearization,
+            conjugation=plan.needs_conjugation,
+        )
     dry_exchange(
         material, engine, owned, Stopwatch(), Stopwatch()
     )  # memory of this size is there now

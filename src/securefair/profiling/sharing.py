@@ -192,7 +192,11 @@ def _start(
 def _warm_up(plan: ExchangePlan, backend: str) -> None:
     """One exchange that does not count: it fills caches and starts child processes."""
     engine = get_backend(backend)
-    keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    keys = engine.generate_keys(
+        plan.params,
+        relinearization=plan.needs_relinearization,
+        conjugation=plan.needs_conjugation,
+    )
     dry_exchange(synthetic(plan), engine, keys, Stopwatch(), Stopwatch())
 
 

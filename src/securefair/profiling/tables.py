@@ -27,6 +27,7 @@ STAGES = {
     "layers": "Expand, evaluate head",
     "linear1": "Linear 1",
     "linear2": "Linear 2",
+    "conjugate": "Add conjugates",
     "square": "Square",
     "products": "Products",
     "add_blocks": "Add blocks",

@@ -19,7 +19,7 @@ from securefair.profiling.observe import observed
 LAYERS = "layers"
 """What a head's maps are counted under where they are evaluated in one."""
 
-WITHIN_LAYERS = ("linear1", "square", "linear2")
+WITHIN_LAYERS = ("linear1", "conjugate", "square", "linear2")
 """Its steps on paper."""
 
 _STAGES = {
@@ -27,6 +27,7 @@ _STAGES = {
     "square_sums": "square",
     "add": "add_blocks",
     "subtract": "add_blocks",
+    "real_parts": "conjugate",
     "multiply": "products",
     "inner": "products",
     "outer": "products",

@@ -11,7 +11,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends.clear import ClearEvaluator
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.encoding import to_coefficients
-from securefair.ckks.evaluator import AffineLayer
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.tensor import CipherTensor
 
 KINDS = {

@@ -8,7 +8,7 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.circuit.walk import WHOLE, walk
 from securefair.ckks import rules
 from securefair.ckks.backends.clear import ClearEvaluator
-from securefair.ckks.evaluator import AffineLayer, check_layer
+from securefair.ckks.layers import AffineLayer, check_layer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.tensor import CipherTensor
 from securefair.model.balance import balanced_by_weights

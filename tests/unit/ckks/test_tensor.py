@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from securefair.ckks.evaluator import AffineLayer
 from securefair.ckks.keys import PublicKeys, StudentKeys
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.rules import fresh
 

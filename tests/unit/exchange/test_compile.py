@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from securefair.circuit.spec import LayerBounds
-from securefair.ckks.evaluator import check_layer
+from securefair.ckks.layers import check_layer
 from securefair.ckks.specs import AffineSpec
 from securefair.errors import ModelError, PlanError
 from securefair.exchange.compile import (

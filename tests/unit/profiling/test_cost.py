@@ -32,6 +32,18 @@ def test_a_linear_layer_is_a_matrix_product():
     assert work == Cost(multiply_adds=5 * 3 * residues, bytes=4 * (5 + 3) * residues)
 
 
+def test_pairs_take_two_real_products_and_one_to_join_them():
+    work = cost(step("paired_linear", meta(count=5), output=meta(count=3)))
+    assert work.multiply_adds == (2 * 5 + 1) * 3 * 2 * LIMBS * N
+
+
+def test_a_conjugate_is_switched_as_a_square_is():
+    conjugate = cost(step("real_parts", meta(), output=meta()))
+    square = cost(step("relinearize", meta(polys=3), output=meta()))
+    assert conjugate.transforms == square.transforms
+    assert conjugate.multiply_adds == square.multiply_adds
+
+
 @pytest.mark.parametrize(
     ("operation", "output", "products"),
     [

@@ -67,16 +67,19 @@ def test_noise_moves_the_prediction_by_no_more(model: CostModel) -> None:
 
 
 def test_counts_grow_with_what_is_sent() -> None:
-    small, large = plan_of(500, 40), plan_of(9000, 40)
+    small, large = plan_of(500, 12), plan_of(9000, 12)
 
     n = small.params.ring_degree
-    assert upload_residues(small) == 2 * 40 * small.params.limbs * n
-    assert upload_residues(large) == 2 * 40 * large.params.limbs * n * 3  # blocks
+    assert upload_residues(small) == 2 * 12 * small.params.limbs * n
+    assert upload_residues(large) == 2 * 12 * large.params.limbs * n * 3  # blocks
     # Half of the residues travel, the other half are seeds.
-    seeds = 64 * 40 * small.blocks
+    seeds = 64 * 12 * small.blocks
     (bits,) = set(small.params.spec.limb_bits)
     assert 2 * 8 * (small.feature_bytes - seeds) == bits * upload_residues(small)
     assert answer_work(large).multiply_adds > answer_work(small).multiply_adds
+    pairs = plan_of(500, 65)
+    assert upload_residues(pairs) == 2 * 33 * pairs.params.limbs * n
+    assert counts(pairs)["key_seconds"][1] > counts(small)["key_seconds"][1]
     assert set(counts(small)) == set(QUANTITIES)
     assert {name: len(row) for name, row in counts(small).items()} == QUANTITIES
 

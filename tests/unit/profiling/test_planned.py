@@ -23,6 +23,7 @@ EXCHANGES = [
     {"release": "projection", "basis": "student", "q": 4},
     {"release": "loss"},
     {"release": "class_sums", "hidden": 0},
+    {"release": "logits", "features": 65},  # two in a ciphertext
 ]
 
 
@@ -36,7 +37,8 @@ def test_a_report_repeats_the_plan(spec, changes):
     assert report.bytes.up_per_sample * 40 == pytest.approx(
         plan.feature_bytes + plan.basis_bytes + plan.query_bytes
     )
-    assert bool(report.evaluation_keys) == plan.needs_relinearization
+    assert ("relinearisation" in report.evaluation_keys) == plan.needs_relinearization
+    assert ("conjugation" in report.evaluation_keys) == plan.needs_conjugation
     assert report.error_bound == plan.error_bound
     assert report.teacher.multiply_adds == sum(s.work.multiply_adds for s in report.steps)
     assert msgspec.json.decode(msgspec.json.encode(report), type=type(report)) == report
@@ -48,6 +50,16 @@ def test_no_step_overflows_and_errors_only_grow(spec, changes):
     steps = report_plan(plan_exchange(spec(**changes))).steps
     assert all(step.spare_bits >= 0 for step in steps)
     assert steps[-1].error >= steps[0].error
+
+
+def test_pairs_are_encrypted_together_and_conjugated_once_a_unit(spec):
+    plan = plan_exchange(spec(release="logits", features=65))
+    report = report_plan(plan)
+    assert plan.schedule.paired
+    assert report.encryptions == 33
+    assert report.evaluation_keys == ("relinearisation", "conjugation")
+    (conjugate,) = [step for step in report.steps if step.stage == "conjugate"]
+    assert conjugate.ciphertexts == plan.spec.hidden
 
 
 @pytest.mark.parametrize("hidden", [0, 3])

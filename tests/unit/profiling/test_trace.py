@@ -13,6 +13,7 @@ EXCHANGES = [
     {"release": "projection", "basis": "student", "q": 4},
     {"release": "loss"},
     {"release": "class_sums"},
+    {"release": "logits", "features": 64},
 ]
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks.encoding import negacyclic_product, to_coefficients
-from securefair.ckks.evaluator import Evaluator, Layer, Released
+from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -38,6 +39,21 @@ class ClearEvaluator(Evaluator[Slots]):
         if layer is None:
             raise EncryptionError("only planning works without weights")
         return layer.apply(x.payload, spec.log2_scale)
+
+    def _paired_linear(
+        self, x: ClearTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Slots:
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        del meta
+        products = pair_weights(layer) / 2.0**spec.log2_scale
+        first, second = np.split(x.payload, 2, axis=1)
+        w, v = np.split(products, 2)
+        real = w @ first + v @ second + layer.bias[:, None]
+        return np.concatenate([real, w @ second - v @ first], axis=1)
+
+    def _real_parts(self, x: ClearTensor) -> Slots:
+        return np.split(x.payload, 2, axis=1)[0]
 
     def _gather(self, blocks: Sequence[ClearTensor], rows: NDArray[np.int64]) -> Slots:
         return np.stack([blocks[block].payload[row] for block, row in rows])
@@ -128,9 +144,11 @@ class ClearBackend(Backend):
     name = "clear"
     planned_bytes = False
 
-    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+    def generate_keys(
+        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+    ) -> StudentKeys:
         """No keys: the holder only copies."""
-        del params, relinearization
+        del params, relinearization, conjugation
         holder = ClearKeyHolder()
         return StudentKeys(PublicKeys(b"", b""), holder, holder, lambda: Secret(b"clear"))
 

@@ -10,7 +10,8 @@ keys of every student and every ciphertext. So
   are taken from the decrypted message, and nothing is hidden from the holder of the keys;
 - sanitising re-encrypts and adds noise of the planned size, in value units, so that errors are as
   large as planned. A third polynomial gets no mask: the teacher's weights are not protected;
-- `rescale` does nothing. OpenFHE rescales by itself after each product.
+- `rescale` does nothing. OpenFHE rescales by itself after each product;
+- pairs are two ciphertexts each: the layout is none of OpenFHE's, and nothing is conjugated.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ from securefair.ckks.backends.openfhe_child.frames import (
 )
 from securefair.ckks.backends.openfhe_process import ChildProcess, child_under, find_interpreter
 from securefair.ckks.encoding import to_coefficients, to_slots
-from securefair.ckks.evaluator import Evaluator, Layer, Released
+from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
+from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -113,7 +115,7 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> OpenfheTensor:
         """Ciphertexts as the same process wrote them; anything else is refused unread."""
-        count = COUNT.pack(meta.count)
+        count = COUNT.pack(meta.count * (2 if meta.packing == "pairs" else 1))
         return CipherTensor(meta, self.keys.tensor(Op.LOAD, self.keys.id, bytes(data), count))
 
     def _linear(
@@ -124,6 +126,19 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
             raise EncryptionError("only planning works without weights")
         weights = pack_array(layer.dense() / 2.0**spec.log2_scale)
         return self._ask(Op.LINEAR, x, weights, pack_array(layer.bias[None]))
+
+    def _paired_linear(
+        self, x: OpenfheTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Ciphertexts:
+        del meta
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        weights = np.concatenate(np.split(pair_weights(layer), 2), axis=1)
+        values = pack_array(weights / 2.0**spec.log2_scale)
+        return self._ask(Op.LINEAR, x, values, pack_array(layer.bias[None]))
+
+    def _real_parts(self, x: OpenfheTensor) -> Ciphertexts:
+        return x.payload  # there was nothing else
 
     def _gather(self, blocks: Sequence[OpenfheTensor], rows: NDArray[np.int64]) -> Ciphertexts:
         del blocks, rows
@@ -200,13 +215,15 @@ class OpenfheEncryptor:
         self._keys = keys
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
-        """Real slots (d, n <= N/2), the rest zero -> upload."""
-        if meta.packing != "slots":
+        """Real slots (d, n <= N/2), the rest zero -> upload; of pairs all first ones first."""
+        if meta.packing == "coefficients":
             raise EncryptionError(
                 "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
             )
-        padded = np.zeros((meta.count, meta.params.slots))
+        padded = np.zeros((meta.count, meta.width))
         padded[:, : values.shape[1]] = values
+        if meta.packing == "pairs":
+            padded = np.concatenate(np.split(padded, 2, axis=1))
         (data,) = self._keys.call(Op.ENCRYPT, self._keys.id, pack_array(padded))
         return data
 
@@ -286,8 +303,11 @@ class OpenfheBackend(Backend):
             self._decryption, self._noise_bits = Decryption.FLOOD, noise_bits
         self._child = child_under(find_interpreter())
 
-    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+    def generate_keys(
+        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+    ) -> StudentKeys:
         """Keys of OpenFHE, which stay in its process; only slots of `params` carry over."""
+        del conjugation
         keys = KeyRing(
             self._child,
             params,

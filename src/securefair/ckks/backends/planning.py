@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.evaluator import Evaluator, Layer
+from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.layers import AffineLayer, Layer
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 
@@ -25,6 +26,12 @@ class PlanningEvaluator(Evaluator[None]):
     def _linear(
         self, x: Nothing, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
     ) -> None: ...
+
+    def _paired_linear(
+        self, x: Nothing, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> None: ...
+
+    def _real_parts(self, x: Nothing) -> None: ...
 
     def _gather(self, blocks: Sequence[Nothing], rows: NDArray[np.int64]) -> None: ...
 

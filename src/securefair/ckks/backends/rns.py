@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.ckks.backends import kernels, seal_keys, wire
+from securefair.ckks import rules
+from securefair.ckks.backends import kernels, pairs, seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.arrivals import Arrivals, Residues, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
@@ -23,9 +24,11 @@ from securefair.ckks.backends.rns_keys import (
     ResidueEncryptor,
     polynomial_residues,
 )
+from securefair.ckks.backends.seal_bytes import Seeds
 from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
-from securefair.ckks.evaluator import AffineLayer, Evaluator, Layer
+from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import PublicKeys, StudentKeys
+from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
@@ -34,6 +37,9 @@ from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
 RnsTensor = CipherTensor[Residues]
+
+UNITS_AT_ONCE = 8
+"""Hidden units whose squares are kept together: work for some cores, in 5 MB."""
 
 
 class RnsEvaluator(Evaluator[Residues]):
@@ -44,13 +50,20 @@ class RnsEvaluator(Evaluator[Residues]):
         self._device = device
         self._context = seal_context(params)
         self._zeros = PublicZeros(self._context, public.encryption)
-        key = seal_keys.seeded_relinearization_key(self._context, public.relinearization)
-        basis = Basis(params.ring_degree, (*params.primes, params.special_prime))
-        self._key = None
-        if key is not None:
-            packed = kernels.pack(key[0], basis.primes)
-            self._key = kernels.receive(packed, key[1], basis, device)
+        squares, conjugates = public.relinearization, public.conjugation
+        self._key = self._received(seal_keys.seeded_relinearization_key(self._context, squares))
+        self._conjugation = self._received(
+            seal_keys.seeded_conjugation_key(self._context, conjugates)
+        )
         self._room = Room()
+
+    def _received(self, key: tuple[wire.Words, Seeds] | None) -> torch.Tensor | None:
+        """A switching key, its seeds expanded."""
+        if key is None:
+            return None
+        params = self.params
+        basis = Basis(params.ring_degree, (*params.primes, params.special_prime))
+        return kernels.receive(kernels.pack(key[0], basis.primes), key[1], basis, self._device)
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> RnsTensor:
         """Check the residues; seeds are expanded where they are used."""
@@ -81,12 +94,70 @@ class RnsEvaluator(Evaluator[Residues]):
         maps: Sequence[tuple[AffineSpec, AffineLayer]],
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
     ) -> Residues:
+        if x.meta.packing == "pairs":
+            return self._paired_quadratic(x, maps, metas)
         if not isinstance(x.payload, Arrivals):
             return super()._quadratic(x, maps, metas)
         layers = [layer for _, layer in maps]
         biases = [self._bias(layer, meta) for layer, meta in zip(layers, metas[::2], strict=True)]
         weights = [torch.from_numpy(layer.weights) for layer in layers]
         return x.payload.apply(list(zip(weights, biases, strict=True)))
+
+    def _paired_linear(
+        self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Residues:
+        del spec
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        return pairs.join(*self._pair_products(x, layer, meta), self._basis(meta))
+
+    def _pair_products(
+        self, x: RnsTensor, layer: AffineLayer, meta: CipherMeta
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """w z with the bias, and v z, for z = x + J y and weights w - J v."""
+        weights, bias = torch.from_numpy(pair_weights(layer)), self._bias(layer, meta)
+        both = torch.cat([bias, torch.zeros_like(bias)])
+        products = (
+            x.payload.apply([(weights, both)])
+            if isinstance(x.payload, Arrivals)
+            else kernels.linear(weights, x.payload, self._basis(meta), both)
+        )
+        first, second = products.chunk(2)
+        return first, second
+
+    def _real_parts(self, x: RnsTensor) -> Residues:
+        return self._with_conjugates(expanded(x.payload), x.meta)
+
+    def _with_conjugates(self, values: torch.Tensor, meta: CipherMeta) -> torch.Tensor:
+        if self._conjugation is None:
+            raise EncryptionError("the peer sent no conjugation key")
+        special = self.params.special_prime
+        return pairs.add_conjugates(values, self._conjugation, special, self._basis(meta))
+
+    def _paired_quadratic(
+        self,
+        x: RnsTensor,
+        maps: Sequence[tuple[AffineSpec, AffineLayer]],
+        metas: tuple[CipherMeta, CipherMeta, CipherMeta],
+    ) -> Residues:
+        """Some hidden units at a time, as whole layers of them would be fresh memory."""
+        (inner_spec, inner), (_, outer) = maps
+        first, second = self._pair_products(x, inner, rules.paired_linear(x.meta, inner_spec))
+        hidden, _, result = metas
+        basis, bias = self._basis(result), self._bias(outer, result)
+        weights, total = torch.from_numpy(outer.weights), None
+        for start in range(0, weights.shape[1], UNITS_AT_ONCE):
+            units = slice(start, start + UNITS_AT_ONCE)
+            joined = pairs.join(first[units], second[units], basis)
+            squares = kernels.square(self._with_conjugates(joined, hidden), basis)
+            some = weights[:, units].contiguous()
+            if total is None:
+                total = kernels.linear(some, squares, basis, bias)
+            else:
+                kernels.add_(total, kernels.linear(some, squares, basis), basis)
+        if total is None:
+            raise EncryptionError("a layer without units was applied")
+        return total
 
     def _linear_from(
         self,
@@ -227,10 +298,14 @@ class RnsBackend(WireBackend):
     def __init__(self, device: str = "cpu") -> None:
         self._device = torch.device(device)
 
-    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+    def generate_keys(
+        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+    ) -> StudentKeys:
         """SEAL's keys; encoding and transforms by the kernels."""
         context = seal_context(params)
-        secret, public = seal_keys.generate(context, relinearization=relinearization)
+        secret, public = seal_keys.generate(
+            context, relinearization=relinearization, conjugation=conjugation
+        )
         return _ring(context, secret, public)
 
     def restore_keys(

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from securefair.ckks.backends import kernels, wire
+from securefair.ckks.backends import kernels, pairs, wire
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.seal_context import SealContext, SealObject
 from securefair.ckks.backends.seal_keys import (
@@ -39,7 +39,7 @@ class ResidueEncryptor:
         for start in range(0, meta.count, ENCODED_AT_ONCE):
             part = slice(start, start + ENCODED_AT_ONCE)
             rows = first[part].view(np.int32)
-            for row, plain in zip(rows, _encoded(values[part], meta), strict=True):
+            for row, plain in zip(rows, encoded(values[part], meta), strict=True):
                 kernels.add_(torch.from_numpy(row), plain, _basis(meta))
         return wire.join_upload(kernels.pack(first, _basis(meta).primes), seeds)
 
@@ -73,13 +73,20 @@ class ResidueDecryptor:
         return message.numpy().astype(np.uint64)
 
 
-def _encoded(values: NDArray[np.float64], meta: CipherMeta) -> torch.Tensor:
+def encoded(values: NDArray[np.float64], meta: CipherMeta) -> torch.Tensor:
     """Plaintexts (d, limbs, N) of values (d, n)."""
     if meta.packing == "coefficients":
         integers = to_integers(values, meta.log2_scale, meta.width)
         return polynomial_residues(integers, _basis(meta))
+    scale, basis = 2.0**meta.log2_scale, _basis(meta)
+    if meta.packing == "pairs":
+        padded = np.zeros((len(values), 2, meta.params.slots))
+        padded.reshape(len(values), -1)[:, : values.shape[1]] = values
+        # Rows of all first values, then of all second ones.
+        slots = torch.from_numpy(np.concatenate(list(padded.swapaxes(0, 1))))
+        return pairs.pair(kernels.encode(slots, scale, basis), basis)
     slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
-    return kernels.encode(slots, 2.0**meta.log2_scale, _basis(meta))
+    return kernels.encode(slots, scale, basis)
 
 
 def polynomial_residues(polynomials: Integers, basis: Basis) -> torch.Tensor:

@@ -21,8 +21,9 @@ from securefair.ckks.backends.seal_context import (
     SealObject,
     seal_context,
 )
-from securefair.ckks.evaluator import Evaluator, Layer
+from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import PublicKeys, StudentKeys
+from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -46,6 +47,7 @@ class SealEvaluator(Evaluator[Residues]):
         self._relinearization = seal_keys.load_relinearization_key(
             self._context, public.relinearization
         )
+        self._conjugation = seal_keys.load_conjugation_key(self._context, public.conjugation)
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> SealTensor:
         """Expand every seed with SEAL, which validates the residues too."""
@@ -65,6 +67,32 @@ class SealEvaluator(Evaluator[Residues]):
     ) -> Residues:
         if layer is None:
             raise EncryptionError("only planning works without weights")
+        return self._biased(self._products(layer.dense(), x, spec), layer, meta)
+
+    def _paired_linear(
+        self, x: SealTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Residues:
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        first, second = np.split(self._products(pair_weights(layer), x, spec), 2)
+        n, primes = self.params.ring_degree, self._column_primes(meta)
+        shift = np.zeros((1, meta.limbs, n), dtype=np.uint64)
+        shift[..., n // 2] = 1  # J as a polynomial
+        moved = second * self._context.to_ntt(shift).astype(np.int64) % primes
+        return self._biased((first - moved) % primes, layer, meta)
+
+    def _real_parts(self, x: SealTensor) -> Residues:
+        if self._conjugation is None:
+            raise EncryptionError("the peer sent no conjugation key")
+        key, conjugate = self._conjugation, self._context.evaluator.complex_conjugate_inplace
+        mirrored = self._each(lambda ciphertext: conjugate(ciphertext, key), x.payload)
+        total: Residues = (x.payload + mirrored) % self._column_primes(x.meta).astype(np.uint64)
+        return total
+
+    def _products(
+        self, weights: NDArray[np.int64], x: SealTensor, spec: AffineSpec
+    ) -> NDArray[np.int64]:
+        """Integer combinations of the ciphertexts, one a row of weights."""
         primes = self._column_primes(x.meta)
         largest = spec.l1 * 2.0**spec.log2_scale * float(primes.max())
         if largest > EXACT_INTEGER:
@@ -73,8 +101,11 @@ class SealEvaluator(Evaluator[Residues]):
                 found=f"sums of {math.log2(largest):.1f} bits",
             )
         columns = x.payload.reshape(x.meta.count, -1).astype(np.float64)
-        sums = (layer.dense().astype(np.float64) @ columns).astype(np.int64)
-        out = sums.reshape(spec.outputs, *x.meta.residue_shape[1:]) % primes
+        sums = (weights.astype(np.float64) @ columns).astype(np.int64)
+        products: NDArray[np.int64] = sums.reshape(len(weights), *x.meta.residue_shape[1:]) % primes
+        return products
+
+    def _biased(self, out: NDArray[np.int64], layer: Layer, meta: CipherMeta) -> Residues:
         for limb, prime in enumerate(self.params.primes[: meta.limbs]):
             # A constant polynomial has the same value at every root.
             bias = [round(b * 2.0**meta.log2_scale) % prime for b in layer.bias.tolist()]
@@ -214,10 +245,14 @@ class SealBackend(WireBackend):
 
     name = "seal"
 
-    def generate_keys(self, params: CkksParameters, *, relinearization: bool) -> StudentKeys:
+    def generate_keys(
+        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+    ) -> StudentKeys:
         """SEAL's keys."""
         context = seal_context(params)
-        secret, public = seal_keys.generate(context, relinearization=relinearization)
+        secret, public = seal_keys.generate(
+            context, relinearization=relinearization, conjugation=conjugation
+        )
         return _ring(context, secret, public)
 
     def restore_keys(

@@ -222,29 +222,44 @@ def write_plaintext(residues: Residues, parms_id: bytes, primes: Sequence[int]) 
 
 
 def write_seeded_key(
-    first: Residues, seeds: Seeds, parms_id: bytes, primes: Sequence[int]
+    first: Residues, seeds: Seeds, parms_id: bytes, primes: Sequence[int], *, place: int = 0
 ) -> Written:
-    """First polynomials (digits, limbs, N) and seeds (digits, 64) as a loadable key for s^2.
+    """First polynomials (digits, limbs, N) and seeds (digits, 64) as a loadable switching key.
+
+    Args:
+        first, seeds, parms_id, primes: of the key.
+        place: of the key in SEAL's list of keys, which holds no other: 0 of relinearisation keys
+            for s^2, (e - 1) / 2 of Galois keys for the element e.
 
     Raises:
         EncryptionError: a residue is not below its prime.
     """
-    body = struct.pack("<32sQQ", parms_id, 1, len(first))
+    body = _key_start(parms_id, place, len(first))
     for residues, seed in zip(first, seeds, strict=True):
         body += write_ciphertext(residues[None], parms_id, primes, seed=seed.tobytes())
     return Written(wrap(body))
 
 
-def seeded_key_bytes(shape: tuple[int, int, int]) -> int:
-    """Length of the body of a seeded key for s^2, (digits, limbs, N), headers generously."""
+def _key_start(parms_id: bytes, place: int, digits: int) -> bytes:
+    counts = bytes(_COUNT.size * place) + _COUNT.pack(digits)
+    return struct.pack("<32sQ", parms_id, place + 1) + counts
+
+
+def seeded_key_bytes(shape: tuple[int, int, int], *, place: int = 0) -> int:
+    """Length of the body of a seeded key (digits, limbs, N), headers generously."""
     digits, limbs, n = shape
-    return digits * (8 * limbs * n + 1024) + 1024
+    return digits * (8 * limbs * n + 1024) + _COUNT.size * place + 1024
 
 
 def read_seeded_key(
-    body: bytes, parms_id: bytes, primes: Sequence[int], shape: tuple[int, int, int]
+    body: bytes,
+    parms_id: bytes,
+    primes: Sequence[int],
+    shape: tuple[int, int, int],
+    *,
+    place: int = 0,
 ) -> tuple[Residues, Seeds]:
-    """First polynomials (digits, limbs, N) and seeds (digits, 64) of a key for s^2.
+    """First polynomials (digits, limbs, N) and seeds (digits, 64) of a key at a place.
 
     Nothing else is accepted than what SEAL writes for these residues and seeds, byte for byte.
 
@@ -252,17 +267,17 @@ def read_seeded_key(
         EncryptionError: it is not, or a residue is not below its prime.
     """
     digits, limbs, n = shape
-    start = struct.pack("<32sQQ", parms_id, 1, digits)
+    start = _key_start(parms_id, place, digits)
     zeros = np.zeros((1, limbs, n), np.uint64)
     blank = write_ciphertext(zeros, parms_id, primes, seed=bytes(SEED_BYTES))
     if len(body) != len(start) + digits * len(blank) or not body.startswith(start):
         raise EncryptionError(
-            "a seeded relinearisation key for s^2 alone is expected", found=f"{len(body)} bytes"
+            "a seeded key for one switch alone is expected", found=f"{len(body)} bytes"
         )
     each = np.frombuffer(body, np.uint8, offset=len(start)).reshape(digits, len(blank))
     end = len(blank) - GENERATOR_BYTES
     first = each[:, end - 8 * limbs * n : end].copy().view("<u8").reshape(shape)
     seeds = each[:, -SEED_BYTES:].copy()
-    if body != unwrap(write_seeded_key(first, seeds, parms_id, primes)):
-        raise EncryptionError("a relinearisation key is not as SEAL writes it")
+    if body != unwrap(write_seeded_key(first, seeds, parms_id, primes, place=place)):
+        raise EncryptionError("an evaluation key is not as SEAL writes it")
     return first, seeds

@@ -34,7 +34,9 @@ from securefair.ckks.tensor import CipherMeta
 from securefair.errors import EncryptionError
 
 
-def generate(context: SealContext, *, relinearization: bool) -> tuple[SealObject, PublicKeys]:
+def generate(
+    context: SealContext, *, relinearization: bool, conjugation: bool = False
+) -> tuple[SealObject, PublicKeys]:
     """A fresh secret key from SEAL's generator, which the operating system seeds, and its public
     keys.
 
@@ -50,8 +52,18 @@ def generate(context: SealContext, *, relinearization: bool) -> tuple[SealObject
         relinearization=(
             context.pipe.serialized(generator.create_relin_keys()) if relinearization else b""
         ),
+        conjugation=(
+            context.pipe.serialized(generator.create_galois_keys([_conjugation(context)]))
+            if conjugation
+            else b""
+        ),
     )
     return secret, public
+
+
+def _conjugation(context: SealContext) -> int:
+    """The Galois element of conjugation: X -> X^(2N - 1) = 1/X."""
+    return 2 * context.params.ring_degree - 1
 
 
 def symmetric_encryptor(context: SealContext, secret: SealObject) -> SealObject:
@@ -96,7 +108,7 @@ class SealEncryptor:
             return self._encrypt_coefficients(values, meta)
         level = self._context.parms_words(meta.limbs)
         first, seeds = [], []
-        for row in values:
+        for row in _complex(values, meta) if meta.packing == "pairs" else values:
             plaintext = seal.Plaintext()
             self._encoder.encode(row.tolist(), level, 2.0**meta.log2_scale, plaintext)
             ciphertext = self._encryptor.encrypt_symmetric(plaintext)
@@ -116,6 +128,15 @@ class SealEncryptor:
             first.append(((zero + row) % primes.astype(np.uint64)).astype(np.uint32))
             seeds.append(seed)
         return wire.write_upload(np.stack(first), seeds, meta.params.primes[: meta.limbs])
+
+
+def _complex(values: NDArray[np.float64], meta: CipherMeta) -> NDArray[np.complex128]:
+    """Pairs (d, n <= N) -> slots (d, N/2): J is +i and -i alternately along them."""
+    padded = np.zeros((len(values), meta.width))
+    padded[:, : values.shape[1]] = values
+    first, second = np.split(padded, 2, axis=1)
+    slots: NDArray[np.complex128] = first + 1j * second * (-1.0) ** np.arange(meta.params.slots)
+    return slots
 
 
 class SealDecryptor:
@@ -193,13 +214,26 @@ def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | 
 
     SEAL alone would take masks that come from no seed; no backend does.
     """
-    found = seeded_relinearization_key(context, data)
+    return _loaded(context, data, seal.RelinKeys(), 0)
+
+
+def load_conjugation_key(context: SealContext, data: bytes) -> SealObject | None:
+    """A peer's Galois key for conjugates, or None where the plan lists none."""
+    return _loaded(context, data, seal.GaloisKeys(), _conjugation_place(context))
+
+
+def _conjugation_place(context: SealContext) -> int:
+    return (_conjugation(context) - 1) // 2
+
+
+def _loaded(context: SealContext, data: bytes, key: SealObject, place: int) -> SealObject | None:
+    found = _seeded_key(context, data, place)
     if found is None:
         return None
     first, seeds = found
-    key = seal.RelinKeys()
     level, primes = context.key_level, context.key_primes
-    context.load(key, write_seeded_key(first.astype(np.uint64), seeds, level, primes))
+    written = write_seeded_key(first.astype(np.uint64), seeds, level, primes, place=place)
+    context.load(key, written)
     return key
 
 
@@ -234,10 +268,19 @@ def seeded_relinearization_key(
     Raises:
         EncryptionError: not a seeded key of these parameters, or a residue is not below its prime.
     """
+    return _seeded_key(context, data, 0)
+
+
+def seeded_conjugation_key(context: SealContext, data: bytes) -> tuple[wire.Words, Seeds] | None:
+    """`seeded_relinearization_key`, for a peer's Galois key for conjugates."""
+    return _seeded_key(context, data, _conjugation_place(context))
+
+
+def _seeded_key(context: SealContext, data: bytes, place: int) -> tuple[wire.Words, Seeds] | None:
     if not data:
         return None
     params = context.params
     shape = (params.limbs, params.limbs + 1, params.ring_degree)
-    body = unwrap(data, seeded_key_bytes(shape))
-    first, seeds = read_seeded_key(body, context.key_level, context.key_primes, shape)
+    body = unwrap(data, seeded_key_bytes(shape, place=place))
+    first, seeds = read_seeded_key(body, context.key_level, context.key_primes, shape, place=place)
     return first.astype(np.uint32), seeds

@@ -269,7 +269,7 @@ class Participant:
         features, basis = self._student.encrypt_features(self.data.train)
         public = self._student.public_keys
         return Prepared(
-            Keys(self._key_epoch + job.renewal, public.encryption, public.relinearization),
+            Keys(self._key_epoch + job.renewal, public.encryption, public.evaluation),
             Features(job.renewal, len(self.data.train), features, basis),
         )
 
@@ -281,7 +281,7 @@ class Participant:
         self._uploads[job.peer] = teacher.receive(
             self.collaboration.spec_for(job.features.samples),
             self.collaboration.basis_seed,
-            PublicKeys(job.keys.public_key, job.keys.evaluation_keys),
+            PublicKeys.read(job.keys.public_key, job.keys.evaluation_keys),
             job.features.payload,
             job.features.basis,
         )

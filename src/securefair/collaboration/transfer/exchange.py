@@ -72,7 +72,9 @@ class TransferStudent:
         self._basis = steps.public_basis(self.plan, agreement.basis_seed)
         if keys is None:
             self._keys = self._backend.generate_keys(
-                self.plan.params, relinearization=self.plan.needs_relinearization
+                self.plan.params,
+                relinearization=self.plan.needs_relinearization,
+                conjugation=self.plan.needs_conjugation,
             )
         else:
             self._keys = self._backend.restore_keys(self.plan.params, *keys)
@@ -97,7 +99,7 @@ class TransferStudent:
             TransferRequest(
                 patients=len(self._patients),
                 public_key=public.encryption,
-                evaluation_keys=public.relinearization,
+                evaluation_keys=public.evaluation,
                 features=steps.encrypt(self._keys.encryptor, self.plan.features, slots),
             )
         )
@@ -156,7 +158,7 @@ def answer(
     upload = teacher.receive(
         spec,
         agreement.basis_seed,
-        PublicKeys(request.public_key, request.evaluation_keys),
+        PublicKeys.read(request.public_key, request.evaluation_keys),
         request.features,
         b"",
     )

@@ -245,7 +245,7 @@ class TransferParticipant:
         """
         public, secret = self._student.export_keys()
         private = export_private(self._private).reveal()
-        parts = (private, public.encryption, public.relinearization, secret.reveal())
+        parts = (private, public.encryption, public.evaluation, secret.reveal())
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
 
     def _reputations(self, round: int) -> dict[str, float]:
@@ -359,8 +359,8 @@ def _imported(keys: Secret) -> tuple[X25519PrivateKey, tuple[PublicKeys, Secret]
         parts = msgspec.msgpack.decode(keys.reveal(), type=tuple[bytes, bytes, bytes, bytes])
     except msgspec.DecodeError as error:
         raise EncryptionError("these are no keys of a transfer", found=str(error)) from error
-    private, encryption, relinearization, secret = parts
-    student = PublicKeys(encryption, relinearization), Secret(bytearray(secret))
+    private, encryption, evaluation, secret = parts
+    student = PublicKeys.read(encryption, evaluation), Secret(bytearray(secret))
     return restore_private(Secret(bytearray(private))), student
 
 

@@ -29,8 +29,9 @@ from securefair.ckks.backends.openfhe_child.frames import (
     pack_array,
 )
 from securefair.ckks.backends.openfhe_process import ChildProcess, child_under, find_interpreter
-from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import BackendUnavailableError, ConfigError, EncryptionError
@@ -98,7 +99,11 @@ class Exchange:
     def run(self, backend, *, flood=True):
         """Everything that the student opens, one array."""
         plan = self.plan
-        keys = backend.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+        keys = backend.generate_keys(
+            plan.params,
+            relinearization=plan.needs_relinearization,
+            conjugation=plan.needs_conjugation,
+        )
         evaluator = backend.evaluator(plan.params, keys.public)
         if not flood:
             evaluator._sanitize = lambda x, _: x.payload

@@ -7,8 +7,9 @@ import tenseal.sealapi as seal
 from securefair.ckks import rules
 from securefair.ckks.backends.seal import SealBackend
 from securefair.ckks.backends.seal_context import seal_context
-from securefair.ckks.evaluator import AffineLayer, Released
+from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
+from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.specs import AffineSpec
 from securefair.errors import EncryptionError

@@ -103,7 +103,7 @@ def test_public_keys_with_residues_at_their_prime_are_refused(keys):
 
 def test_relinearisation_keys_of_other_parameters_are_refused(keys):
     _, other = seal_keys.generate(seal_context(OTHER), relinearization=True)
-    with pytest.raises(EncryptionError, match="seeded relinearisation key"):
+    with pytest.raises(EncryptionError, match="seeded key for one switch"):
         seal_keys.load_relinearization_key(CONTEXT, other.relinearization)
     assert seal_keys.load_relinearization_key(CONTEXT, b"") is None
 
