@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,8 @@ class Hospital:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            # As at a terminal: a shell that runs these tests in the background ignores it.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
         )
 
 

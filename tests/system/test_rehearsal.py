@@ -30,7 +30,7 @@ def test_four_sites_decide_in_twelve_rounds_as_one_process_does():
 @pytest.mark.slow
 def test_a_rehearsal_with_kills_and_faults_loses_nothing():
     """Four real processes; SECUREFAIR_KILLS=200 is the long form (`make soak`)."""
-    kills = int(os.environ.get("SECUREFAIR_KILLS", "3"))
+    kills = int(os.environ.get("SECUREFAIR_KILLS", "25"))
     rounds = 3 + kills // 5
     options = ("--rounds", rounds, "--kills", kills, "--faults", 0.03, "--json")
     found = json.loads(securefair("rehearse", *options))

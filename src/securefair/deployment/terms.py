@@ -14,7 +14,7 @@ from securefair.config.base import Ratio, Section
 from securefair.errors import ConfigError
 from securefair.protocol.messages import PROTOCOL_VERSION
 
-_LOCAL = {"run", "data", "participants", "report"}
+_LOCAL = {"run", "data", "participants", "renewals", "report"}
 """Sections of a configuration that a project does not have, or says in other words."""
 
 _SETTINGS = set(RunConfig.model_fields) - _LOCAL
