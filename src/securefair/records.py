@@ -118,7 +118,9 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     """One score of one algorithm, of predictions on the test samples.
 
     Standard errors are those of a bootstrap over patients, each counted once whatever the seeds.
-    None where a score is undefined, such as the AUC of a test part with one class.
+    They are 0 where all patients are right; 95 % intervals (Wilson) tell more of few patients, for
+    scores that are shares of patients. None where a score is undefined, such as the AUC of a test
+    part with one class.
     """
 
     mean: float | None  # over participants, of the means over seeds
@@ -126,6 +128,8 @@ class MetricResult(msgspec.Struct, frozen=True, kw_only=True):
     by_hospital: dict[str, float | None]
     se_by_hospital: dict[str, float | None]
     by_seed: dict[str, list[float | None]] = {}  # by hospital, in the order of the seeds
+    interval: tuple[float, float] | None = None  # of the mean
+    interval_by_hospital: dict[str, tuple[float, float]] = {}
 
 
 class Reliability(msgspec.Struct, frozen=True, kw_only=True):

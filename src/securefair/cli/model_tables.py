@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from securefair.prediction.card import SHOWN
+from securefair.prediction.card import SHOWN, interval
 from securefair.prediction.evaluation import Evaluation
 from securefair.report.fitting import Column, FittingTable
 
@@ -17,13 +17,13 @@ def evaluation_report(found: Evaluation) -> RenderableType:
         "undefined" if value is None else form.format(value)
         for value, (_, _, form) in zip(values, SHOWN, strict=True)
     ]
-    texts[0] += f" ± {found.accuracy_se:.1%}"
     parts: list[RenderableType] = [
         FittingTable(
             f"Model of {found.hospital} on {found.patients} patients",
             [
                 Column("Score", [title for _, title, _ in SHOWN], numbers=False),
                 Column("Value", texts),
+                Column("95 % interval", [interval(found, name) for name, _, _ in SHOWN]),
             ],
         ),
         FittingTable(

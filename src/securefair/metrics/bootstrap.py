@@ -8,12 +8,13 @@ over seeds say too little about other patients.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from securefair.errors import DataError
+from securefair.metrics.interval import Interval, alike, counted, wilson
 from securefair.metrics.probabilistic import (
     CALIBRATION_BINS,
     LEAST_PROBABILITY,
@@ -61,14 +62,18 @@ class ScoreSummary:
 
     Attributes:
         mean: over hospitals, of the means over seeds.
-        se: standard error of `mean` over patients.
+        se: standard error of `mean` over patients; 0 where all of them are right.
         by_hospital, se_by_hospital: by name.
+        interval, interval_by_hospital: 95 % intervals (`metrics.interval`) of scores that are
+            shares of patients; None and empty for others.
     """
 
     mean: float | None
     se: float | None
     by_hospital: Mapping[str, float | None]
     se_by_hospital: Mapping[str, float | None]
+    interval: Interval | None = None
+    interval_by_hospital: Mapping[str, Interval] = field(default_factory=dict)
 
 
 class Scored:
@@ -93,6 +98,7 @@ class Scored:
         self._points: dict[str, dict[str, float]] = {name: {} for name in SCORES}
         self._drawn: dict[str, dict[str, Array]] = {name: {} for name in SCORES}
         self._seeds: dict[str, dict[str, list[float | None]]] = {name: {} for name in SCORES}
+        self._counted: dict[str, dict[str, int]] = {name: {} for name in SCORES}
         for at, (hospital, seeds) in enumerate(predictions.items()):
             points = [probabilistic_scores(one.probabilities, one.labels) for one in seeds]
             drawn = _replicates(seeds, draws, np.random.default_rng([seed, at]))
@@ -101,10 +107,25 @@ class Scored:
                 self._points[name][hospital] = _nan_mean(np.array(values, dtype=np.float64))
                 self._drawn[name][hospital] = drawn[name]
                 self._seeds[name][hospital] = values
+            for name, patients in _counted(seeds).items():
+                self._counted[name][hospital] = patients
 
     def summary(self, score: str) -> ScoreSummary:
         """One of `SCORES`."""
-        return _summary(self._points[score], self._drawn[score])
+        found = _summary(self._points[score], self._drawn[score])
+        patients = self._counted[score]
+        if not patients or found.mean is None:
+            return found
+        shares = {name: found.by_hospital[name] for name in patients}
+        return replace(
+            found,
+            interval=wilson(found.mean, alike(patients.values())),
+            interval_by_hospital={
+                name: wilson(share, patients[name])
+                for name, share in shares.items()
+                if share is not None
+            },
+        )
 
     def by_seed(self, score: str) -> Mapping[str, list[float | None]]:
         """By hospital, the score of every seed; None where it is undefined."""
@@ -146,6 +167,13 @@ def _replicates(
         for one in seeds
     ]
     return {name: _means(np.stack([scores[name] for scores in by_seed])) for name in SCORES}
+
+
+def _counted(seeds: Sequence[Predictions]) -> dict[str, int]:
+    """Of how many patients each score is a share, each counted once."""
+    _, first = np.unique(np.concatenate([one.patients for one in seeds]), return_index=True)
+    labels = np.concatenate([one.labels for one in seeds])
+    return counted(labels[first], seeds[0].probabilities.shape[1])
 
 
 def weighted_scores(

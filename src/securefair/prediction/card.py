@@ -73,10 +73,11 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
 
 def limits(test: Evaluation, seeds: int, origin: str | None, outcomes: dict[str, int]) -> list[str]:
     """What whoever uses the model must know, in the order of importance."""
+    low, high = test.intervals["accuracy"]
     said = [
         "It is a result of research. It is no medical device, and nobody validated it for care.",
-        f"It was tested on {test.patients} patients of the same hospital: its accuracy is known to "
-        f"± {test.accuracy_se:.1%} (one standard error), elsewhere and later not at all.",
+        f"It was tested on {test.patients} patients of the same hospital: its accuracy there "
+        f"lies between {low:.1%} and {high:.1%} (95 % interval). Elsewhere it is unknown.",
         "The file tells of the patients that it was trained on. Keep it where their records are.",
     ]
     few = [name for name, count in outcomes.items() if count < 10]
@@ -130,6 +131,8 @@ def markdown(card: ModelCard) -> str:
         "",
         *_scores(card),
         "",
+        _intervals(card.model),
+        "",
         _calibrated(card.calibration),
         "",
         "Rows of the confusion matrix are true classes, columns predicted ones.",
@@ -163,6 +166,23 @@ def _scores(card: ModelCard) -> list[str]:
         texts = ["undefined" if value is None else form.format(value) for value in values]
         rows.append(f"| {title} | {' | '.join(texts)} |")
     return rows
+
+
+def _intervals(found: Evaluation) -> str:
+    told = [
+        f"{title.lower()} {interval(found, name)}"
+        for name, title, _ in SHOWN
+        if name in found.intervals
+    ]
+    return f"95 % intervals of the model over patients: {', '.join(told)}."
+
+
+def interval(found: Evaluation, score: str) -> str:
+    """The 95 % interval of a score as text; empty where it is no share of patients."""
+    if score not in found.intervals:
+        return ""
+    low, high = found.intervals[score]
+    return f"{100 * low:.0f} to {100 * high:.0f}%"
 
 
 def _calibrated(found: Calibration) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from securefair.data import Samples, encode_labels, read_rows
 from securefair.errors import DataError
 from securefair.metrics import confusion
+from securefair.metrics.interval import counted, wilson
 from securefair.metrics.probabilistic import probabilistic_scores
 from securefair.prediction.hospital_model import HospitalModel
 
@@ -23,7 +24,9 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         patients: how many.
         classes: names.
         scores: as `metrics.probabilistic.SCORES`; None where a score is undefined.
-        accuracy_se: standard error of the accuracy over patients.
+        accuracy_se: standard error of the accuracy over patients; 0 where all are right.
+        intervals: 95 % intervals of the scores that are shares of patients: accuracy, and of two
+            classes sensitivity and specificity (`metrics.interval`).
         confusion: rows the true class, columns the predicted one.
         outside: patients with a value outside the range that the model was trained on.
         filled: patients with a value that the model does not know, so that something stood in.
@@ -39,6 +42,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     outside: int = 0
     filled: int = 0
     warnings: tuple[str, ...] = ()
+    intervals: dict[str, tuple[float, float]] = {}
 
 
 def evaluate(model: HospitalModel, table: Path | str) -> Evaluation:
@@ -78,11 +82,17 @@ def _scored(
 ) -> Evaluation:
     chosen, count = probabilities.argmax(axis=1), len(labels)
     right = chosen == labels
+    scores = probabilistic_scores(probabilities, labels)
     return Evaluation(
         hospital=model.record.hospital,
         patients=count,
         classes=list(model.record.classes),
-        scores=probabilistic_scores(probabilities, labels),
+        scores=scores,
         accuracy_se=float(right.std(ddof=1) / np.sqrt(count)) if count > 1 else 0.0,
         confusion=confusion(chosen, labels, probabilities.shape[1]).tolist(),
+        intervals={
+            name: wilson(share, patients)
+            for name, patients in counted(labels, probabilities.shape[1]).items()
+            if (share := scores[name]) is not None
+        },
     )

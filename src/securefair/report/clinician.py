@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from securefair.metrics.interval import wilson
 from securefair.records import MetricResult, ParticipantResult, Reliability, RunResult
 from securefair.report.scores import SCORES
-from securefair.report.wording import Nouns, algorithm_name, count, listing
+from securefair.report.wording import THIN, Nouns, algorithm_name, count, listing
 
 SURE = 2.0
 """Standard errors from which a difference is called one."""
@@ -28,7 +29,7 @@ class Helped:
     Attributes:
         name: of the participant.
         tested: how many test samples.
-        accuracy, sensitivity, specificity: with standard errors, as text; the last two empty for
+        accuracy, sensitivity, specificity: with 95 % intervals, as text; the last two empty for
             more than two classes.
         helped: `YES`, `WORSE` or `UNCLEAR`; empty where nobody collaborated.
     """
@@ -115,7 +116,7 @@ def first_page(result: RunResult, nouns: Nouns, label: str | None) -> FirstPage 
         two=two,
         classes=classes,
         recognised=_recognised(result, classes),
-        dots=[_dot(one, nouns) for one in figure.reliability],
+        dots=[_dot(one, nouns, len(result.seeds)) for one in figure.reliability],
         plotted=f"class {classes[1]}" if two else "the class that is most probable",
         cannot=_cannot(result, rows, nouns),
     )
@@ -143,7 +144,7 @@ def _row(result: RunResult, one: ParticipantResult, *, two: bool) -> Helped:
 
     def cell(score: str) -> str:
         metric = figure.metrics[score]
-        return _share(metric.by_hospital[one.name], metric.se_by_hospital[one.name])
+        return _share(metric.by_hospital[one.name], metric.interval_by_hospital.get(one.name))
 
     return Helped(
         name=one.name,
@@ -204,9 +205,8 @@ def _recognised(result: RunResult, classes: Sequence[str]) -> list[Recognised]:
     return rows
 
 
-def _dot(one: Reliability, nouns: Nouns) -> Dot:
-    error = float(np.sqrt(max(one.observed * (1 - one.observed), 0.0) / one.samples))
-    low, high = max(0.0, one.observed - error), min(1.0, one.observed + error)
+def _dot(one: Reliability, nouns: Nouns, seeds: int) -> Dot:
+    low, high = wilson(one.observed, max(1, one.samples // seeds))  # seeds repeat patients
     return Dot(
         x=100 * one.predicted,
         y=100 * (1 - one.observed),
@@ -225,7 +225,7 @@ def _cannot(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str
         "Whether care gets better: nobody was treated by it. It is a result of research, no "
         "medical device.",
         f"Small differences: the smallest {nouns.participant} was tested on {count(fewest)} "
-        f"{nouns.samples}; after \u00b1 stands one standard error.",
+        f"{nouns.samples}. What so few leave open stands in brackets (95 % interval).",
         "Causes: a value that predicts an outcome need not bring it about.",
     ]
     figure = result.algorithms[result.algorithm]
@@ -237,8 +237,11 @@ def _cannot(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str
     return said
 
 
-def _share(mean: float | None, error: float | None) -> str:
+def _share(mean: float | None, interval: tuple[float, float] | None) -> str:
     if mean is None:
         return ""
-    shown = f"{100 * mean:.0f} %"
-    return shown if error is None else f"{shown} \u00b1 {100 * error:.0f}"
+    shown = f"{100 * mean:.0f}{THIN}%"
+    if interval is None:
+        return shown
+    low, high = (f"{100 * end:.0f}" for end in interval)
+    return f"{shown} ({low}\u2013{high})"

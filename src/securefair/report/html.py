@@ -118,6 +118,7 @@ def render(
         worth=scores.worth(result, nouns),
         scores=scores.SCORES,
         score_rows=scores.score_rows(result),
+        certain=scores.certain_note([*scores.score_rows(result), *scores.hospital_rows(result)]),
         first=clinician.first_page(
             result, nouns, None if config.table is None else config.table.label
         ),

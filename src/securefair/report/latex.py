@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from securefair.records import MetricResult, RunResult
-from securefair.report.scores import SCORES
+from securefair.records import RunResult
+from securefair.report.scores import SCORES, certain_note, score_rows
 from securefair.report.wording import algorithm_name
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "[": "{[}",  # behind the end of a row it would start an argument
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 
 
 def scores_table(result: RunResult) -> str:
     """Every algorithm by score: means over participants, standard errors over test patients."""
-    rows = [
-        [algorithm_name(name), *(_cell(one.metrics.get(score)) for score in SCORES)]
-        for name, one in result.algorithms.items()
-        if one.metrics
-    ]
+    rows = score_rows(result)
     caption = (
         f"Means over {len(result.participants)} participants and {len(result.seeds)} seeds; "
-        "standard errors over test patients."
+        f"standard errors over test patients. {certain_note(rows)}"
     )
-    return table(["Algorithm", *SCORES.values()], rows, caption=caption)
+    cells = [[row.name, *row.cells] for row in rows]
+    return table(["Algorithm", *SCORES.values()], cells, caption=caption)
 
 
 def gains_table(result: RunResult) -> str:
@@ -81,12 +79,8 @@ def escape(text: str) -> str:
     return plain.replace("\u00b1", r"$\pm$").replace("\u2212", "$-$")
 
 
-def _cell(metric: MetricResult | None) -> str:
-    return "" if metric is None else _number(metric.mean, metric.se)
-
-
 def _number(mean: float | None, error: float | None) -> str:
     if mean is None:
         return ""
     shown = f"{mean:.3f}".replace("-", "\u2212")
-    return shown if error is None else f"{shown} \u00b1 {error:.3f}"
+    return f"{shown} \u00b1 {error:.3f}" if error else shown

@@ -23,6 +23,10 @@ SCORES = {
 
 _PLUS_MINUS = "\u00b1"
 
+CERTAIN = (
+    "In brackets: 95 % interval (Wilson), where every test prediction is right, or every one wrong."
+)
+
 
 @dataclass(frozen=True)
 class ScoreRow:
@@ -50,7 +54,11 @@ def hospital_rows(result: RunResult) -> list[ScoreRow]:
         ScoreRow(
             one.name,
             tuple(
-                _cell(metrics[score].by_hospital[one.name], metrics[score].se_by_hospital[one.name])
+                _cell(
+                    metrics[score].by_hospital[one.name],
+                    metrics[score].se_by_hospital[one.name],
+                    metrics[score].interval_by_hospital.get(one.name),
+                )
                 for score in SCORES
             ),
         )
@@ -59,8 +67,13 @@ def hospital_rows(result: RunResult) -> list[ScoreRow]:
 
 
 def cell(metric: MetricResult | None) -> str:
-    """A score with its standard error; empty where it is undefined."""
-    return "" if metric is None else _cell(metric.mean, metric.se)
+    """A score with its standard error, or `CERTAIN`'s interval; empty where it is undefined."""
+    return "" if metric is None else _cell(metric.mean, metric.se, metric.interval)
+
+
+def certain_note(rows: Sequence[ScoreRow]) -> str:
+    """What brackets among the cells mean; empty where there are none."""
+    return CERTAIN if any("[" in one for row in rows for one in row.cells) else ""
 
 
 def worth(result: RunResult, nouns: Nouns) -> list[str]:
@@ -73,11 +86,10 @@ def worth(result: RunResult, nouns: Nouns) -> list[str]:
     notes = []
     if gain.mean is not None:
         wins = sum(1 for value in gain.by_hospital.values() if value is not None and value > 0)
-        direction = "better" if gain.mean > 0 else "worse"
+        told = _compared(gain, f"the best control ({control})")
         notes.append(
-            f"{SCORES[result.metric]}: {name} is {direction} than the best control "
-            f"({control}) by {abs(gain.mean):.3f} {_PLUS_MINUS} {gain.se or 0:.3f}, better at "
-            f"{wins} of {len(gain.by_hospital)} {nouns.participants}"
+            f"{SCORES[result.metric]}: {name} is {told}, better at {wins} of "
+            f"{len(gain.by_hospital)} {nouns.participants}"
             + ("; that is within chance." if _chance(gain) else ".")
         )
     notes += _others(result)
@@ -98,11 +110,17 @@ def _others(result: RunResult) -> list[str]:
             continue
         if figure.best_control is None or gain.mean is None:
             continue
-        direction = "better" if gain.mean > 0 else "worse"
-        text = f"{algorithm_name(key)} is {direction} than {algorithm_name(figure.best_control)} by"
-        text += f" {abs(gain.mean):.3f} {_PLUS_MINUS} {gain.se or 0:.3f}"
+        text = f"{algorithm_name(key)} is {_compared(gain, algorithm_name(figure.best_control))}"
         told.append(f"{text}, within chance" if _chance(gain) else text)
     return [f"Beside it: {'; '.join(told)}."] if told else []
+
+
+def _compared(gain: MetricResult, control: str) -> str:
+    """A gain in words; equal predictions have none, and no standard error either."""
+    if not gain.mean:
+        return f"as good as {control}"
+    direction = "better" if gain.mean > 0 else "worse"
+    return f"{direction} than {control} by {_cell(abs(gain.mean), gain.se)}"
 
 
 def _chance(gain: MetricResult) -> bool:
@@ -162,10 +180,17 @@ def smaller_part(result: RunResult, nouns: Nouns) -> SmallerPart:
     )
 
 
-def _cell(mean: float | None, error: float | None) -> str:
+def _cell(
+    mean: float | None, error: float | None, interval: tuple[float, float] | None = None
+) -> str:
     if mean is None:
         return ""
-    return f"{mean:.3f}" if error is None else f"{mean:.3f} {_PLUS_MINUS} {error:.3f}"
+    if error:
+        return f"{mean:.3f} {_PLUS_MINUS} {error:.3f}"
+    # No standard error at all, or 0: every patient is right, and draws of them cannot differ.
+    return (
+        f"{mean:.3f}" if interval is None else f"{mean:.3f} [{interval[0]:.2f}, {interval[1]:.2f}]"
+    )
 
 
 def _signed(value: float) -> str:

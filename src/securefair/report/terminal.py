@@ -159,7 +159,9 @@ def _score_table(rows: Sequence[scores.ScoreRow]) -> list[RenderableType]:
     for at, heading in enumerate(scores.SCORES.values()):
         cells = [row.cells[at] for row in rows]
         columns.append(Column(heading.replace(" ", "\n"), cells, dispensable=at))
-    return [FittingTable("Predictions (standard errors over patients)", columns)]
+    note = scores.certain_note(rows)
+    table = FittingTable("Predictions (\u00b1 standard errors over patients)", columns)
+    return [table, Text(note, style="dim")] if note else [table]
 
 
 def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:

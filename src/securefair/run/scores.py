@@ -10,6 +10,7 @@ import numpy as np
 from securefair.data import ParticipantData
 from securefair.metrics import confusion
 from securefair.metrics.bootstrap import Predictions, Scored, ScoreSummary
+from securefair.metrics.interval import Interval
 from securefair.metrics.probabilistic import LOWER_IS_BETTER, SCORES, nearly_constant
 from securefair.metrics.reliability import reliability
 from securefair.model.stored import Function, logits_of, probabilities_of
@@ -150,7 +151,16 @@ def _result(
         by_hospital={name: _rounded(value) for name, value in summary.by_hospital.items()},
         se_by_hospital={name: _rounded(value) for name, value in summary.se_by_hospital.items()},
         by_seed={name: list(map(_rounded, values)) for name, values in (by_seed or {}).items()},
+        interval=None if summary.interval is None else _ends(summary.interval),
+        interval_by_hospital={
+            name: _ends(ends) for name, ends in summary.interval_by_hospital.items()
+        },
     )
+
+
+def _ends(interval: Interval) -> Interval:
+    low, high = interval
+    return round(low, DIGITS), round(high, DIGITS)
 
 
 def _rounded(value: float | None) -> float | None:

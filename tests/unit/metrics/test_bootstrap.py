@@ -3,6 +3,7 @@ import pytest
 
 from securefair.errors import DataError
 from securefair.metrics.bootstrap import Predictions, Scored
+from securefair.metrics.interval import wilson
 
 
 def predictions(seed, patients, skill=1.0):
@@ -63,6 +64,27 @@ def test_an_undefined_score_is_none_where_it_is_and_left_out_of_the_mean():
     assert summary.se_by_hospital["a"] is None
     assert summary.mean == summary.by_hospital["b"]
     assert Scored({"a": [healthy]}, draws=5).summary("auc").mean is None
+
+
+def test_where_all_are_right_the_interval_says_what_no_draw_can():
+    labels = np.array([0, 0, 0, 1, 1, 1, 1, 1])
+    sure = np.where(labels[:, None] == np.arange(2), 0.9, 0.1)
+    one = Predictions(np.arange(8), labels, sure)
+    summary = Scored({"a": [one, one]}, draws=50).summary("accuracy")
+    assert (summary.mean, summary.se) == (1.0, 0.0)
+    assert summary.interval_by_hospital == {"a": wilson(1.0, 8)}  # not 16: they are the same eight
+    assert summary.interval == wilson(1.0, 8)
+    scored = Scored({"a": [one]}, draws=50)
+    assert scored.summary("sensitivity").interval == wilson(1.0, 5)
+    assert scored.summary("specificity").interval == wilson(1.0, 3)
+    assert scored.summary("auc").interval is None
+    assert scored.difference(scored, "accuracy").interval is None
+
+
+def test_a_hospital_without_a_class_has_no_interval_of_it():
+    healthy = Predictions(np.arange(3), np.zeros(3, dtype=np.int64), np.tile([0.8, 0.2], (3, 1)))
+    summary = Scored({"a": [healthy]}, draws=5).summary("sensitivity")
+    assert (summary.mean, summary.interval, summary.interval_by_hospital) == (None, None, {})
 
 
 def test_refuses_a_patient_twice():

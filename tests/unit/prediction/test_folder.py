@@ -164,6 +164,9 @@ def test_evaluation_counts_what_was_right(tmp_path, model):
     assert found.scores["accuracy"] == 0.5
     assert found.outside == 2
     assert found.accuracy_se == pytest.approx(np.std([1, 0, 1, 0], ddof=1) / 2)
+    low, high = found.intervals["accuracy"]
+    assert (low, high) == (pytest.approx(0.15, abs=0.01), pytest.approx(0.85, abs=0.01))
+    assert set(found.intervals) == {"accuracy", "sensitivity", "specificity"}
 
 
 def test_a_changed_file_is_refused(tmp_path, model, card):

@@ -3,6 +3,7 @@
 import pytest
 from msgspec import structs
 
+from securefair.metrics.interval import wilson
 from securefair.records import MetricResult, Reliability
 from securefair.report.clinician import UNCLEAR, WORSE, YES, first_page
 from securefair.report.wording import nouns
@@ -16,6 +17,7 @@ def metric(values, error=0.01):
         se=error,
         by_hospital=values,
         se_by_hospital=dict.fromkeys(values, error),
+        interval_by_hospital=dict.fromkeys(values, (0.676, 1.0)),
     )
 
 
@@ -46,7 +48,7 @@ def test_only_what_is_more_than_chance_is_called_help(result):
     names = [one.name for one in result.participants]
     assert f"It helped {names[0]}." in page.helped
     assert f"It made predictions worse at {names[2]}." in page.helped
-    assert page.rows[0].sensitivity == "80 % \u00b1 1"
+    assert page.rows[0].sensitivity == "80\u00a0% (68\u2013100)"
 
 
 def test_the_confusion_matrix_counts_a_hundred_of_each_class(result):
@@ -61,7 +63,8 @@ def test_the_confusion_matrix_counts_a_hundred_of_each_class(result):
 def test_the_plot_has_the_place_of_what_came_true(result):
     (dot,) = first_page(result, NOUNS, "ill").dots
     assert (dot.x, dot.y) == (pytest.approx(20), pytest.approx(75))
-    assert dot.low - dot.high == pytest.approx(200 * (0.25 * 0.75 / 16) ** 0.5)
+    low, high = wilson(0.25, 16 // len(result.seeds))
+    assert (dot.low, dot.high) == (pytest.approx(100 * (1 - low)), pytest.approx(100 * (1 - high)))
     assert "came true for 25 %" in dot.label
 
 

@@ -13,6 +13,7 @@ from securefair.report.latex import escape, table
         ("0.5 \u00b1 0.1", r"0.5 $\pm$ 0.1"),
         ("\u22120.5", "$-$0.5"),
         ("two\nlines", "two lines"),
+        ("[north]", "{[}north]"),
     ],
 )
 def test_no_name_is_a_command(text, expected):

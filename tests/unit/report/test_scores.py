@@ -41,5 +41,22 @@ def test_chance_is_called_chance(told):
     assert second.endswith("by 0.010 \u00b1 0.010, within chance.")
 
 
+def test_equal_predictions_are_neither_better_nor_worse(told):
+    (first,) = told(cycle=(0.0, 0.0))
+    assert "CYCle is as good as the best control (Alone), better at 0 of 1" in first
+
+
+def test_no_score_is_certain_because_all_of_few_are_right():
+    sure = MetricResult(mean=1.0, se=0.0, by_hospital={}, se_by_hospital={}, interval=(0.676, 1.0))
+    assert scores.cell(sure) == "1.000 [0.68, 1.00]"
+    row = scores.ScoreRow("a", (scores.cell(sure),))
+    assert "95 % interval" in scores.certain_note([row])
+    ranked = msgspec.structs.replace(sure, interval=None)  # the AUC is no share of patients
+    assert scores.cell(ranked) == "1.000"
+    usual = msgspec.structs.replace(sure, mean=0.9, se=0.05)
+    assert scores.cell(usual) == "0.900 \u00b1 0.050"
+    assert scores.certain_note([scores.ScoreRow("a", (scores.cell(usual),))]) == ""
+
+
 def test_controls_are_no_collaborations(told):
     assert len(told(cycle=(0.05, 0.01), standalone=(0.2, 0.1))) == 1

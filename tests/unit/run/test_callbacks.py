@@ -190,6 +190,7 @@ def kept(hospital):
         scores={"accuracy": 0.75, "auc": None},
         accuracy_se=0.1,
         confusion=[[2, 0], [1, 1]],
+        intervals={"accuracy": (0.3, 0.95)},
     )
     card = ModelCard(
         hospital=hospital, run="r", algorithm="cycle", backend="rns", seed=0, seeds=1, label="ill",

@@ -1,0 +1,62 @@
+"""95 % intervals of shares of patients, honest where all of few are right.
+
+A bootstrap over 8 patients of whom 8 are right draws 8 right ones every time: its standard error is
+0, though other patients may well be wrong. Wilson's score interval (1927) says 68 % to 100 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import harmonic_mean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.errors import DataError
+
+Interval = tuple[float, float]
+
+CONFIDENCE = 0.95
+
+
+def wilson(share: float, patients: int) -> Interval:
+    """Wilson's score interval of a share: its low and high end, in [0, 1].
+
+    Args:
+        share: of patients, in [0, 1]. A mean over repetitions is no count: the nearest one is
+            taken, and as patients vary less in such a mean, the interval is rather too wide.
+        patients: different ones, at least 1, each counted once whatever the repetitions.
+
+    Raises:
+        DataError: there is no patient, or the share is out of range.
+    """
+    from scipy.stats import binomtest  # takes longer to load than all else in this package
+
+    if patients < 1 or not 0 <= share <= 1:
+        raise DataError(
+            "no share of patients", found=f"{share} of {patients}", expected="0 to 1 of 1 or more"
+        )
+    found = binomtest(round(share * patients), patients).proportion_ci(CONFIDENCE, method="wilson")
+    return max(0.0, float(found.low)), min(1.0, float(found.high))
+
+
+def counted(labels: NDArray[np.int64], classes: int) -> dict[str, int]:
+    """Of how many patients each score is a share, for those scores that are one.
+
+    Args:
+        labels: (B,), one a patient.
+        classes: with more than two, sensitivity and specificity are means over classes.
+    """
+    found = {"accuracy": len(labels)}
+    if classes == 2:
+        found |= {"sensitivity": int((labels == 1).sum()), "specificity": int((labels == 0).sum())}
+    return {score: patients for score, patients in found.items() if patients}
+
+
+def alike(patients: Iterable[int]) -> int:
+    """So many patients of one hospital tell as much as a mean over hospitals with these numbers.
+
+    The mean of H shares has the variance p (1 - p) sum_h 1/n_h / H^2 where they are alike.
+    """
+    each = list(patients)
+    return max(1, round(len(each) * harmonic_mean(each)))
