@@ -5,7 +5,8 @@ Parquet files, data frames and results of queries all come as Arrow tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+import numbers
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from pyarrow import types
 
-from securefair.data.cells import Table, column_of
-from securefair.data.delimited import check_header
+from securefair.data.cells import Table, check_header
+from securefair.data.decimal_commas import table_of_columns
 from securefair.errors import DataError
 
 
@@ -40,18 +41,20 @@ def read_parquet(path: Path) -> Table:
 def read_frame(frame: Any, *, source: str) -> Table:
     """A data frame of pandas or polars, or an Arrow table.
 
+    The same texts are read as in a file: "<5" is a limit, and decimal commas are noted.
+
     Raises:
         DataError: it is none, or a column holds something that no rule of a table reads.
     """
     try:
         if isinstance(frame, pa.Table):
             table = frame
+        elif hasattr(frame, "iloc"):
+            table = _of_pandas(frame, source)
         elif hasattr(frame, "__arrow_c_stream__"):
             table = pa.table(frame)
-        elif hasattr(frame, "to_arrow"):
-            table = frame.to_arrow()
         else:
-            table = pa.Table.from_pandas(frame, preserve_index=False)
+            table = frame.to_arrow()
     except (pa.ArrowException, TypeError, AttributeError) as error:
         raise DataError(
             "this is no data frame",
@@ -75,20 +78,55 @@ def from_arrow(table: Any, *, source: str) -> Table:
     Raises:
         DataError: a column holds something that no rule of a table reads.
     """
-    header = [str(name) for name in table.column_names]
+    header = [str(name).strip() for name in table.column_names]
     check_header(header, where=source)
     arrays = [_texts(column, source, name) for name, column in zip(header, table, strict=True)]
-    return table_of_columns(header, arrays, source=source)
+    return table_of_columns(header, arrays, source=source, line_of=lambda at: at + 1, unit="row")
 
 
-def table_of_columns(header: Sequence[str], arrays: Sequence[Any], *, source: str) -> Table:
-    """Arrow arrays of text under their names; rows count from 1."""
-    columns = {name: column_of(array) for name, array in zip(header, arrays, strict=True)}
-    return Table(source=source, columns=columns, line_of=_from_one, unit="row")
+def cell_text(value: object) -> str:
+    """One cell of a workbook or a frame as the text that a file would have."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(int(value))
+        case datetime.datetime() if value.time() == datetime.time():
+            return value.date().isoformat()
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+    return str(value).strip()
 
 
-def _from_one(at: int) -> int:
-    return at + 1
+def _of_pandas(frame: Any, source: str) -> Any:
+    """A frame of pandas; a column of several types, such as numbers and "<5", becomes text."""
+    check_header([str(name) for name in frame.columns], where=source)
+    arrays = []
+    for name in frame.columns:
+        cells = frame[name]
+        try:
+            array = pa.array(cells, from_pandas=True)
+        except (pa.ArrowException, TypeError):
+            absent = cells.isna().tolist()
+            values = [None if gone else one for gone, one in zip(absent, cells, strict=True)]
+            strange = next((one for one in values if not isinstance(one, _CELLS)), None)
+            if strange is not None:
+                raise _neither(source, str(name), type(strange).__name__) from None
+            array = pa.array(list(map(cell_text, values)), pa.string())
+        arrays.append(array)
+    return pa.table(arrays, names=list(map(str, frame.columns)))
+
+
+_CELLS = (str, numbers.Number, datetime.date, datetime.time, type(None))
+
+
+def _neither(source: str, name: str, kind: str) -> DataError:
+    return DataError(
+        "a column holds neither numbers nor text",
+        where=f"{source}, column {name}",
+        found=kind,
+        hint="Leave the column out of the table",
+    )
 
 
 def _texts(column: Any, source: str, name: str) -> Any:
@@ -114,10 +152,5 @@ def _texts(column: Any, source: str, name: str) -> Any:
         or types.is_string_view(kind)
     )
     if not known or types.is_duration(kind):
-        raise DataError(
-            "a column holds neither numbers nor text",
-            where=f"{source}, column {name}",
-            found=str(kind),
-            hint="Leave the column out of the table",
-        )
+        raise _neither(source, name, str(kind))
     return pc.fill_null(pc.cast(array, pa.string()), "")

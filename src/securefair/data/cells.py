@@ -196,6 +196,16 @@ def table_of(rows: Sequence[Row]) -> Table:
     )
 
 
+def stacked(first: Table, second: Table) -> Table:
+    """The rows of one table and those of another behind them; paths are relative to the first's.
+
+    Raises:
+        DataError: they have different columns.
+    """
+    both = table_of([*first, *second])
+    return replace(both, notes=(*first.notes, *second.notes), folder=first.folder)
+
+
 def column_of(cells: Any) -> Column:
     """Texts, or an Arrow array of texts without nulls, as a column."""
     array = cells if isinstance(cells, pa.Array) else pa.array(cells, pa.string())
@@ -206,6 +216,19 @@ def column_of(cells: Any) -> Column:
         array = pa.DictionaryArray.from_arrays(array.indices, trimmed)
         array = array.dictionary_decode().dictionary_encode()
     return Column(array)
+
+
+def check_header(header: Sequence[str], where: str) -> None:
+    """Refuse names of columns that cannot be told apart.
+
+    Raises:
+        DataError: there is none, or two are alike.
+    """
+    if not any(header):
+        raise DataError("the table is empty", where=where, expected="a line of column names")
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise DataError("columns share a name", where=where, found=", ".join(repeated))
 
 
 def matching(texts: Any, pattern: str) -> NDArray[np.bool_]:

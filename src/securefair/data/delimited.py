@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
-from securefair.data.cells import Column, Note, Table, column_of, matching, release_memory
+from securefair.data.cells import Note, Table, check_header, release_memory
+from securefair.data.decimal_commas import table_of_columns
 from securefair.errors import DataError
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -32,12 +32,6 @@ SAMPLE = 200_000
 
 _UNUSUAL = re.compile(rb'"|\n[ \t\r]*\n|\r(?!\n)')
 """Quotes, blank lines and lone carriage returns: lines are then counted one by one."""
-
-COMMA_NUMBER = r"^[+-]?\d+,\d+$"
-_DOT_NUMBER = r"^[+-]?\d*\.\d+$"
-_THREE_DIGITS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
-_BESIDE = r"^([<>]=?\s*)?[+-]?\d*([.,]\d+)?$|^(\?|-|NA|N/A|NaN|nan|NULL|null|None)$"
-"""What may stand in a column of decimal commas besides: whole numbers, limits, missing values."""
 
 
 def read_delimited(path: Path) -> Table:
@@ -79,27 +73,13 @@ def parse_delimited(data: bytes, *, source: str, notes: Sequence[Note] = ()) -> 
                 "Nothing to do if the columns are right",
             )
         )
-    columns = {name: column_of(array) for name, array in zip(header, arrays, strict=True)}
-    columns = _with_points(columns, lines, found)
+    table = table_of_columns(header, arrays, source=source, line_of=lines, notes=found)
     del arrays
     release_memory()
-    return Table(source=source, columns=columns, line_of=lines, notes=tuple(found))
+    return table
 
 
 _NAMES = {";": "semicolons", "\t": "tabs", "|": "bars"}
-
-
-def check_header(header: Sequence[str], where: str) -> None:
-    """Refuse names of columns that cannot be told apart.
-
-    Raises:
-        DataError: there is none, or two are alike.
-    """
-    if not any(header):
-        raise DataError("the table is empty", where=where, expected="a line of column names")
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated:
-        raise DataError("columns share a name", where=where, found=", ".join(repeated))
 
 
 def _as_utf8(data: bytes, source: str) -> tuple[bytes, Note | None]:
@@ -233,62 +213,3 @@ def _end_of_first_record(data: bytes) -> int:
         elif not quoted:
             return match.end()
     return len(data)
-
-
-def _with_points(
-    columns: dict[str, Column], lines: Callable[[int], int], notes: list[Note]
-) -> dict[str, Column]:
-    """Decimal commas become points, column by column, and every such column is noted.
-
-    "1,234" alone is 1.234 or 1234. It counts as decimal where another column of the file surely
-    has decimal commas; otherwise it stays a text, and is noted.
-    """
-    kinds = {name: _commas(column) for name, column in columns.items()}
-    sure = any(kind == "decimal" for kind in kinds.values())
-    result = {}
-    for name, column in columns.items():
-        kind = kinds[name]
-        if kind == "none":
-            result[name] = column
-            continue
-        marked = matching(column.cells.dictionary, r"\d,\d")
-        row = column.first(marked)
-        example = column.texts[int(column.codes[row])]
-        if kind == "decimal" or (kind == "either" and sure):
-            result[name] = _pointed(column)
-            message = f'decimal commas were read as points: "{example}" and others'
-            remedy = "Nothing to do if they are decimal; otherwise export without separators"
-            notes.append(Note(name, lines(row), "decimal comma", message, remedy))
-        else:
-            result[name] = column
-            message = (
-                f'"{example}" is a number with a decimal comma or with thousands apart; '
-                "it was left as text"
-            )
-            remedy = "Export numbers with a decimal point and no separator of thousands"
-            notes.append(Note(name, lines(row), "ambiguous number", message, remedy))
-    return result
-
-
-def _commas(column: Column) -> str:
-    """What the commas within a column's numbers are: "none", "decimal", "either" or "mixed"."""
-    texts = column.cells.dictionary
-    commas = pc.match_substring_regex(texts, COMMA_NUMBER)
-    if not pc.any(commas).as_py():
-        return "none"
-    others = pc.filter(texts, pc.invert(commas))
-    if not pc.all(pc.match_substring_regex(others, _BESIDE), min_count=0).as_py():
-        return "none"  # texts such as lists of codes
-    if pc.any(pc.match_substring_regex(others, _DOT_NUMBER), min_count=0).as_py():
-        return "mixed"
-    three = pc.match_substring_regex(pc.filter(texts, commas), _THREE_DIGITS)
-    return "either" if pc.all(three).as_py() else "decimal"
-
-
-def _pointed(column: Column) -> Column:
-    dictionary = pc.replace_substring(column.cells.dictionary, ",", ".")
-    return Column(
-        pa.DictionaryArray.from_arrays(column.cells.indices, dictionary)
-        .cast(pa.string())
-        .dictionary_encode()
-    )

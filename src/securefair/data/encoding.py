@@ -33,7 +33,7 @@ Extract = Callable[[Image, Sequence[tuple[Path, str]]], Features]
 
 @dataclass(frozen=True, eq=False)
 class Filled:
-    """Values of one column that the rules do not know, and what stood in for them.
+    """Values of one column that the rules do not know or that are missing, and what stood in.
 
     Attributes:
         column: of the table.
@@ -51,6 +51,11 @@ class Filled:
     rows: NDArray[np.int64]
     known: tuple[str, ...]
     as_missing: bool
+
+    @property
+    def expected(self) -> bool:
+        """Whether values are missing as some were in training: the model knows what it tells."""
+        return self.as_missing and not self.texts
 
 
 def encode(rows: Sequence[Row], spec: TableSpec, extract: Extract | None = None) -> Samples:
@@ -211,8 +216,8 @@ def _by_text(
             known=_levels(rule),
             as_missing=rule.optional,
         )
-        for which in ((unknown,) if rule.optional else (unknown, absent))
-        if which.any()
+        for which in (unknown, absent)
+        if which.any() and usual is not None
     ]
     return values, filled
 

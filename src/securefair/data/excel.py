@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import zipfile
 from pathlib import Path
 
 import pyarrow as pa
 
-from securefair.data.arrow_tables import table_of_columns
-from securefair.data.cells import Note, Table
-from securefair.data.delimited import check_header
+from securefair.data.arrow_tables import cell_text
+from securefair.data.cells import Note, Table, check_header
+from securefair.data.decimal_commas import table_of_columns
 from securefair.errors import DataError
 
 
@@ -52,7 +51,6 @@ def read_excel(path: Path) -> Table:
         for line, row in enumerate(rows[1:], start=2)
     ]
     columns = [pa.array([row[at] for row in cells], pa.string()) for at in range(len(header))]
-    table = table_of_columns(header, columns, source=path.name)
     note = Note(
         None,
         None,
@@ -60,24 +58,21 @@ def read_excel(path: Path) -> Table:
         f"only the first sheet was read; there are also {', '.join(others)}",
         "Move the table to the first sheet, or export it as CSV",
     )
-    notes = (note,) if others else ()
-    return Table(table.source, table.columns, line_of=lambda at: at + 2, unit="row", notes=notes)
+    return table_of_columns(
+        header,
+        columns,
+        source=path.name,
+        line_of=lambda at: at + 2,
+        unit="row",
+        notes=[note] if others else [],
+    )
 
 
 def _text(value: object, path: Path, row: int, column: int) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return str(int(value))
-        case datetime.datetime() if value.time() == datetime.time():
-            return value.date().isoformat()
-        case datetime.date() | datetime.time():
-            return value.isoformat()
-        case str() if value.startswith("#") and value.endswith(("!", "?", "/A")):
-            raise DataError(
-                "a cell holds an error of Excel's",
-                where=f"{path.name}, row {row}, column {column + 1}",
-                found=value,
-            )
-    return str(value).strip()
+    if isinstance(value, str) and value.startswith("#") and value.endswith(("!", "?", "/A")):
+        raise DataError(
+            "a cell holds an error of Excel's",
+            where=f"{path.name}, row {row}, column {column + 1}",
+            found=value,
+        )
+    return cell_text(value)

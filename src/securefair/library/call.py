@@ -18,6 +18,7 @@ from securefair.collaboration.kinds import default_algorithm, kinds_of
 from securefair.collaboration.private import PrivacyTerms, check_named
 from securefair.config import RunConfig, defaults, override
 from securefair.data import ParticipantData, TableSpec
+from securefair.data.quality import Finding
 from securefair.errors import ConfigError
 from securefair.fairness import ReputationRule
 from securefair.library.classes import numbered
@@ -89,7 +90,8 @@ def collaborate(
             left as they are.
         label: hospitals bring tables, each a DataFrame of pandas or polars, a path or a query, and
             this is the column to predict. The other rules are inferred from all tables; give a
-            `TableSpec` where ranges and levels are known beforehand.
+            `TableSpec` where ranges and levels are known beforehand. `Result.findings` says what to
+            look at in the tables, and which columns are no features.
         algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by
             rounds and weighs teachers by reputation, "vpdl" always shares. None for "transfer",
             or "cycle" where a module is given: a transfer fits models of its own.
@@ -167,10 +169,11 @@ def collaborate(
     check_hospitals(hospitals, extractor)
     models = Models.of(model, list(hospitals))
     rules, classes = None, None
+    findings: list[Finding] = []
     if label is not None:
         if extractor is not None:
             raise ConfigError("a table has no pixels to extract features from", where="extractor")
-        data, rules = participants_of_tables(hospitals, label, config)
+        data, rules, findings = participants_of_tables(hospitals, label, config)
     else:
         named, classes = numbered(hospitals, at_least=models.classes)
         data = participants(named, extractor, config)
@@ -204,6 +207,7 @@ def collaborate(
         plan=kind.forecast(config, agreement, data).plan,
         config=config,
         outcome=outcome,
+        findings=tuple(findings),
     )
 
 

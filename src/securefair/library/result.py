@@ -12,6 +12,7 @@ from msgspec import structs
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import RunConfig, override
+from securefair.data.quality import Finding
 from securefair.errors import ConfigError
 from securefair.records import (
     BASELINE,
@@ -35,12 +36,15 @@ class Result:
         plan: of the exchange with the hospital that has the most samples; None without one.
         config: the settings, as a configuration file would have them.
         outcome: everything that was recorded.
+        findings: what to look at in tables that were given, as `securefair check` lists it, and
+            columns that are no features.
     """
 
     models: Mapping[str, Any]
     plan: ExchangePlan | None
     config: RunConfig
     outcome: Outcome
+    findings: tuple[Finding, ...] = ()
 
     @property
     def accuracy(self) -> dict[str, float]:
@@ -154,7 +158,7 @@ class Result:
     def __repr__(self) -> str:
         """One line with everyone's gain."""
         gains = ", ".join(f"{name}: {gain:+.1%}" for name, gain in self.gain.items())
-        return f"Result({len(self.rounds)} rounds; gain {gains})"
+        return f"Result({len(self.rounds)} rounds; gain {gains}{self._to_look_at('; ')})"
 
     def _repr_html_(self) -> str:
         """The same in a notebook: a row for every hospital."""
@@ -164,7 +168,14 @@ class Result:
             for name, gain in self.gain.items()
         )
         heads = "".join(f"<th>{one}</th>" for one in ("Hospital", "Accuracy", "Alone", "Gain"))
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        noted = f"<p>{note}</p>" if (note := self._to_look_at("")) else ""
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{noted}"
+
+    def _to_look_at(self, before: str) -> str:
+        if not self.findings:
+            return ""
+        points = "1 point" if len(self.findings) == 1 else f"{len(self.findings)} points"
+        return f"{before}{points} to look at in the tables: see findings"
 
     @property
     def _participants(self) -> list[ParticipantResult]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from securefair.config import RunConfig
@@ -17,9 +17,11 @@ from securefair.data import (
     read_rows,
 )
 from securefair.data.arrow_tables import is_frame, read_frame
-from securefair.data.cells import table_of
+from securefair.data.cells import stacked
+from securefair.data.quality import Finding
 from securefair.errors import ConfigError, DataError
 from securefair.user.data_sets import alike
+from securefair.user.inspection import look_at
 from securefair.user.tables import about
 
 ACCEPTED = (
@@ -30,8 +32,8 @@ ACCEPTED = (
 
 def participants_of_tables(
     hospitals: Mapping[str, object], label: str | TableSpec, config: RunConfig
-) -> tuple[list[ParticipantData], TableSpec]:
-    """Everyone's samples, and the rules that made them.
+) -> tuple[list[ParticipantData], TableSpec, list[Finding]]:
+    """Everyone's samples, the rules that made them, and what to look at in the tables.
 
     Args:
         hospitals: a table by name, or a pair (training, test) of tables.
@@ -44,15 +46,23 @@ def participants_of_tables(
         DataError: a table cannot be read or breaks the rules; names hospital, row and column.
     """
     parts = {name: _parts(name, given) for name, given in hospitals.items()}
+    whole = {
+        name: tables[0] if len(tables) == 1 else stacked(tables[0], tables[1])
+        for name, tables in parts.items()
+    }
     if isinstance(label, TableSpec):
         spec = label
+        found = _findings(whole, spec, {rule.name: rule.missing for rule in spec.columns})
     else:
         proposals = {}
-        for name, tables in parts.items():
-            rows = tables[0] if len(tables) == 1 else table_of([*tables[0], *tables[1]])
+        for name, table in whole.items():
             with about(name):
-                proposals[name] = propose(rows, label=label, at_least=1)
-        spec = infer_table(proposals).spec
+                proposals[name] = propose(table, label=label, at_least=1)
+        inferred = infer_table(proposals)
+        spec = inferred.spec
+        found = _findings(whole, spec, {})
+        known = {one.column for one in found}
+        found += [_unused(name, why) for name, why in inferred.unused.items() if name not in known]
     everyone = []
     for name, tables in parts.items():
         with about(name):
@@ -62,7 +72,31 @@ def participants_of_tables(
             if len(samples) == 2
             else hold_out(name, samples[0], config.data.test_fraction, config.run.seeds[0])
         )
-    return alike(everyone), spec
+    return alike(everyone), spec, found
+
+
+def _findings(
+    tables: Mapping[str, Table], spec: TableSpec, handled: Mapping[str, Collection[str]]
+) -> list[Finding]:
+    own, between = look_at(
+        tables,
+        label=spec.target.name,
+        missing=spec.missing,
+        joined=spec.spellings == "joined",
+        handled=handled,
+    )
+    return [*own, *between]
+
+
+def _unused(name: str, why: str) -> Finding:
+    return Finding(
+        site="everyone",
+        column=name,
+        line=None,
+        kind="unused_column",
+        message=f"the column is no feature: {why}",
+        remedy="Describe it in a TableSpec if it should be one",
+    )
 
 
 def _parts(name: str, given: object) -> list[Table]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from securefair.config import RunConfig
 from securefair.data.between import findings_between, site_columns
-from securefair.data.cells import column_of
+from securefair.data.cells import Table, column_of
 from securefair.data.images.findings import image_findings
 from securefair.data.quality import Finding, site_findings
 from securefair.data.shape import shapes_of
@@ -30,44 +30,81 @@ def inspect_tables(config: RunConfig, images: Sequence[str] = ()) -> list[Findin
         return []
     label, joined = section.label, section.spellings == "joined"
     found: list[Finding] = []
-    sites = {}
+    tables = {}
     for one in files:
         with about(one.name):
             table = table_rows(one)
-            if label not in table.columns:
-                raise DataError(
-                    "the label is not a column of the table",
-                    where=table.source,
-                    found=", ".join(table.columns),
-                    expected=label,
-                )
-            described = [column.name for column in section.columns if column.kind == "image"]
-            for name in (*images, *described):
-                if name in table.columns:
+        described = [column.name for column in section.columns if column.kind == "image"]
+        for name in (*images, *described):
+            if name in table.columns:
+                with about(one.name):
                     found += image_findings(one.name, table, name)
-                table = table.without(name)  # paths are neither levels nor measurements
-            shapes = shapes_of(table, section.missing)
-            found += site_findings(one.name, table, shapes, label=label, joined=joined)
-            sites[one.name] = site_columns(table, shapes)
-    if section.columns:
-        used = {column.name for column in section.columns if column.kind != "ignored"} | {label}
-        handled = {
-            c.name: set(c.missing)
-            for c in section.columns
-            if c.kind != "ignored" and c.kind != "image"
-        }
+            table = table.without(name)  # paths are neither levels nor measurements
+        tables[one.name] = table
+    handled = {
+        column.name: set(() if column.kind == "image" else column.missing)
+        for column in section.columns
+        if column.kind != "ignored"
+    }
+    own, between = look_at(
+        tables, label=label, missing=section.missing, joined=joined, handled=handled
+    )
+    return [
+        *found,
+        *own,
+        *(one for one in between if not (section.classes and _settled(one, label))),
+    ]
+
+
+def look_at(
+    tables: Mapping[str, Table],
+    *,
+    label: str,
+    missing: Sequence[str],
+    joined: bool,
+    handled: Mapping[str, Collection[str]] | None = None,
+) -> tuple[list[Finding], list[Finding]]:
+    """Findings of single tables, and between them.
+
+    Args:
+        tables: by site, each of at least one row.
+        label: the column to predict.
+        missing: codes of a missing value.
+        joined: whether spellings that differ in case only are one level.
+        handled: columns that rules describe, with their own codes of a missing value: others are
+            not looked at. None or empty: there are no rules yet.
+
+    Raises:
+        DataError: a table lacks the label; names the site.
+    """
+    found: list[Finding] = []
+    sites = {}
+    for site, table in tables.items():
+        if label not in table.columns:
+            raise DataError(
+                "the label is not a column of the table",
+                where=f"participant {site}, {table.source}",
+                found=", ".join(table.columns),
+                expected=label,
+            )
+        shapes = shapes_of(table, missing)
+        found += site_findings(site, table, shapes, label=label, joined=joined)
+        sites[site] = site_columns(table, shapes)
+    if handled:
+        used = {*handled, label}
         found = [one for one in found if _still_open(one, used, handled)]
         sites = {
             site: {name: column for name, column in columns.items() if name in used}
             for site, columns in sites.items()
         }
-    between = list(findings_between(sites, label=label, joined=joined))
-    return found + [one for one in between if not (section.classes and _settled(one, label))]
+    return found, list(findings_between(sites, label=label, joined=joined))
 
 
-def _still_open(one: Finding, used: set[str], handled: dict[str, set[str]]) -> bool:
-    """Whether a configuration with columns leaves a finding to look at."""
-    if one.column is not None and one.column not in used:
+def _still_open(one: Finding, used: set[str], handled: Mapping[str, Collection[str]]) -> bool:
+    """Whether rules of columns leave a finding to look at."""
+    if one.column is None:
+        return True
+    if one.column not in used:
         return False
     if one.kind == "sentinel" and one.column in handled:
         found = column_of(one.message.split('"')[1:2])

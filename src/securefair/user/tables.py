@@ -31,7 +31,7 @@ from securefair.data import (
     propose,
     read_rows,
 )
-from securefair.data.cells import table_of
+from securefair.data.cells import stacked
 from securefair.data.table import Image, Rule
 from securefair.errors import ConfigError, DataError
 from securefair.model.extractor import lite0_weights
@@ -209,7 +209,7 @@ def table_rows(one: ParticipantSection) -> Table:
         DataError: a file cannot be read, or has no rows.
     """
     rows = rows_of(one.source)
-    return rows if one.test_file is None else table_of([*rows, *rows_of(one.test_file)])
+    return rows if one.test_file is None else stacked(rows, rows_of(one.test_file))
 
 
 def rows_of(source: Path | str) -> Table:

@@ -50,6 +50,45 @@ def test_frames_go_in_and_their_rows_are_predicted(frame, tmp_path):
     assert np.array_equal(again.predict_proba(new), result.models["south"].predict_proba(new))
 
 
+def test_limits_and_decimal_commas_are_read_as_from_a_file_and_told(frame, tmp_path):
+    def dirty(count, seed):
+        made = rows(count, seed)
+        crp = [f"{one / 10}".replace(".", ",") for one in made["age"]]
+        crp[3] = "<5"
+        return made | {"crp": crp, "visit": [f"2024-01-{1 + n % 28:02}" for n in range(count)]}
+
+    tables = {"north": dirty(60, 1), "south": dirty(50, 2)}
+    files = {}
+    for name, made in tables.items():
+        lines = [";".join(map(str, row)) for row in zip(*made.values(), strict=True)]
+        files[name] = tmp_path / f"{name}.csv"
+        files[name].write_text("\n".join([";".join(made), *lines]) + "\n")
+    frames = {name: frame(made) for name, made in tables.items()}
+    results = [sf.collaborate(given, label="outcome", **QUICK) for given in (frames, files)]
+    assert results[0].models["north"].record.table == results[1].models["north"].record.table
+    told = [
+        [(one.site, one.column, one.kind) for one in result.findings if one.kind != "separator"]
+        for result in results
+    ]
+    assert told[0] == told[1]
+    assert {("north", "crp", "decimal_comma"), ("south", "crp", "censored")} <= set(told[0])
+    assert ("north", "visit", "date") in told[0]  # why it is no feature
+    assert "points to look at in the tables: see findings" in repr(results[0])
+
+
+def test_a_column_that_is_no_feature_is_told_with_the_reason(frame):
+    words = {
+        seed: rows(40, seed) | {"note": [f"text {n % 25} of {seed}" for n in range(40)]}
+        for seed in (1, 2)
+    }
+    hospitals = {f"h{seed}": frame(made) for seed, made in words.items()}
+    result = sf.collaborate(hospitals, label="outcome", **QUICK)
+    (one,) = [one for one in result.findings if one.column == "note"]
+    assert (one.kind, one.site) == ("unused_column", "everyone")
+    assert "more than 20 different texts" in one.message
+    assert "see findings" in result._repr_html_()
+
+
 def test_rules_that_are_known_beforehand_are_kept(frame):
     rules = TableSpec(
         columns=(Numeric(name="age", low=0, high=100), Binary(name="smoker", no="no", yes="yes")),

@@ -1,0 +1,102 @@
+"""Columns of text as a table, numbers with decimal commas read as numbers, from whatever source.
+
+A file, a workbook, a query and a data frame with the same texts become the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from securefair.data.cells import Column, Note, Table, column_of, matching
+
+COMMA_NUMBER = r"^[+-]?\d+,\d+$"
+_DOT_NUMBER = r"^[+-]?\d*\.\d+$"
+_THREE_DIGITS = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+_BESIDE = r"^([<>]=?\s*)?[+-]?\d*([.,]\d+)?$|^(\?|-|NA|N/A|NaN|nan|NULL|null|None)$"
+"""What may stand in a column of decimal commas besides: whole numbers, limits, missing values."""
+
+
+def table_of_columns(
+    header: Sequence[str],
+    arrays: Sequence[Any],
+    *,
+    source: str,
+    line_of: Callable[[int], int],
+    unit: str = "line",
+    notes: Sequence[Note] = (),
+) -> Table:
+    """Arrow arrays of text under their names.
+
+    Args:
+        header: names, which differ.
+        arrays: without nulls, one a name.
+        source, line_of, unit: as of a `Table`.
+        notes: what the reader has noted so far.
+    """
+    found = list(notes)
+    columns = {name: column_of(array) for name, array in zip(header, arrays, strict=True)}
+    columns = _with_points(columns, line_of, found)
+    return Table(source=source, columns=columns, line_of=line_of, unit=unit, notes=tuple(found))
+
+
+def _with_points(
+    columns: dict[str, Column], lines: Callable[[int], int], notes: list[Note]
+) -> dict[str, Column]:
+    """Decimal commas become points, column by column, and every such column is noted.
+
+    "1,234" alone is 1.234 or 1234. It counts as decimal where another column of the file surely
+    has decimal commas; otherwise it stays a text, and is noted.
+    """
+    kinds = {name: _commas(column) for name, column in columns.items()}
+    sure = any(kind == "decimal" for kind in kinds.values())
+    result = {}
+    for name, column in columns.items():
+        kind = kinds[name]
+        if kind == "none":
+            result[name] = column
+            continue
+        marked = matching(column.cells.dictionary, r"\d,\d")
+        row = column.first(marked)
+        example = column.texts[int(column.codes[row])]
+        if kind == "decimal" or (kind == "either" and sure):
+            result[name] = _pointed(column)
+            message = f'decimal commas were read as points: "{example}" and others'
+            remedy = "Nothing to do if they are decimal; otherwise export without separators"
+            notes.append(Note(name, lines(row), "decimal comma", message, remedy))
+        else:
+            result[name] = column
+            message = (
+                f'"{example}" is a number with a decimal comma or with thousands apart; '
+                "it was left as text"
+            )
+            remedy = "Export numbers with a decimal point and no separator of thousands"
+            notes.append(Note(name, lines(row), "ambiguous number", message, remedy))
+    return result
+
+
+def _commas(column: Column) -> str:
+    """What the commas within a column's numbers are: "none", "decimal", "either" or "mixed"."""
+    texts = column.cells.dictionary
+    commas = pc.match_substring_regex(texts, COMMA_NUMBER)
+    if not pc.any(commas).as_py():
+        return "none"
+    others = pc.filter(texts, pc.invert(commas))
+    if not pc.all(pc.match_substring_regex(others, _BESIDE), min_count=0).as_py():
+        return "none"  # texts such as lists of codes
+    if pc.any(pc.match_substring_regex(others, _DOT_NUMBER), min_count=0).as_py():
+        return "mixed"
+    three = pc.match_substring_regex(pc.filter(texts, commas), _THREE_DIGITS)
+    return "either" if pc.all(three).as_py() else "decimal"
+
+
+def _pointed(column: Column) -> Column:
+    dictionary = pc.replace_substring(column.cells.dictionary, ",", ".")
+    return Column(
+        pa.DictionaryArray.from_arrays(column.cells.indices, dictionary)
+        .cast(pa.string())
+        .dictionary_encode()
+    )
