@@ -40,8 +40,8 @@ def evaluation_report(found: Evaluation) -> RenderableType:
     if found.outside:
         parts.append(
             Text(
-                f"Note: {found.outside} patients have values outside the range that the model was "
-                "trained on.",
+                f"Note: {found.outside} patients have values outside the range of the training "
+                "patients; values beyond the agreed range of a column count as its nearer end.",
                 style="yellow",
             )
         )

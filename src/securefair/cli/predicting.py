@@ -28,10 +28,11 @@ def predict(
     """Predict for new patients with the model that a run left, by the rules of its training.
 
     One row a patient, in the table's order: the probability of each class, the most probable
-    class, the columns whose value lies outside the range that the model was trained on, and those
-    that were filled in: a level that the model does not know, or a value that is missing and never
-    was in training. These are warned of by name; a missing column is refused. Of a folder each
-    image is a patient, in the order of names, and its name is the first column.
+    class, and by name columns whose value lies outside the range of the training patients (beyond
+    the agreed range of a column it counts as its nearer end); columns that were filled in, since
+    the model does not know the level, or the value is missing and never was in training, which is
+    warned of; and columns that are missing as in training. A table without a column is refused.
+    Of a folder each image is a patient, in the order of names, and its name is the first column.
 
     Example: securefair predict runs/mine/models/north new.csv --out predictions.csv
 
@@ -60,6 +61,7 @@ def predict(
             "images": prediction.images,
             "outside_training_range": prediction.outside,
             "filled_in": prediction.filled,
+            "missing": prediction.missing,
             "warnings": prediction.warnings,
         }
         typer.echo(msgspec.json.encode(said).decode())
@@ -71,8 +73,9 @@ def predict(
     typer.echo(f"{count} patients: {out}")
     if outside:
         typer.echo(
-            f"{outside} of them have values outside the range that the model was trained on: "
-            "see column outside_training_range."
+            f"{outside} of them have values outside the range of the training patients: see column "
+            "outside_training_range. Values beyond the agreed range of a column count as its "
+            "nearer end."
         )
 
 

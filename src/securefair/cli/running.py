@@ -27,6 +27,9 @@ from securefair.cli.trust import check_trusted
 if TYPE_CHECKING:
     from securefair.config import RunConfig
 
+URGENT = ("units", "leakage")
+"""Kinds of findings that make every figure of a run wrong, so that a run tells them itself."""
+
 
 def demo(
     out: OutOption = None,
@@ -220,6 +223,7 @@ def _run(
     from rich.console import Console
 
     from securefair.ckks.threads import set_threads
+    from securefair.cli.findings import findings_report
     from securefair.report import show_progress, summary
     from securefair.run.execute import run_experiment, write_outcome
     from securefair.run.lock import only_run
@@ -231,11 +235,16 @@ def _run(
     console = Console(stderr=json, quiet=quiet)
     with tables_read_once():
         config = resolve(config).config  # once: tables may change while it runs
-        points = len(inspect_tables(config))
+        findings = inspect_tables(config)
+    urgent = [one for one in findings if one.kind in URGENT]
+    if urgent:
+        console.print(findings_report(urgent))
+    points = len(findings) - len(urgent)
     if points:
         said = "1 point" if points == 1 else f"{points} points"
+        others = "more " if urgent else ""
         console.print(
-            f"{said} to look at in the tables: securefair check lists them.",
+            f"{said} {others}to look at in the tables: securefair check lists them.",
             style="yellow",
         )
     try:

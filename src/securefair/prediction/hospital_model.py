@@ -49,6 +49,8 @@ class Prediction:
             trained on; empty for most.
         filled: for each patient the columns whose value the model does not know, so that something
             else stood in; empty for most.
+        missing: for each patient the columns without a value that some training patients lacked as
+            well: the model has learnt what that tells.
         warnings: what was filled in, by column, with the place of the first.
         images: for each patient the image as its table or folder names it; empty where the model
             looks at none.
@@ -58,6 +60,7 @@ class Prediction:
     probabilities: Array
     outside: tuple[tuple[str, ...], ...]
     filled: tuple[tuple[str, ...], ...]
+    missing: tuple[tuple[str, ...], ...]
     warnings: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
 
@@ -79,7 +82,8 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     or as numbers (B, d): features that lie in [-1, 1] already where the model was trained on a
     table, samples as they were given to the training otherwise. A table needs no label, and columns
     that are no features are not looked at. A level that the model does not know, or a missing value
-    where training had none, is filled in and told (`predict_details`).
+    where training had none, is filled in and told (`predict_details`). Values beyond the range of a
+    column's rule count as its nearer end.
 
     Attributes:
         record: everything but the weights.
@@ -182,8 +186,12 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             classes=tuple(self.record.classes),
             probabilities=self.probabilities(np.clip(features, -1.0, 1.0)),
             outside=self._outside(features),
-            filled=_by_patient(filled, len(features)),
-            warnings=(*_left_out(data), *map(_warning, filled)),
+            filled=_by_patient([one for one in filled if not one.expected], len(features)),
+            missing=_by_patient([one for one in filled if one.expected], len(features)),
+            warnings=(
+                *_left_out(data),
+                *(_warning(one) for one in filled if not one.expected),
+            ),
             images=self._images(rows),
         )
 

@@ -7,26 +7,33 @@ import io
 
 from securefair.prediction.hospital_model import Prediction
 
-IMAGE, OUTSIDE, FILLED = "image", "outside_training_range", "filled_in"
+IMAGE, OUTSIDE, FILLED, MISSING = "image", "outside_training_range", "filled_in", "missing"
 
 
 def predictions_csv(prediction: Prediction) -> str:
     """One row a patient, in order: the image where there is one, `probability_CLASS` for each
-    class, `class`, the columns outside the range of training, and those that were filled in, each
-    separated by "; "."""
+    class, `class`, and columns separated by "; ": those outside the range of training, those that
+    were filled in, and those that are missing as in training."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    head = [*(f"probability_{name}" for name in prediction.classes), "class", OUTSIDE, FILLED]
+    head = [
+        *(f"probability_{name}" for name in prediction.classes),
+        "class",
+        OUTSIDE,
+        FILLED,
+        MISSING,
+    ]
     writer.writerow([IMAGE, *head] if prediction.images else head)
     images = [[name] for name in prediction.images] or [[]] * len(prediction.outside)
-    for image, row, chosen, outside, filled in zip(
+    for image, row, chosen, *marks in zip(
         images,
         prediction.probabilities.tolist(),
         prediction.chosen,
         prediction.outside,
         prediction.filled,
+        prediction.missing,
         strict=True,
     ):
-        marks = ("; ".join(outside), "; ".join(filled))
-        writer.writerow([*image, *(f"{value:.6f}" for value in row), chosen, *marks])
+        probabilities = [f"{value:.6f}" for value in row]
+        writer.writerow([*image, *probabilities, chosen, *map("; ".join, marks)])
     return text.getvalue()

@@ -26,10 +26,13 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
     (tmp_path / "new.csv").write_text("smoker,age\n0,30\n1,61\n0,30\n1,200\n")
     done = invoke("predict", kept / "north", "new.csv", "--out", "p.csv")
     assert done.exit_code == 0, done.output
-    assert "1 of them have values outside the range" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "1 of them have values outside the range of the training patients" in said
+    assert "beyond the agreed range of a column count as its nearer end" in said
     rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
     assert list(rows[0]) == [
         "probability_no", "probability_yes", "class", "outside_training_range", "filled_in",
+        "missing",
     ]  # fmt: skip
     assert len(rows) == 4
     assert rows[0] == rows[2]
@@ -39,6 +42,14 @@ def test_new_patients_get_a_row_each_in_the_order_of_the_table(invoke, kept, tmp
         assert sum(shares.values()) == pytest.approx(1, abs=2e-6)
         assert row["class"] == max(shares, key=shares.get)
     assert invoke("predict", kept / "north", "new.csv").stdout == (tmp_path / "p.csv").read_text()
+
+
+def test_a_value_far_out_counts_as_the_end_of_its_range(invoke, kept, tmp_path):
+    (tmp_path / "new.csv").write_text("smoker,age\n0,80\n0,200\n0,1e9\n")
+    assert invoke("predict", kept / "north", "new.csv", "--out", "p.csv").exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
+    assert len({row["probability_yes"] for row in rows}) == 1
+    assert [row["outside_training_range"] for row in rows] == ["age"] * 3
 
 
 def test_an_unknown_level_is_warned_of_and_its_patient_answered(invoke, kept, tmp_path):
@@ -52,6 +63,7 @@ def test_an_unknown_level_is_warned_of_and_its_patient_answered(invoke, kept, tm
     assert all(0 < float(row["probability_no"]) < 1 for row in rows)
     said = json.loads(invoke("predict", kept / "north", "new.csv", "--json").stdout)
     assert said["filled_in"] == [[], ["smoker"], ["age"]]
+    assert said["missing"] == [[], [], []]
     assert len(said["warnings"]) == 2
 
 

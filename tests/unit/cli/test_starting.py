@@ -258,6 +258,18 @@ class TestFindings:
         assert "1 point to look at in the tables: securefair check" in invoke(*run, "a").stdout
         assert "point" not in invoke(*run, "b", "--quiet").stdout
 
+    def test_what_makes_every_figure_wrong_has_a_line_of_its_own_in_a_run(self, invoke, tmp_path):
+        (tmp_path / "north.csv").write_text(site(["no", "yes"]))
+        header, *lines = site(["no", "yes"], shift=1).splitlines()
+        cells = [line.split(",") for line in lines]
+        other = [f"{age},{int(chol) / 38.67:.2f},{ill}" for age, chol, ill in cells]
+        (tmp_path / "south.csv").write_text("\n".join([header, *other]) + "\n")
+        invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
+        said = " ".join(invoke("run", "p/config.toml", "--backend", "clear").stdout.split())
+        assert ", column chol: half of the values lie between" in said
+        assert "the unit may differ. Convert to the unit that was agreed on." in said
+        assert "to look at in the tables" not in said  # there is nothing else
+
     def test_tables_are_read_once(self, invoke, tmp_path, monkeypatch):
         for name in ("north", "south"):
             (tmp_path / f"{name}.csv").write_text(site(["no", "yes"], shift=len(name)))

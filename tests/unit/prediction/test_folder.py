@@ -97,7 +97,11 @@ def test_what_training_never_saw_is_named_by_column(tmp_path, model):
     found = model.predict_details(table(tmp_path, "\n".join(lines)))
     assert found.outside == ((), ("age",), ("age",), ("smoker",), ("ward",))
     text = predictions_csv(found).splitlines()
-    assert text[0] == "probability_0,probability_1 or 2,class,outside_training_range,filled_in"
+    assert text[0] == (
+        "probability_0,probability_1 or 2,class,outside_training_range,filled_in,missing"
+    )
+    # No training patient lacked it, though the rules allow that.
+    assert [line.split(",")[5] for line in text[1:]] == ["", "", "", "smoker", ""]
     assert [line.split(",")[3] for line in text[1:]] == ["", "age", "age", "smoker", "ward"]
     assert np.allclose(found.probabilities.sum(axis=1), 1)
     assert found.probabilities[2, 1] == pytest.approx(1 / (1 + np.exp(-(4.0 - 1.0))))  # 99 as 80
@@ -132,8 +136,9 @@ def test_what_the_model_does_not_know_is_filled_in_and_named(tmp_path, model):
     assert np.allclose(found.probabilities[:3], found.probabilities[0])
     assert np.allclose(found.probabilities[3], found.probabilities[4])  # as a missing value
     text = predictions_csv(found).splitlines()
-    assert [line.rpartition(",")[2] for line in text] == [
-        "filled_in", "", "ward", "age", "smoker; ward", "",
+    assert [line.split(",")[-2:] for line in text] == [
+        ["filled_in", "missing"], ["", ""], ["ward", ""], ["age", ""], ["smoker; ward", ""],
+        ["", "smoker"],
     ]  # fmt: skip
 
 
