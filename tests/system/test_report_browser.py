@@ -156,15 +156,32 @@ def test_every_text_can_be_read(page, scheme):
     assert [one for one in found if one[0] < 4.5] == []
 
 
+def sheets(printed):
+    """Pages of what `Page.printToPDF` gives."""
+    data = base64.b64decode(printed["data"])
+    assert data.startswith(b"%PDF-")
+    return data.count(b"/Type /Page\n") + data.count(b"/Type /Page ")
+
+
 def test_it_prints_with_everything_open_and_the_round_named(page):
-    printed = base64.b64decode(page.command("Page.printToPDF", printBackground=True)["data"])
-    assert printed.startswith(b"%PDF-")
-    assert 3 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 20
+    assert 3 <= sheets(page.command("Page.printToPDF", printBackground=True)) <= 20
     # Opened for printing, and closed again.
     assert page.value("document.querySelectorAll('details[open]').length") == 0
     page.command("Emulation.setEmulatedMedia", media="print")
     assert not page.value("document.getElementById('reputation-round').checkVisibility()")
     assert page.value("document.getElementById('reputation-label').checkVisibility()")
+
+
+def test_the_wards_part_is_one_sheet_of_paper(page):
+    """Heading and first part fill one sheet of A4; what follows begins on the next."""
+    a4 = {"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": True}
+    whole = sheets(page.command("Page.printToPDF", **a4))
+    page.value("document.querySelectorAll('.first ~ *, footer').forEach(one => one.remove())")
+    assert sheets(page.command("Page.printToPDF", **a4)) == 1
+    assert whole > 2
+    assert page.value("getComputedStyle(document.querySelector('.first')).breakAfter") == "auto"
+    page.command("Emulation.setEmulatedMedia", media="print")
+    assert page.value("getComputedStyle(document.querySelector('.first')).breakAfter") == "page"
 
 
 def test_without_scripts_the_last_round_stands(page, report):

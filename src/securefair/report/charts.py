@@ -67,16 +67,16 @@ def panels(
 ) -> list[Panel]:
     """Accuracy over rounds, one panel a participant, all on the same axes.
 
-    Algorithms without records of rounds have no curve. Without any curve, or where nothing has a
-    second round, there is no panel: one point draws no line.
+    Algorithms without a second round have no curve, as one point draws no line. Without any curve
+    there is no panel.
     """
     by_algorithm = {
         name: sorted((r for r in rounds if r.algorithm == name), key=lambda r: r.round)
         for name in algorithms
     }
-    drawn = {name: records for name, records in by_algorithm.items() if records}
+    drawn = {name: records for name, records in by_algorithm.items() if len(records) > 1}
     values = [value for records in drawn.values() for r in records for value in r.accuracy]
-    if not values or all(len(records) < 2 for records in drawn.values()):
+    if not values:
         return []
     low, high = _bounds(min(values), max(values))
     return [

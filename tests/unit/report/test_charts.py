@@ -56,6 +56,12 @@ def test_panels_draw_every_participant_on_the_same_axes(run):
         assert panel.curves[1].last == records[-1].accuracy[at]
 
 
+def test_a_control_of_one_round_draws_no_line_and_has_no_place_in_the_legend(run):
+    rounds = [one for one in run.rounds if one.algorithm == "cycle" or one.round == 0]
+    (panel, *_) = charts.panels(rounds, ["standalone", "cycle"], ["a"])
+    assert [curve.algorithm for curve in panel.curves] == ["cycle"]
+
+
 def test_without_rounds_there_is_no_panel():
     assert charts.panels([], ["cycle"], ["a"]) == []
 
