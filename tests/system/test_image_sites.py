@@ -1,0 +1,115 @@
+"""Two hospitals whose tables name images: each has its images and its copy of the weights."""
+
+import csv
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from securefair.deployment.export import write_results
+from securefair.deployment.starting import carried, open_site
+from securefair.model import image_columns
+from securefair.model.image_columns import weights_digest
+from securefair.storage import Secret
+from support.operators import securefair
+from support.tiny_network import torchvision, write_pictures, write_weights
+
+NAMES = ("north", "south")
+PASSPHRASE = "correct horse"
+SETTINGS = """
+[transfer]
+q = 8
+[table]
+label = "finding"
+classes = [["blue"], ["red"]]
+[[table.columns]]
+kind = "image"
+name = "photo"
+architecture = "resnet18"
+weights = "net.safetensors"
+sha256 = "{digest}"
+features = 5
+side = 32
+limit = 0.5
+"""
+
+
+@pytest.fixture
+def ward(tmp_path, monkeypatch):
+    """A signed project of images; each hospital's table, images and weights lie in its folder."""
+    monkeypatch.setattr(image_columns, "import_torchvision", torchvision)
+    image_columns._LAST.clear()
+    secret = tmp_path / "passphrase"
+    secret.touch(mode=0o600)
+    secret.write_text(PASSPHRASE, encoding="ascii")
+    for at, name in enumerate(NAMES):
+        write_pictures(tmp_path / f"{name}-data", 40, seed=at)
+        write_weights(tmp_path / f"{name}-data" / "net.safetensors")
+        securefair("identity", "new", name, "--out", tmp_path, "--passphrase-file", secret)
+    digest = weights_digest(tmp_path / "north-data" / "net.safetensors")
+    (tmp_path / "settings.toml").write_text(SETTINGS.format(digest=digest), encoding="utf-8")
+    cards = [part for name in NAMES for part in ("--card", tmp_path / f"{name}.card")]
+    project = tmp_path / "skin.toml"
+    options = ("--max-samples", 60, "--settings", tmp_path / "settings.toml", "--out", project)
+    securefair("project", "new", "skin", *cards, *options)
+    for name in NAMES:
+        keys = ("--identity", tmp_path / f"{name}.keys", "--passphrase-file", secret)
+        securefair("project", "sign", project, *keys)
+    (tmp_path / "shared").mkdir()
+    yield tmp_path
+    image_columns._LAST.clear()
+
+
+def init(ward, name, **said):
+    return securefair(
+        *("site", "init", ward / name, "--project", ward / "skin.toml"),
+        *("--identity", ward / f"{name}.keys", "--data", ward / f"{name}-data" / "images.csv"),
+        *("--shared-folder", ward / "shared", "--passphrase-file", ward / "passphrase"),
+        **said,
+    )
+
+
+def run(folder):
+    """What `site start` does, in a thread, which takes no signals."""
+    with open_site(folder, Secret(PASSPHRASE.encode())) as opened:
+        with carried(folder, opened):
+            opened.site.run(lambda _: None)
+        return write_results(
+            folder / "results",
+            opened.project,
+            opened.own,
+            opened.store,
+            seed=opened.seed,
+            data=opened.settings.data,
+            role=opened.settings.role,
+        )[0]
+
+
+def test_sites_of_images_keep_models_that_predict_without_them(ward):
+    for name in NAMES:
+        assert "27 training and 13 test samples" in init(ward, name)
+    said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
+    assert "data" in said
+    with ThreadPoolExecutor(2) as pool:
+        north, south = pool.map(run, [ward / name for name in NAMES])
+    shutil.rmtree(ward / "north-data")  # the model has a copy of the weights
+    new = ward / "south-data" / "images"
+    securefair("predict", north, new, "--out", ward / "p.csv")
+    rows = list(csv.DictReader((ward / "p.csv").read_text().splitlines()))
+    assert len(rows) == 40
+    right = [row["class"] == ("red" if int(row["image"][:2]) % 2 else "blue") for row in rows]
+    assert sum(right) >= 36
+    assert "evaluate" not in securefair("evaluate", south, ward / "south-data" / "images.csv")
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_weights_that_were_not_agreed_on_make_no_site(ward, present):
+    weights = ward / "south-data" / "net.safetensors"
+    weights.unlink()
+    if present:
+        write_weights(weights, seed=9)
+    said = init(ward, "south", fails=True)
+    assert said.startswith("securefair: ")
+    assert "net.safetensors" in said
+    assert ("not those" in said) == present
+    assert not (ward / "south").exists()
