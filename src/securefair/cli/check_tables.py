@@ -19,12 +19,17 @@ from securefair.report.fitting import Column, FittingTable
 from securefair.report.wording import algorithm_name, count, data_size, duration, plural
 
 
-def check_report(checked: Checked) -> RenderableType:
-    """Everything, for `rich.console.Console.print`."""
-    return Group(*_parts(checked))
+def check_report(checked: Checked, points: int = 0) -> RenderableType:
+    """Everything, for `rich.console.Console.print`.
+
+    Args:
+        checked: what a run would do.
+        points: findings in the tables, which stand before it.
+    """
+    return Group(*_parts(checked, points))
 
 
-def _parts(checked: Checked) -> Iterator[RenderableType]:
+def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
     seeds = len(checked.seeds)
     times = "" if seeds == 1 else f", {seeds} times"
     yield Text(
@@ -52,7 +57,11 @@ def _parts(checked: Checked) -> Iterator[RenderableType]:
         )
     for warning in checked.warnings:
         yield Text(f"Note: {warning}", style="yellow")
-    yield Text("Everything is in order; nothing was run.", style="green")
+    if points:
+        said = f"{plural(points, 'point')} to look at in the tables: see the top"
+        yield Text(f"It can be run; nothing was run. {said}.", style="yellow")
+    else:
+        yield Text("Everything is in order; nothing was run.", style="green")
 
 
 def _participants(checked: Checked) -> FittingTable:
@@ -79,6 +88,8 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
         return
     origin = "inferred from the tables" if checked.inferred else "as configured"
     yield Text(f"{plural(len(features), 'feature')} ({origin}): {', '.join(_folded(features))}")
+    if any(name.endswith("?") for name in features):
+        yield Text("A feature with ? says whether the value is missing.", style="dim")
     for name, why in checked.unused.items():
         yield Text(f"Column {name} is not used: {why}.", style="dim")
 

@@ -242,9 +242,10 @@ def _run(
     points = len(findings) - len(urgent)
     if points:
         said = "1 point" if points == 1 else f"{points} points"
-        others = "more " if urgent else ""
+        if urgent:
+            said = said.replace(" ", " more ")
         console.print(
-            f"{said} {others}to look at in the tables: securefair check lists them.",
+            f"{said} to look at in the tables: securefair check lists them.",
             style="yellow",
         )
     try:

@@ -130,7 +130,7 @@ def check(
         return
     console = Console()
     console.print(findings_report(findings), soft_wrap=True)  # one finding, one line
-    console.print(check_report(checked))
+    console.print(check_report(checked, len(findings)))
     typer.echo(f"\nNext: securefair run {shown(config)}")
 
 

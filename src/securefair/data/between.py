@@ -162,11 +162,17 @@ def _units(name: str, sites: Mapping[str, SiteColumn]) -> Iterator[Finding]:
                 line=None,
                 kind="units",
                 message=f"half of the values lie between {low:g} and {high:g}, {ratio:.3g} times "
-                "away from the other hospitals: the unit may differ",
+                f"{'higher' if middle > against else 'lower'} than at {_whom(site, known)}: "
+                "the unit may differ",
                 remedy="Convert to the unit that was agreed on",
             )
             if len(known) == 2:
                 return
+
+
+def _whom(site: str, known: Mapping[str, object]) -> str:
+    others = [name for name in known if name != site]
+    return others[0] if len(others) == 1 else "the other hospitals"
 
 
 def _prevalence(label: str, sites: Mapping[str, SiteColumn], joined: bool) -> Iterator[Finding]:

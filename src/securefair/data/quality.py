@@ -146,7 +146,8 @@ def _of_column(
         at = column.texts.index(value)
         yield finding(
             "sentinel",
-            f'"{value}" stands {count} times and looks like a code for a missing value',
+            f'"{value}" stands {"once" if count == 1 else f"{count} times"} and looks like a code '
+            "for a missing value",
             f'Say missing = ["{value}"] for this column, or correct the table',
             column.first(np.arange(column.different) == at),
         )

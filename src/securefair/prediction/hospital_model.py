@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,9 @@ Data = Any
 
 _WHOLE = re.compile(r"-?\d+")
 
+LEAST_STRANGE = 5
+"""Patients outside of a range that may be more than chance."""
+
 SLACK = 1e-9
 """Of a feature, for the last digits of a file."""
 
@@ -51,7 +55,8 @@ class Prediction:
             else stood in; empty for most.
         missing: for each patient the columns without a value that some training patients lacked as
             well: the model has learnt what that tells.
-        warnings: what was filled in, by column, with the place of the first.
+        warnings: what was filled in, by column, with the place of the first; and columns that are
+            strange in most patients.
         images: for each patient the image as its table or folder names it; empty where the model
             looks at none.
     """
@@ -182,15 +187,17 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         rows = self._rows(data)
         features, filled = self._encoded(data if rows is None else rows)
+        outside = self._outside(features)
         return Prediction(
             classes=tuple(self.record.classes),
             probabilities=self.probabilities(np.clip(features, -1.0, 1.0)),
-            outside=self._outside(features),
+            outside=outside,
             filled=_by_patient([one for one in filled if not one.expected], len(features)),
             missing=_by_patient([one for one in filled if one.expected], len(features)),
             warnings=(
                 *_left_out(data),
                 *(_warning(one) for one in filled if not one.expected),
+                *_strange_columns(outside),
             ),
             images=self._images(rows),
         )
@@ -293,6 +300,17 @@ def _by_patient(filled: Sequence[Filled], patients: int) -> tuple[tuple[str, ...
         for row in one.rows.tolist():
             columns[row].append(one.column)
     return tuple(map(tuple, columns))
+
+
+def _strange_columns(outside: Sequence[Sequence[str]]) -> list[str]:
+    """Columns in which most patients are unlike those of the training, as in another unit."""
+    counts = Counter(name for columns in outside for name in columns)
+    return [
+        f"column {name}: {count} of {len(outside)} patients lie outside of what the training "
+        "patients had; is the unit, or the coding, the same?"
+        for name, count in counts.items()
+        if count >= LEAST_STRANGE and 2 * count > len(outside)
+    ]
 
 
 def _warning(filled: Filled) -> str:

@@ -37,21 +37,32 @@ class Column:
 
 @dataclass(frozen=True)
 class FittingTable:
-    """A table that shows as many of its columns as the terminal is wide enough for."""
+    """A table that shows as many of its columns as the terminal is wide enough for.
+
+    Attributes:
+        title: above it.
+        columns: from the left.
+        note, mark: a line below it where a cell that is shown holds the mark; empty for none.
+    """
 
     title: str
     columns: Sequence[Column]
+    note: str = ""
+    mark: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Without the most dispensable columns, until what remains fits."""
         for most in sorted({column.dispensable for column in self.columns}, reverse=True):
-            table = self._table([one for one in self.columns if one.dispensable <= most])
+            shown = [one for one in self.columns if one.dispensable <= most]
+            table = self._table(shown)
             unlimited = options.update(max_width=_UNLIMITED)
             if Measurement.get(console, unlimited, table).maximum <= options.max_width:
                 break
         yield Text(self.title, style="bold")
         yield Text()
         yield table
+        if self.note and any(self.mark in str(cell) for one in shown for cell in one.cells):
+            yield Text(self.note, style="dim")
         yield Text()
 
     def _table(self, columns: Sequence[Column]) -> Table:

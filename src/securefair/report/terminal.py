@@ -159,9 +159,8 @@ def _score_table(rows: Sequence[scores.ScoreRow]) -> list[RenderableType]:
     for at, heading in enumerate(scores.SCORES.values()):
         cells = [row.cells[at] for row in rows]
         columns.append(Column(heading.replace(" ", "\n"), cells, dispensable=at))
-    note = scores.certain_note(rows)
-    table = FittingTable("Predictions (\u00b1 standard errors over patients)", columns)
-    return [table, Text(note, style="dim")] if note else [table]
+    title = "Predictions (\u00b1 standard errors over patients)"
+    return [FittingTable(title, columns, note=scores.CERTAIN, mark="[")]
 
 
 def _traffic(messages: Sequence[facts.MessageTotal]) -> FittingTable:

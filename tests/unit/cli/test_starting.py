@@ -231,7 +231,7 @@ class TestFindings:
         (tmp_path / "south.csv").write_text(site(["no", "yes"], shift=1).replace(",", ";"))
         made = invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
         assert made.exit_code == 0, made.output
-        assert 'north, column age, line 2: "-999" stands 1 times' in made.stdout
+        assert 'north, column age, line 2: "-999" stands once' in made.stdout
         assert "The configuration counts it as missing" in made.stdout
         (tmp_path / "north.csv").write_text(
             (tmp_path / "north.csv").read_text().replace("-999,", "-999.0,")
@@ -254,6 +254,9 @@ class TestFindings:
         said = invoke("check", "p/config.toml").stdout.splitlines()
         (line,) = [one for one in said if one.startswith("south, line 1: ")]
         assert line.endswith("Nothing to do if the columns are right.")
+        text = " ".join(" ".join(said).split())
+        assert "It can be run; nothing was run. 1 point to look at in the tables" in text
+        assert "Everything is in order" not in text
         run = ("run", "p/config.toml", "--backend", "clear", "--out")
         assert "1 point to look at in the tables: securefair check" in invoke(*run, "a").stdout
         assert "point" not in invoke(*run, "b", "--quiet").stdout
@@ -266,8 +269,8 @@ class TestFindings:
         (tmp_path / "south.csv").write_text("\n".join([header, *other]) + "\n")
         invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
         said = " ".join(invoke("run", "p/config.toml", "--backend", "clear").stdout.split())
-        assert ", column chol: half of the values lie between" in said
-        assert "the unit may differ. Convert to the unit that was agreed on." in said
+        assert "north, column chol: half of the values lie between" in said
+        assert "times higher than at south: the unit may differ" in said
         assert "to look at in the tables" not in said  # there is nothing else
 
     def test_tables_are_read_once(self, invoke, tmp_path, monkeypatch):

@@ -127,5 +127,16 @@ def test_what_differs_is_named(south, kind, column, severity):
     assert {(one.kind, one.column, one.severity) for one in said} == {(kind, column, severity)}
 
 
+def test_another_unit_is_told_with_its_direction():
+    mmol = clean(1, chol=np.round(np.random.default_rng(1).normal(5.2, 0.8, 80), 2))
+    sites = {}
+    for name, columns in (("north", clean()), ("south", mmol)):
+        made = table(columns)
+        sites[name] = site_columns(made, shapes_of(made, MISSING))
+    (one,) = [one for one in findings_between(sites, label="ill") if one.kind == "units"]
+    assert (one.site, one.column) == ("north", "chol")
+    assert "times higher than at south: the unit may differ" in one.message
+
+
 def test_spellings_that_are_joined_are_one_level():
     assert between(clean(0), clean(1, ill=["NO", "YES"] * 40), joined=True) == []

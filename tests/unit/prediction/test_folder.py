@@ -147,6 +147,14 @@ def test_an_evaluation_counts_whom_something_was_filled_in_for(tmp_path, model):
     assert (found.filled, len(found.warnings)) == (1, 1)
 
 
+def test_a_column_that_is_strange_in_most_patients_is_asked_about(tmp_path, model):
+    lines = ["age,smoker,ward", *["600,yes,A"] * 5, "50,yes,A"]  # months
+    found = model.predict_details(table(tmp_path, "\n".join(lines)))
+    (warning,) = found.warnings
+    assert warning.startswith("column age: 5 of 6 patients lie outside")
+    assert model.predict_details(table(tmp_path, "\n".join(lines[:5]))).warnings == ()
+
+
 def test_numbers_are_taken_where_features_are_known(model):
     assert model.predict(TRAIN.features).tolist() == ["0", "1 or 2"]
     with pytest.raises(ModelError, match="do not fit"):

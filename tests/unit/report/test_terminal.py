@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from securefair.report import summary
+from securefair.report.fitting import Column, FittingTable
 
 
 def shown(run, width=120, **changes):
@@ -82,3 +83,14 @@ def test_alone_there_is_nothing_to_share(make_run):
 
 def test_spread_over_seeds_is_shown(make_run):
     assert "+1.0 \u00b1 1.2" in shown(make_run(seeds=(0, 1)))
+
+
+@pytest.mark.parametrize(("width", "told"), [(80, True), (12, False)])
+def test_a_note_stands_only_below_what_it_explains(width, told):
+    columns = [
+        Column("Name", ["north"], numbers=False),
+        Column("Sensitivity", ["1.000 [0.68, 1.00]"], dispensable=1),
+    ]
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(FittingTable("Scores", columns, note="In brackets: an interval", mark="["))
+    assert ("In brackets" in console.export_text()) == told
