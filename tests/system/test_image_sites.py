@@ -111,5 +111,5 @@ def test_weights_that_were_not_agreed_on_make_no_site(ward, present):
     said = init(ward, "south", fails=True)
     assert said.startswith("securefair: ")
     assert "net.safetensors" in said
-    assert ("not those" in said) == present
+    assert ("these are not" in said) == present
     assert not (ward / "south").exists()

@@ -225,7 +225,7 @@ def _cannot(result: RunResult, rows: Sequence[Helped], nouns: Nouns) -> list[str
         "Whether care gets better: nobody was treated by it. It is a result of research, no "
         "medical device.",
         f"Small differences: the smallest {nouns.participant} was tested on {count(fewest)} "
-        f"{nouns.samples}. What so few leave open stands in brackets (95 % interval).",
+        f"{nouns.samples}. What so few leave open stands in brackets (95{THIN}% interval).",
         "Causes: a value that predicts an outcome need not bring it about.",
     ]
     figure = result.algorithms[result.algorithm]
