@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from securefair.prediction.card import SHOWN, interval
+from securefair.prediction.card import SHOWN, interval, positive
 from securefair.prediction.evaluation import Evaluation
 from securefair.report.fitting import Column, FittingTable
 
@@ -37,6 +37,7 @@ def evaluation_report(found: Evaluation) -> RenderableType:
             ],
         ),
     ]
+    parts += [Text(line) for line in (positive(found),) if line]
     if found.outside:
         parts.append(
             Text(

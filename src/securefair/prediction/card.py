@@ -174,7 +174,20 @@ def _intervals(found: Evaluation) -> str:
         for name, title, _ in SHOWN
         if name in found.intervals
     ]
-    return f"95 % intervals of the model over patients: {', '.join(told)}."
+    return (
+        f"95 % intervals of the model over patients: {', '.join(told)}. {positive(found)}".strip()
+    )
+
+
+def positive(found: Evaluation) -> str:
+    """Which class sensitivity is about; empty for more than two, whose mean it is."""
+    if len(found.classes) != 2:
+        return ""
+    return (
+        f"Sensitivity is the share of class {_plain(found.classes[1])}, the second one of the "
+        f"configuration, that the model recognises; specificity that of class "
+        f"{_plain(found.classes[0])}."
+    )
 
 
 def interval(found: Evaluation, score: str) -> str:

@@ -88,7 +88,8 @@ def test_an_external_table_is_scored(invoke, kept):
     found = json.loads(done.stdout)
     assert found["patients"] == 40
     assert sum(map(sum, found["confusion"])) == 40
-    assert "Sensitivity" in invoke("evaluate", kept / "north", "south.csv").stdout
+    shown = " ".join(invoke("evaluate", kept / "north", "south.csv").stdout.split())
+    assert "Sensitivity is the share of class yes, the second one" in shown
 
 
 def test_the_card_is_shown(invoke, kept):
