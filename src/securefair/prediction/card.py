@@ -174,9 +174,8 @@ def _intervals(found: Evaluation) -> str:
         for name, title, _ in SHOWN
         if name in found.intervals
     ]
-    return (
-        f"95 % intervals of the model over patients: {', '.join(told)}. {positive(found)}".strip()
-    )
+    known = f"95 % intervals of the model over patients: {', '.join(told)}. " if told else ""
+    return f"{known}{positive(found)}"
 
 
 def positive(found: Evaluation) -> str:

@@ -187,10 +187,11 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         rows = self._rows(data)
         features, filled = self._encoded(data if rows is None else rows)
+        probabilities = self.probabilities(np.clip(features, -1.0, 1.0))
         outside = self._outside(features)
         return Prediction(
             classes=tuple(self.record.classes),
-            probabilities=self.probabilities(np.clip(features, -1.0, 1.0)),
+            probabilities=probabilities,
             outside=outside,
             filled=_by_patient([one for one in filled if not one.expected], len(features)),
             missing=_by_patient([one for one in filled if one.expected], len(features)),
