@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from securefair.metrics.interval import wilson
 from securefair.prediction import Evaluation, ModelCard
 from securefair.prediction.card import Taught
 from securefair.records import RoundRecord
@@ -20,6 +21,7 @@ def evaluation(right, tested=40):
         classes=["healthy", "ill"],
         scores=scores | {"sensitivity": None, "specificity": 0.9, "calibration_error": 0.1},
         accuracy_se=0.07,
+        intervals={"accuracy": wilson(right / tested, tested)},
         confusion=[[right - 10, wrong], [0, 10]],
     )
 

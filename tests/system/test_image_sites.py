@@ -82,7 +82,7 @@ def run(folder):
             seed=opened.seed,
             data=opened.settings.data,
             role=opened.settings.role,
-        )[0]
+        ).model
 
 
 def test_sites_of_images_keep_models_that_predict_without_them(ward):

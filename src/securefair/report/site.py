@@ -253,10 +253,11 @@ def _verdict(card: ModelCard, rows: Sequence[GainRow]) -> str:
     """The own model beside the best one without the others; both were tested on the same patients,
     so an error that takes them for independent is rather too large."""
     own, others = rows[-1], rows[:-1]
+    low, high = map(wording.percent, card.model.intervals["accuracy"])
     text = (
         f"The own model is right for {wording.percent(own.accuracy)} of "
-        f"{wording.plural(card.model.patients, 'own test patient')}, "
-        f"\u00b1 {wording.percent(card.model.accuracy_se)} (one standard error)."
+        f"{wording.plural(card.model.patients, 'own test patient')} (95{wording.THIN}% interval "
+        f"{low} to {high})."
     )
     if not others:
         return text
