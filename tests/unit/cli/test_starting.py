@@ -115,7 +115,7 @@ class TestCheck:
         invoke("new", "mine")
         result = invoke("check", "mine/config.toml")
         assert result.exit_code == 0, result.output
-        for words in ("Cleveland", "32 features", "Transfer", "12", "128 bits", "in order"):
+        for words in ("Cleveland", "32 features", "Transfer", "12", "128 bits", "nothing was run"):
             assert words in result.stdout
         assert not (tmp_path / "runs").exists()
 
