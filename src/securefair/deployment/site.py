@@ -18,6 +18,7 @@ import msgspec
 
 from securefair.collaboration.host import Host
 from securefair.deployment.card import utc
+from securefair.deployment.notes import end_round, note
 from securefair.deployment.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.deployment.post import Post
 from securefair.deployment.records import SiteRecord, SiteState, record_of
@@ -291,7 +292,7 @@ class Site:
             case SetDeadline(seconds=seconds):
                 self._set_deadline(seconds)
             case Blame(peer=peer, reason=reason):
-                self._audit(tx, "blame", peer=peer, reason=reason[:400])
+                note(tx, "blame", peer=peer, reason=reason[:400])
             case RoundOver():
                 self._end_round(tx, effect)
 
@@ -302,7 +303,8 @@ class Site:
         record = record_of(over, self._host, away)
         tx.memory.put(MODEL, to_bytes(self._host.model()))
         tx.memory.put(f"{RECORD}{over.round:06d}", msgspec.json.encode(record))
-        self._audit(tx, "round over", round=over.round, opened=len(over.summary.opened))
+        at, opened = utc(self._schedule.wall()), len(over.summary.opened)
+        end_round(tx, round=over.round, opened=opened, at=at)
         if over.round == self._schedule.rounds - 1:
             self._set_deadline(self._schedule.linger)
         self._announce(tx, Notice(over.round + 1))
@@ -328,9 +330,8 @@ class Site:
                     # Its own ledger has kept to the limits.
                     tx.ledger.charge(scope, self._identities[peer], item, amount, StoreLimits())
             if account.total > total:
-                self._audit(
-                    tx, "answer", peer=peer, numbers=account.total - total, total=account.total
-                )
+                numbers = account.total - total
+                note(tx, "answer", peer=peer, numbers=numbers, total=account.total)
 
     def _save(self, tx: Transaction) -> None:
         data, apart = encode_memory(self.machine.memory)
@@ -349,9 +350,6 @@ class Site:
         self._state = replace(self._state, left=self._left())
         self._anchor = self._schedule.monotonic()
         tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
-
-    def _audit(self, tx: Transaction, event: str, **facts: str | int) -> None:
-        tx.audit.append(event, facts, at=utc(self._schedule.wall()))
 
     # --- time ---
 

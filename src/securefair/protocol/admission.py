@@ -10,8 +10,8 @@ once a round. Repeated messages are harmless, so nobody needs to know what exact
 
 A participant that lost its keys makes others, of a higher epoch, and so does one whose keys have
 told as much as they may. Its peers then forget the old ones and what came with them, import the new
-ones, and count what they answer anew. An answer that cannot be opened may be one to older keys, so
-whoever has renewed its own sends them once more.
+ones, and count what they answer anew. A query says under which keys it can be answered. Whoever
+lacks them keeps it and says Hello again. So nobody sends keys again because of what it opened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import replace
 from securefair.errors import RemoteProtocolError
 from securefair.protocol import receiving, sending, student, teacher
 from securefair.protocol.effects import Blame
-from securefair.protocol.jobs import ImportPeer, OpenAnswer, Prepared, PrepareKeysAndFeatures
+from securefair.protocol.jobs import ImportPeer, Prepared, PrepareKeysAndFeatures
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
     Features,
@@ -60,8 +60,8 @@ def renew_spent(turn: Turn) -> None:
         upload=Upload(state, renewal=upload.renewal + 1),
         ledger=turn.memory.ledger.with_new_keys(),
     )
-    for name in turn.memory.peers:
-        _unsent(turn, name)
+    for name, peer in turn.memory.peers.items():
+        turn.set_introduction(name, replace(peer.introduction, upload_sent=False))
 
 
 def begin(turn: Turn) -> None:
@@ -69,7 +69,7 @@ def begin(turn: Turn) -> None:
     for name, peer in turn.memory.peers.items():
         awaited = _INCOMPLETE if turn.settings.imports_from(name) else (AdmissionState.STRANGER,)
         if peer.introduction.state in awaited:
-            turn.send(name, _own_hello(turn))
+            turn.greet(name)
         _send_upload(turn, name)
     upload = turn.memory.upload
     if upload.state is PreparationState.ABSENT:
@@ -184,29 +184,6 @@ def on_preparation_failed(turn: Turn) -> None:
     student.cannot_ask_anyone(turn)
 
 
-def on_opened(turn: Turn, job: OpenAnswer) -> None:
-    """A peer has the present keys: nothing that it answers later makes them leave again."""
-    introduction = turn.peer(job.peer).introduction
-    if job.round == turn.round:
-        turn.set_introduction(job.peer, replace(introduction, upload_used=True))
-
-
-def on_open_failed(turn: Turn, job: OpenAnswer) -> None:
-    """A peer may have answered older keys: with the next round it is sent these once more.
-
-    Only until an answer to them was opened. Afterwards this would tell, round by round and free of
-    charge, what a peer's answers open to.
-    """
-    used = turn.peer(job.peer).introduction.upload_used
-    if turn.memory.upload.renewal and job.round == turn.round and not used:
-        _unsent(turn, job.peer)
-
-
-def _unsent(turn: Turn, name: str) -> None:
-    introduction = turn.peer(name).introduction
-    turn.set_introduction(name, replace(introduction, upload_sent=False, upload_used=False))
-
-
 def _renew(turn: Turn, name: str, message: Keys) -> None:
     """Forget a peer's old keys, and all that rests on them, where it sends newer ones."""
     peer = turn.peer(name)
@@ -231,7 +208,7 @@ def _renew(turn: Turn, name: str, message: Keys) -> None:
     decided = {
         of: serving
         for of, serving in peer.serving.items()
-        if serving.state is not ServingState.KEPT
+        if serving.state is not ServingState.KEPT or serving.query.key_epoch >= message.key_epoch
     }
     turn.set_peer(name, replace(peer, introduction=fresh, serving=decided))
 
@@ -267,10 +244,6 @@ def _import_complete(turn: Turn, name: str) -> None:
         state = ADMISSION.next(introduction.state, Event.UPLOADED)
         turn.set_introduction(name, replace(introduction, state=state))
         turn.run(ImportPeer(name, keys, features))
-
-
-def _own_hello(turn: Turn) -> Hello:
-    return Hello(PROTOCOL_VERSION, turn.settings.collaboration, turn.settings.guarantee)
 
 
 def _difference(turn: Turn, name: str, hello: Hello) -> RemoteProtocolError | None:
@@ -331,7 +304,7 @@ def _repeat_upload(turn: Turn, name: str) -> None:
     ):
         return
     turn.set_introduction(name, replace(introduction, upload_repeated_in=turn.round))
-    turn.send(name, _own_hello(turn))
+    turn.greet(name)
     _send_prepared(turn, name, prepared)
     student.ask_again(turn, name)
 

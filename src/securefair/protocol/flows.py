@@ -91,16 +91,13 @@ OPENED_REASONS = frozenset(DeclineReason) - {DeclineReason.STALE}
 REPLY_BITS = math.log2(1 + len(OPENED_REASONS))
 """An answer, or one of these reasons for none."""
 
-RESEND_BITS = 1.0
-"""Whether renewed keys are sent again, because the first answer to them could not be opened."""
-
 
 def alignment_bits(levels: int) -> float:
     """Most that all later messages tell of one opened alignment: its level, or that it was none."""
     return math.log2(levels + 1)
 
 
-ROUND_BITS = QUERY_BITS + REPLY_BITS + RESEND_BITS
+ROUND_BITS = QUERY_BITS + REPLY_BITS
 """Most that one round charges to a peer, without alignments."""
 
 
@@ -114,21 +111,26 @@ def _independent(message: type[Message], role: str, *fields: str) -> tuple[Flow,
 
 FLOWS: tuple[Flow, ...] = (
     *_independent(Hello, EVERYBODY, "protocol_version", "collaboration", "guarantee"),
-    # In gossip this follows from the level that was charged: a value that could not be opened.
-    Flow(Keys, "key_epoch", STUDENT, Dependence.CONTROL, "the first answer to it", RESEND_BITS),
-    *_independent(Keys, STUDENT, "public_key", "evaluation_keys"),
-    # Features come with their keys, or not at all.
+    *_independent(Keys, STUDENT, "key_epoch", "public_key", "evaluation_keys"),
     *_independent(Features, STUDENT, "data_epoch", "samples"),
     Flow(Features, "payload", STUDENT, Dependence.ENCRYPTED),
     Flow(Features, "basis", STUDENT, Dependence.ENCRYPTED),
-    *_independent(Query, STUDENT, "exchange"),
+    *_independent(Query, STUDENT, "exchange", "key_epoch"),
     # That there is a query tells that the student's reputation of the teacher is not 0.
     Flow(Query, "round", STUDENT, Dependence.CONTROL, "reputation of the teacher", QUERY_BITS),
     Flow(Query, "predictions", STUDENT, Dependence.ENCRYPTED, "the own model's predictions"),
     *_independent(Answer, TEACHER, "round", "exchange"),
     Flow(Answer, "payload", TEACHER, Dependence.LEARNT, "answers to own queries", None),
     *_independent(Decline, TEACHER, "round", "exchange"),
-    Flow(Decline, "reason", TEACHER, Dependence.CONTROL, "reputation of the student", REPLY_BITS),
+    # A model that has learnt may have grown beyond the bounds that were agreed: it then fails.
+    Flow(
+        Decline,
+        "reason",
+        TEACHER,
+        Dependence.CONTROL,
+        "reputation of the student, and whether the own model may answer",
+        REPLY_BITS,
+    ),
     *_independent(Offer, SENDER, "round"),
     Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with the receiver", OFFER_BITS),
     *_independent(ShareRequest, RECEIVER, "round", "attempt"),

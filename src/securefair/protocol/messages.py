@@ -98,12 +98,13 @@ class Query(Value, frozen=True, array_like=True, forbid_unknown_fields=True):
 
     `exchange` counts the queries of this student to this teacher, from 0. `predictions` is E(p)
     for the releases `loss` and `class_sums`, the encrypted direction for `alignment`, empty for
-    all others.
+    all others. `key_epoch` is that of the keys under which the student can open an answer.
     """
 
     round: _Counter
     exchange: _Counter
     predictions: bytes
+    key_epoch: _Counter = 0
 
 
 class Answer(Value, frozen=True, array_like=True, forbid_unknown_fields=True):

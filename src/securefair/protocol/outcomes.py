@@ -44,7 +44,6 @@ def done(turn: Turn, event: Done) -> None:
             teacher.on_answered(turn, job, payload)
         case OpenAnswer() as job, Opened() as opened:
             student.on_opened(turn, job, opened)
-            admission.on_opened(turn, job)
         case Step(), _:
             rounds.end(turn, Event.STEPPED, None)
         case Adapt() as job, Adapted(probabilities=probabilities):
@@ -73,7 +72,6 @@ def failed(turn: Turn, event: Failed) -> None:
             teacher.on_answer_failed(turn, job)
         case OpenAnswer() as job:
             student.on_open_failed(turn, job, event.error)
-            admission.on_open_failed(turn, job)
         case Step() | Adapt():
             rounds.end(turn, Event.STEP_FAILED, event.error)
         case AskSum() as job:

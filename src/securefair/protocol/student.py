@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol.effects import Blame
-from securefair.protocol.flows import QUERY_BITS, RESEND_BITS
+from securefair.protocol.flows import QUERY_BITS
 from securefair.protocol.jobs import OpenAnswer, Opened, PrepareQuery
 from securefair.protocol.messages import Answer, Decline, DeclineReason, Query
 from securefair.protocol.states import (
@@ -63,7 +63,7 @@ def ask_waiting(turn: Turn) -> None:
             state = ASKING.next(peer.asking.state, Event.QUERY_SENT)
             asking = Asking(state, exchange=peer.exchanges)
             turn.set_peer(name, replace(peer, asking=asking, exchanges=peer.exchanges + 1))
-            turn.send(name, Query(turn.round, peer.exchanges, predictions.payload))
+            turn.send(name, _query(turn, peer.exchanges))
 
 
 def cannot_ask(turn: Turn, name: str) -> None:
@@ -115,8 +115,6 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
     turn.set_asking(name, replace(asking, state=state, reply=message))
     if turn.settings.gossip is not None:
         turn.tell(name, turn.settings.gossip.alignment_bits)
-    elif turn.memory.upload.renewal and not peer.introduction.upload_used:
-        turn.tell(name, RESEND_BITS)
     turn.run(
         OpenAnswer(
             name,
@@ -176,7 +174,13 @@ def ask_again(turn: Turn, name: str) -> None:
     """Repeat the query to a teacher that may have lost it."""
     asking = turn.peer(name).asking
     if asking.state is AskingState.ASKED and asking.exchange is not None:
-        turn.send(name, Query(turn.round, asking.exchange, turn.memory.predictions.payload))
+        turn.send(name, _query(turn, asking.exchange))
+
+
+def _query(turn: Turn, exchange: int) -> Query:
+    prepared = turn.memory.upload.prepared
+    key_epoch = 0 if prepared is None else prepared.keys.key_epoch
+    return Query(turn.round, exchange, turn.memory.predictions.payload, key_epoch)
 
 
 def _miss(turn: Turn, name: str) -> None:

@@ -28,8 +28,7 @@ def begin(turn: Turn) -> None:
             if of >= oldest or exchange.state is ServingState.COMPUTING
         }
         turn.set_peer(name, replace(peer, serving=serving))
-        if peer.introduction.state is AdmissionState.ADMITTED:
-            serve_kept(turn, name)
+        serve_kept(turn, name)
 
 
 def on_query(turn: Turn, name: str, query: Query) -> None:
@@ -54,7 +53,7 @@ def on_query(turn: Turn, name: str, query: Query) -> None:
         turn.send(name, Decline(query.round, query.exchange, DeclineReason.STALE))
     elif query.round > turn.round:
         _keep_ahead(turn, name, query)
-    elif peer.introduction.state is AdmissionState.ADMITTED:
+    elif _servable(turn, name, query):
         _decide(turn, name, Serving(query))
     else:
         turn.set_serving(name, query.round, _kept(query))
@@ -63,7 +62,9 @@ def on_query(turn: Turn, name: str, query: Query) -> None:
 def serve_kept(turn: Turn, name: str) -> None:
     """Decide on the query of the current round that had to wait, if there is one."""
     serving = turn.peer(name).serving.get(turn.round)
-    if serving is not None and serving.state is ServingState.KEPT:
+    if serving is None or serving.state is not ServingState.KEPT:
+        return
+    if _servable(turn, name, serving.query):
         _decide(turn, name, serving)
 
 
@@ -117,6 +118,15 @@ def _repeat(turn: Turn, name: str, serving: Serving, query: Query) -> None:
         )
     if serving.reply is not None:
         turn.send(name, serving.reply)
+
+
+def _servable(turn: Turn, name: str, query: Query) -> bool:
+    """Whether the keys that a query names are imported; asks for them if they were lost."""
+    introduction = turn.peer(name).introduction
+    if query.key_epoch > introduction.key_epoch:
+        turn.greet(name)
+        return False
+    return introduction.state is AdmissionState.ADMITTED
 
 
 def _keep_ahead(turn: Turn, name: str, query: Query) -> None:

@@ -16,6 +16,7 @@ from securefair.protocol.effects import Effect, Run, Send
 from securefair.protocol.jobs import RESULT_OF, Job, Prepared, Result, key_of
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.messages import (
+    PROTOCOL_VERSION,
     Answer,
     Decline,
     Features,
@@ -53,7 +54,6 @@ class Introduction:
 
     `keys` and `features` are held until they are imported, their fingerprints for as long as the
     keys last; `samples` and `data_epoch` are those of the features, `key_epoch` of the keys.
-    `upload_used`: it has answered what was sent to it last.
     """
 
     state: AdmissionState = ADMISSION.initial
@@ -65,7 +65,6 @@ class Introduction:
     data_epoch: int = 0
     key_epoch: int = 0
     upload_sent: bool = False
-    upload_used: bool = False
     upload_repeated_in: int | None = None  # round
     renewals: tuple[int, int] = (-1, 0)  # the last round in which its keys changed, and how often
 
@@ -224,6 +223,11 @@ class Turn:
     def send(self, name: str, message: Message) -> None:
         """Send a message to a peer."""
         self.effects.append(Send(name, message))
+
+    def greet(self, name: str) -> None:
+        """Say Hello to a peer, or again, to remind it that its upload is not there."""
+        settings = self.settings
+        self.send(name, Hello(PROTOCOL_VERSION, settings.collaboration, settings.guarantee))
 
     def run(self, job: Job) -> None:
         """Run a job; at most one of a kind, peer and round may be under way."""

@@ -75,7 +75,7 @@ anything = st.one_of(
             st.floats(0, 1, exclude_max=True, allow_subnormal=False),
         ),
     ),
-    st.builds(Query, counters, counters, st.binary(max_size=40)),
+    st.builds(Query, counters, counters, st.binary(max_size=40), counters),
     st.builds(Answer, counters, counters, st.binary(max_size=300)),
     st.builds(Decline, counters, counters, st.sampled_from(DeclineReason)),
     st.builds(Offer, counters, st.booleans()),
@@ -204,7 +204,7 @@ def test_the_length_is_checked_before_the_body_is_read(kind):
 
 def test_a_claimed_length_allocates_nothing():
     """A body of 8 bytes that claims 4 GB of predictions."""
-    body = b"\x93\x00\x00\xc6" + struct.pack(">I", 2**32 - 1)
+    body = b"\x94\x00\x00\xc6" + struct.pack(">I", 2**32 - 1)
     with pytest.raises(RemoteProtocolError, match="truncated"):
         read(bytes((FORMAT_VERSION, TYPE_CODES[Query])) + body)
 

@@ -10,7 +10,6 @@ from securefair.protocol.flows import (
     OPENED_REASONS,
     QUERY_BITS,
     REPLY_BITS,
-    RESEND_BITS,
     Dependence,
     alignment_bits,
     flows_table,
@@ -19,7 +18,6 @@ from securefair.protocol.messages import (
     MESSAGE_TYPES,
     Decline,
     DeclineReason,
-    Keys,
     Offer,
     Query,
     ShareRequest,
@@ -64,7 +62,6 @@ def test_control_bits_are_those_of_the_table():
     # is that the round is over, whatever was opened.
     assert set(DeclineReason) - OPENED_REASONS == {DeclineReason.STALE}
     assert bits[Decline, "reason"] == REPLY_BITS == 2
-    assert bits[Keys, "key_epoch"] == RESEND_BITS == 1
     # An alignment is one of the levels, or cannot be opened.
     assert alignment_bits(5) == math.log2(6)
     for message, field in ((Offer, "shares"), (ShareRequest, "request")):

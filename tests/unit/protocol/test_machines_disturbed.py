@@ -15,7 +15,7 @@ from securefair.protocol.effects import (
     Expired,
     Received,
 )
-from securefair.protocol.flows import RESEND_BITS, ROUND_BITS
+from securefair.protocol.flows import ROUND_BITS
 from securefair.protocol.ledger import Release
 from securefair.protocol.messages import (
     Answer,
@@ -205,7 +205,7 @@ TestRenewals.settings = hypothesis_settings(max_examples=40, stateful_step_count
 
 
 def test_everyone_renews_its_keys_and_nobody_is_blamed():
-    world = World(NAMES[:3], key_bits=ROUND_BITS + RESEND_BITS)
+    world = World(NAMES[:3], key_bits=ROUND_BITS)
     for _ in range(ROUNDS):
         for name in world.names:
             world.begin(name)

@@ -6,24 +6,18 @@ import pytest
 
 from securefair.errors import ConfigError
 from securefair.protocol.effects import Run, SetDeadline
-from securefair.protocol.flows import (
-    QUERY_BITS,
-    REPLY_BITS,
-    RESEND_BITS,
-    ROUND_BITS,
-    alignment_bits,
-)
+from securefair.protocol.flows import QUERY_BITS, REPLY_BITS, ROUND_BITS, alignment_bits
 from securefair.protocol.jobs import (
     AnswerQuery,
-    OpenAnswer,
-    Opened,
+    Imported,
+    ImportPeer,
     Prepared,
     PrepareKeysAndFeatures,
 )
-from securefair.protocol.messages import Answer, Features, Keys, Query
+from securefair.protocol.messages import Decline, DeclineReason, Features, Keys, Query
 from securefair.protocol.saved_state import SavedState
 from securefair.protocol.settings import GossipSettings
-from support.stage import OWN, SETTINGS, Stage, sends
+from support.stage import HELLO, SETTINGS, Stage, sends
 
 RENEWED = Prepared(Keys(1, b"new key", b"new evk"), Features(0, 40, b"new x", b""))
 TWO = QUERY_BITS + 2 * REPLY_BITS  # rounds left to chance, after one forced round
@@ -106,7 +100,7 @@ def test_keys_are_renewed_before_the_round_that_could_exceed_their_bits():
     assert not sends(effects, "bea")  # nobody is asked under the old key
     effects = stage.done(PrepareKeysAndFeatures(1), RENEWED)
     for peer in ("bea", "cem"):
-        assert sends(effects, peer) == [RENEWED.keys, RENEWED.features, Query(4, 4, b"")]
+        assert sends(effects, peer) == [RENEWED.keys, RENEWED.features, Query(4, 4, b"", 1)]
     account = stage.machine.ledger.accounts["bea"]
     assert account.key_bits == 0  # whom it asks was told before, of what the old key had opened
     assert account.bits == pytest.approx(TWO + REPLY_BITS)
@@ -126,56 +120,36 @@ def test_keys_that_could_not_be_made_are_tried_again():
     assert Run(PrepareKeysAndFeatures(1)) in stage.begin(5)
 
 
-def test_renewed_keys_are_sent_again_to_whoever_answers_the_old_ones():
+def test_renewed_keys_are_sent_again_to_whoever_says_that_it_lacks_them():
     stage = spent()
     stage.begin(4)
     stage.done(PrepareKeysAndFeatures(1), RENEWED)
-    [run] = stage.hear("bea", Answer(4, 4, b"under the old key"))
-    assert isinstance(run.job, OpenAnswer)
-    stage.fail(run.job, "an opened value is out of range")
-    stage.expire(4)
-    stage.stepped(4)
-    effects = stage.begin(5)
-    assert sends(effects, "bea")[:2] == [RENEWED.keys, RENEWED.features]
-    assert [type(m) for m in sends(effects, "cem")] == [Query]
+    again = [HELLO, RENEWED.keys, RENEWED.features, Query(4, 4, b"", 1)]
+    assert sends(stage.hear("bea", HELLO), "bea") == again
+    assert sends(stage.hear("bea", HELLO), "bea") == []  # once a round
 
 
-def answered(stage, number, *, opens):
-    """bea answers; whether its account was charged, and the next round sends it the keys again."""
-    before = told(stage)
-    exchange = stage.machine.memory.peers["bea"].asking.exchange
-    [run] = stage.hear(
-        "bea", Answer(number, exchange, b"made to open, or not, by a bit of the key")
-    )
-    charged = told(stage) - before
-    if opens:
-        stage.done(run.job, Opened(None))
-    else:
-        stage.fail(run.job, "an opened value is out of range")
-    stage.expire(number)
-    stage.stepped(number)
-    effects = stage.begin(number + 1)
-    return charged, RENEWED.keys in sends(effects, "bea")
-
-
-def test_that_keys_are_sent_again_is_charged_and_ends_with_the_first_answer_that_opens():
-    """Else a teacher would read a bit of the key each round: whether its answer opens."""
-    stage = spent()
-    stage.begin(4)
-    stage.done(PrepareKeysAndFeatures(1), RENEWED)
-    assert answered(stage, 4, opens=False) == (RESEND_BITS, True)
-    assert answered(stage, 5, opens=True) == (RESEND_BITS, False)
-    for number in (6, 7, 8):
-        assert answered(stage, number, opens=number % 2 == 0) == (0, False)
-
-
-def test_first_keys_are_not_sent_again_for_an_answer_that_cannot_be_opened():
+def test_a_query_under_keys_that_were_lost_is_kept_and_asks_for_them():
     stage = Stage().started()
-    [run] = stage.hear("bea", Answer(0, 0, b"nonsense"))
-    stage.fail(run.job, "out of range")
-    stage.expire(0)
+    effects = stage.hear("bea", Query(0, 0, b"", 1))
+    assert sends(effects, "bea") == [HELLO]
+    assert not [e for e in effects if isinstance(e, Run)]
+    assert stage.hear("bea", Query(0, 0, b"", 1)) == []
+    keys = Keys(1, b"new key", b"new evk")
+    features = Features(1, 30, b"new x", b"")
+    assert stage.hear("bea", keys) == []
+    [run] = stage.hear("bea", features)
+    assert run.job == ImportPeer("bea", keys, features)
+    [run] = stage.done(run.job, Imported())
+    assert run.job == AnswerQuery("bea", 0, 0, b"")
+
+
+def test_a_query_under_keys_that_never_come_is_stale_in_the_next_round():
+    stage = Stage().started()
+    stage.hear("bea", Query(0, 0, b"", 1))
+    stage.replied(0, bea=1.0, cem=1.0)
     stage.stepped(0)
-    assert OWN.keys not in sends(stage.begin(1), "bea")
+    assert Decline(0, 0, DeclineReason.STALE) in sends(stage.begin(1), "bea")
 
 
 def test_a_later_process_has_new_keys_which_have_told_nothing():

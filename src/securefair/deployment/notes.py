@@ -1,0 +1,63 @@
+"""What a site notes of a round in its audit log: answers that it gave, and peers that it blames.
+
+Every envelope says how many rows the log has and the hash of the last one, to its recipient and to
+whoever carries it. Both must not depend on what was opened: whether an answer was refused may tell
+of one patient. So notes wait for the row that ends their round, and each round has one such row. A
+random number in it keeps others from finding its facts by trying their hashes.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TypeAlias
+
+import msgspec
+
+from securefair.storage import Transaction
+
+MOST_NOTES = 256
+"""That are kept of one round; more are counted. A peer may send as many mistakes as it likes."""
+
+_WAITING, _SALT_BYTES = "site notes", 16
+
+Notes: TypeAlias = list[tuple[str, dict[str, str | int]]]
+"""What happened, in a word, and its facts."""
+
+
+def note(tx: Transaction, event: str, **facts: str | int) -> None:
+    """Keep this for the row that ends the round."""
+    notes, more = _waiting(tx)
+    if len(notes) < MOST_NOTES:
+        notes.append((event, facts))
+    else:
+        more += 1
+    tx.memory.put(_WAITING, msgspec.json.encode((notes, more)))
+
+
+def end_round(tx: Transaction, *, round: int, opened: int, at: str) -> None:
+    """The row of a round, with all that was noted since the one before it."""
+    notes, more = _waiting(tx)
+    tx.memory.delete(_WAITING)
+    facts: dict[str, str | int] = {
+        "round": round,
+        "opened": opened,
+        "notes": msgspec.json.encode(notes).decode(),
+        "more": more,
+        "salt": secrets.token_hex(_SALT_BYTES),
+    }
+    tx.audit.append("round over", facts, at=at)
+
+
+def waiting(tx: Transaction) -> Notes:
+    """What is noted, and in no row yet."""
+    return _waiting(tx)[0]
+
+
+def noted(text: str) -> Notes:
+    """What the "notes" of a row say."""
+    return msgspec.json.decode(text, type=Notes)
+
+
+def _waiting(tx: Transaction) -> tuple[Notes, int]:
+    data = tx.memory.get(_WAITING)
+    return ([], 0) if data is None else msgspec.json.decode(data, type=tuple[Notes, int])

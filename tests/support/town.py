@@ -1,0 +1,314 @@
+"""Sites in one process, over real stores and envelopes, that can be killed at any commit."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from securefair.collaboration.interface import PublicFacts
+from securefair.collaboration.kinds import kind_of
+from securefair.config import override, parse_config
+from securefair.data.dataset import ParticipantData, Samples
+from securefair.deployment.identity import Identity
+from securefair.deployment.notes import noted, waiting
+from securefair.deployment.post import Correspondence, Post
+from securefair.deployment.site import SCOPE, Schedule, Site, stored_records
+from securefair.deployment.standing import refusals
+from securefair.deployment.starting import stored_host
+from securefair.fairness.sharing import coin
+from securefair.model.stored import to_bytes
+from securefair.storage import Store
+
+NOW = 1_800_000_000
+SEED = 3
+NAMES = ("north", "south", "west", "east", "hill", "lake", "coast", "plain")
+CONFIG = """
+[run]
+name = "town"
+algorithms = ["standalone", "{algorithm}"]
+[data]
+source = "breast-cancer"
+[data.partition]
+kind = "homogeneous"
+participants = 3
+[model]
+hidden = 3
+[training]
+rounds = {rounds}
+local_epochs = 3
+local_steps = 2
+[distillation]
+q = 8
+lambda_0 = 5.0
+[fairness]
+forced_every = {forced_every}
+[encryption]
+backend = "{backend}"
+[disclosure]
+student_total = 100000
+teacher_total = 1000000
+"""
+
+
+class KilledError(Exception):
+    """The process has ended."""
+
+
+class FragileStore:
+    """A store whose process is killed before or after chosen commits."""
+
+    def __init__(self, store, kills):
+        self.store, self.kills = store, kills
+
+    def view(self):
+        return self.store.view()
+
+    @contextlib.contextmanager
+    def transaction(self):
+        when = self.kills()
+        with self.store.transaction() as tx:
+            yield tx
+            if when == "before":
+                raise KilledError
+        if when == "after":
+            raise KilledError
+
+
+def never():
+    return ""
+
+
+class Town:
+    """Some sites, their folders, and a postman who walks from door to door."""
+
+    def __init__(self, folder: Path, data, *, config, round_seconds, roles=None):
+        self.folder, self.config, self.roles = folder, config, roles or {}
+        self.data = {own.name: own for own in data}
+        self.names = tuple(self.data)
+        self.kind = kind_of(config.run.collaborative[0])
+        self.rounds = self.kind.rounds(config)
+        facts = PublicFacts(
+            participants=self.names,
+            shape=(4,),
+            classes=2,
+            samples=24,
+            round_seconds=round_seconds,
+            setup_seconds=3600.0,
+        )
+        self.collaboration = self.kind.agree(config, facts, seed=0)
+        self.identities = {name: Identity.generate(name, now=NOW) for name in self.names}
+        self.now = 0.0
+        self.kills = dict.fromkeys(self.names, never)
+        self.restarts = 0
+        self.keys = {}
+        self.hosts = {}
+        self.stores = {}
+        self.sites = {}
+        self.posts = {}
+        for name in self.names:
+            self.start(name)
+
+    def start(self, name):
+        self.stores[name] = store = Store.open(self.folder / name)
+        fragile = FragileStore(store, self.kills[name])
+        about = Correspondence(
+            identity=self.identities[name],
+            project=self.collaboration.digest,
+            cards={peer: self.identities[peer].card for peer in self.names if peer != name},
+            expires=NOW + 10**6,
+            largest_frame=1 << 24,
+        )
+        host = self.kind.host(
+            self.config,
+            self.collaboration,
+            self.data[name],
+            seed=SEED,
+            stored=stored_host(
+                store,
+                tuple(about.cards),
+                self.keys.get(name),
+                keep=lambda renewed: self.keys.update({name: renewed}),
+            ),
+            role=self.roles.get(name, "both"),
+        )
+        self.hosts[name] = host
+        self.keys.setdefault(name, host.export_keys())
+        self.posts[name] = Post(about, fragile, lambda: NOW + self.now)
+        schedule = Schedule(
+            rounds=self.rounds,
+            coins=lambda number, peer: coin(SEED, number, name, peer),
+            wall=lambda: NOW + self.now,
+            monotonic=lambda: self.now,
+        )
+        self.sites[name] = Site(
+            host,
+            self.posts[name],
+            fragile,
+            self.collaboration.limits,
+            schedule,
+            {peer: card.fingerprint.hex() for peer, card in about.cards.items()},
+        )
+
+    def kill(self, name):
+        """SIGKILL and a new process."""
+        self.stores[name].close()
+        self.restarts += 1
+        self.start(name)
+
+    def stop(self, name):
+        self.stores.pop(name).close()
+        del self.sites[name], self.posts[name]
+
+    @contextlib.contextmanager
+    def surviving(self, name):
+        try:
+            yield
+        except KilledError:
+            self.kill(name)
+
+    def live(self, hand_over=None, *, turns=200_000):
+        """Until every site is over; time passes only where nothing else does."""
+        for _ in range(turns):
+            if all(site.over for site in self.sites.values()):
+                return
+            moved = False
+            for name in list(self.sites):
+                with self.surviving(name):
+                    moved |= self.sites[name].turn()
+                moved |= self.walk(name, hand_over)
+            if not moved:
+                self.now += 1.0
+        raise AssertionError("the sites do not come to an end")
+
+    def until(self, name, rounds, hand_over=None):
+        """Until a site has ended so many rounds."""
+        while len(self.records(name)) < rounds:
+            moved = False
+            for each in list(self.sites):
+                moved |= self.sites[each].turn()
+                moved |= self.walk(each, hand_over)
+            if not moved:
+                self.now += 1.0
+
+    def walk(self, name, hand_over=None):
+        """One parcel from a site to each peer; whether any was taken."""
+        moved = False
+        for peer in self.names:
+            if peer == name or name not in self.posts:
+                continue
+            parcel = None
+            with self.surviving(name):
+                parcel = self.posts[name].pending(peer, 0)
+            if parcel is None:
+                continue
+            receipt = (hand_over or self.deliver)(peer, parcel)
+            if receipt:
+                with self.surviving(name):
+                    moved |= self.posts[name].settle(peer, receipt)
+        return moved
+
+    def deliver(self, peer, parcel):
+        if peer not in self.posts:
+            return None
+        with self.surviving(peer):
+            return self.posts[peer].receive(parcel)
+        return None
+
+    def records(self, name):
+        with self.stores[name].view() as tx:
+            return stored_records(tx)
+
+    def audited(self, name):
+        """What happened, with what the rows of rounds say besides, and what waits for a row."""
+        with self.stores[name].view() as tx:
+            tx.audit.verify()
+            rows = [(row.kind, row.facts) for row in tx.audit.rows()]
+            found = [*rows, *waiting(tx)]
+        for _, facts in rows:
+            found += noted(facts.get("notes", "[]"))
+        return found
+
+    def numbers(self, name):
+        """That its durable ledger counts, of all peers."""
+        with self.stores[name].view() as tx:
+            return tx.ledger.spent(SCOPE).numbers
+
+    def refused(self, name):
+        with self.stores[name].view() as tx:
+            return refusals(tx)
+
+    def close(self):
+        for store in self.stores.values():
+            store.close()
+
+    def in_one_process(self):
+        """Decisions of the same run as a simulation, by site and round."""
+        data = list(self.data.values())
+        run = self.kind.start(self.config, self.collaboration, data, seed=SEED)
+        return list(run.rounds(self.rounds)), run
+
+
+def samples(name, seed, train=24, test=10, features=4):
+    rng = np.random.default_rng(seed)
+
+    def draw(count):
+        labels = np.arange(count) % 2
+        drawn = rng.normal(0.3 * (2 * labels[:, None] - 1), 0.3, size=(count, features))
+        return Samples(np.clip(drawn, -1, 1), labels, 2)
+
+    return ParticipantData(name, draw(train), draw(test))
+
+
+@contextlib.contextmanager
+def towns(where: Path):
+    """A function that makes a town of so many sites; their stores are closed at the end."""
+    made = []
+
+    def make(
+        count=3,
+        *,
+        algorithm="cycle",
+        rounds=4,
+        backend="clear",
+        folder="town",
+        round_seconds=50.0,
+        settings="",
+        changes=None,
+        roles=None,
+    ):
+        names = NAMES[:count]
+        data = [samples(name, at) for at, name in enumerate(names)]
+        text = CONFIG.format(algorithm=algorithm, rounds=rounds, backend=backend, forced_every=3)
+        config = override(parse_config(text + settings, source="town"), changes or {})
+        place = where / folder
+        place.mkdir()
+        town = Town(place, data, config=config, round_seconds=round_seconds, roles=roles)
+        made.append(town)
+        return town
+
+    yield make
+    for town in made:
+        town.close()
+
+
+def same_as_one_process(town):
+    """What every site did in every round, and its model, are those of a simulation."""
+    records, run = town.in_one_process()
+    for at, name in enumerate(town.names):
+        own = town.records(name)
+        assert [record.round for record in own] == list(range(town.rounds))
+        for record, theirs in zip(own, records, strict=True):
+            asked = {n for n, yes in zip(town.names, theirs.asked[at], strict=True) if yes}
+            opened = {n for n, yes in zip(town.names, theirs.answered[at], strict=True) if yes}
+            distils = town.kind.name in ("cycle", "vpdl")
+            assert set(record.asked if distils else record.offered) == asked
+            assert set(record.opened if distils else record.combined) == opened
+            assert record.measured["cross_entropy"] == theirs.cross_entropy[at]
+            if town.kind.name in ("cycle", "vpdl", "cycle-gossip"):
+                found = [record.reputations.get(peer) for peer in town.names]
+                assert found == theirs.reputation[at]
+        if town.kind.name == "transfer":
+            known = {peer: one for peer, one in own[-1].reputations.items() if one is not None}
+            assert known == dict(run.trust[name].weights)
+        assert to_bytes(town.hosts[name].model()) == to_bytes(run.models()[name])
+    return run
