@@ -309,27 +309,37 @@ class Participant:
         if opened.logits is None:
             notes.opened[job.peer] = opened
             return None
-        if opened.plausibility is not None and opened.plausibility < IMPLAUSIBLE:
-            raise RemoteProtocolError(
-                "answered what is no smooth function of the features", culprit=job.peer
-            )
-        logits = self._model.clip.applied(opened.logits)
-        if self.collaboration.prevalence == "own":
-            own = self.data.train
-            logits = own_prevalence(logits, own.labels, own.weights)
-        notes.opened[job.peer] = replace(opened, logits=logits)
-        notes.distillation_loss[job.peer] = steps.distillation_loss(
-            notes.snapshot, self.data.train, logits, temperature
-        )
-        if not job.score:
-            return None
-        if self.alignments is not None:
-            # As opened: clipping and prevalence depend on all patients, a vote on one of them.
+        aligned = None
+        if job.score and self.alignments is not None:
+            # As opened, and whatever it is: what is plausible, clipping and prevalence depend on
+            # all patients, a vote on one of them.
             aligned = self.alignments.alignment(job.peer, opened.logits)
+        if opened.plausibility is not None and opened.plausibility < IMPLAUSIBLE:
+            if aligned is None:
+                raise RemoteProtocolError(
+                    "answered what is no smooth function of the features", culprit=job.peer
+                )
+            notes.opened[job.peer] = replace(opened, logits=None)  # nothing is learnt of it
         else:
-            aligned = steps.align(notes.snapshot, self.data.train, logits, temperature)
+            logits = self._learnable(opened.logits)
+            notes.opened[job.peer] = replace(opened, logits=logits)
+            notes.distillation_loss[job.peer] = steps.distillation_loss(
+                notes.snapshot, self.data.train, logits, temperature
+            )
+            if aligned is None and job.score:
+                aligned = steps.align(notes.snapshot, self.data.train, logits, temperature)
+        if aligned is None:
+            return None
         notes.alignment[job.peer] = aligned
         return steps.update_reputation(self.collaboration.rule, job.reputation, aligned)
+
+    def _learnable(self, logits: Array) -> Array:
+        """What an answer may say at most, and how often it expects what."""
+        found = self._model.clip.applied(logits)
+        if self.collaboration.prevalence != "own":
+            return found
+        own = self.data.train
+        return own_prevalence(found, own.labels, own.weights)
 
     def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
         """What a step learns from: by teacher its logits (B, M), and its reputation."""

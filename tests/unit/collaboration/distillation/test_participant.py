@@ -11,7 +11,13 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import KEPT_ROUNDS, ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import ConfigError, DataError, LocalProtocolError, PlanError
+from securefair.errors import (
+    ConfigError,
+    DataError,
+    LocalProtocolError,
+    PlanError,
+    RemoteProtocolError,
+)
 from securefair.exchange import steps
 from securefair.model.heads import build_head
 from securefair.model.prevalence import own_prevalence
@@ -44,6 +50,14 @@ def agreed_on(hospitals, **changes):
 
 def participant(own, agreed, model=MODEL, seed=1):
     return Participant(own, agreed, model, seed=seed, backend="clear")
+
+
+def unrelated_to_features(student):
+    """An answer in the clear that no smooth function explains: one patient's logits are large."""
+    (meta,) = student._student.plan.released
+    logits = np.zeros((meta.count, meta.width))
+    logits[:, 3] = [-30.0, 30.0]
+    return logits.astype("<f8").tobytes()
 
 
 @pytest.fixture
@@ -250,6 +264,44 @@ class TestOpening:
             one.run(OpenAnswer("b", 0, 0, ask(one, teacher), True, None))
             means.append(one.rounds[0].alignment["b"])
         assert 0 < abs(means[0] - means[1]) <= 2 / 40 + 1e-9  # one vote, from 1 to -1
+
+    def test_an_implausible_answer_is_refused(self, pair):
+        student, _ = pair()
+        payload = unrelated_to_features(student)
+        with pytest.raises(RemoteProtocolError, match="no smooth function") as refused:
+            student.run(OpenAnswer("b", 0, 0, payload, True, None))
+        assert refused.value.culprit == "b"
+        assert student.rounds[0].opened == {}
+
+    def test_where_alignments_are_private_it_has_its_vote_and_teaches_nothing(self, make_hospital):
+        """Refusing it in a forced round would tell of all patients, at no stated cost."""
+        own, other = make_hospital("a", train=40), make_hospital("b", train=40)
+        alignments = PrivateAlignments(
+            constant(0.5),
+            own.train,
+            Patients.one_row_each(40),
+            PrivacyTarget(epsilon=1.0, delta=1e-2),
+            peers=1,
+            temperature=5.0,
+            noise=lambda _peer: NoNoise(0),
+        )
+        agreed = agreed_on([own, other])
+        student = Participant(own, agreed, MODEL, seed=1, backend="clear", alignments=alignments)
+        student.begin(0)
+        student.run(PrepareKeysAndFeatures())
+        payload = unrelated_to_features(student)
+        result = student.run(OpenAnswer("b", 0, 0, payload, True, None))
+        rule = student.collaboration.rule
+        assert result.reputation == rule.score(student.rounds[0].alignment["b"])
+        alone = student.train_state.copy()
+        student.run(Step(0, ("b",), (1.0,)))
+        train_epochs(alone, student.data.train, 3)
+        for ours, theirs in zip(
+            student.train_state.model.parameters(), alone.model.parameters(), strict=True
+        ):
+            torch.testing.assert_close(ours, theirs)
+        with pytest.raises(RemoteProtocolError):  # in a round left to chance nothing depends on it
+            student.run(OpenAnswer("b", 0, 0, payload, False, 0.5))
 
     def test_an_unscored_answer_leaves_reputations_alone(self, pair):
         student, teacher = pair()
