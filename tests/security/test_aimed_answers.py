@@ -15,6 +15,8 @@ import pytest
 
 from securefair.algorithms.releases import ProjectionRelease
 from securefair.data.dataset import Samples
+from securefair.exchange import steps
+from securefair.fairness.reputation import ReputationRule
 from securefair.model.building import build_model
 from securefair.model.plausibility import IMPLAUSIBLE, Clip, SmoothPrior
 from securefair.model.reconstruction import Reconstructor
@@ -185,3 +187,39 @@ def test_a_small_aimed_part_that_is_repeated_tells_the_secret_all_the_same():
 def test_repeating_it_tells_nothing_where_roles_are_apart():
     right, _ = repeated(Apart, 1.0, pairs=8)
     assert right <= 10 / 12
+
+
+def by_reputation(*, chances=4, trials=TRIALS):
+    """The share of features read right out of sharing decisions, by one aimed answer each.
+
+    The answer is bad advice, and at one patient aimed where the feature is 1. Taken, it halves the
+    attacker's reputation; refused, it leaves it at 1. Rounds left to chance tell which: whoever
+    declines has taken it. Nothing that was learnt is looked at.
+    """
+    rule, right, refused = ReputationRule(), 0, 0
+    for trial in range(trials):
+        victim, coins = Victim(trial, Clip(), True), np.random.default_rng([trial, 2])
+        aim, secret = at_a_patient(victim)
+        released = -victim.rows @ victim.honest + AMPLITUDE[at_a_patient] * (1 + secret) * aim
+        reputation = 1.0
+        if victim.prior.log_ratio(released) < IMPLAUSIBLE:
+            refused += 1
+        else:
+            logits = victim.clip.applied(victim.opened.logits(released))
+            aligned = steps.align(victim.state.model, victim.samples, logits, 5.0)
+            reputation = rule.update(reputation, aligned)
+        declined = (coins.random(chances) > reputation).any()
+        right += (-1.0 if declined else 1.0) == secret
+    return right / trials, refused / trials
+
+
+def test_sharing_decisions_tell_whether_an_aimed_answer_was_refused():
+    """NOT PROTECTED, and stated: four rounds left to chance tell a feature, at 9 bits in all."""
+    right, refused = by_reputation()
+    assert 0.25 <= refused <= 0.75  # as often as the feature is 1
+    assert right >= 0.9
+
+
+def test_where_nobody_declines_a_refusal_tells_nothing():
+    right, _ = by_reputation(chances=0)  # `vpdl`, `transfer`: everybody answers
+    assert right <= MOST_BY_CHANCE
