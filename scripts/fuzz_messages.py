@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing (atheris) of what strangers send: frames, requests, answers, sums.
 
-    pip install atheris
+    .venv/bin/pip install --require-hashes --no-deps -r constraints/fuzz.txt
     python scripts/fuzz_messages.py TARGET CORPUS_FOLDER -max_total_time=600
 
 TARGET is a name of `tests/contract/strangers.py`. A finding is whatever raises anything but a
