@@ -103,10 +103,7 @@ class DistillingHost(Participant):
             alignments=alignments,
             required=required,
             given=given,
-            keys=left.keys,
-            memory=left.memory,
-            saved_state=left.saved_state,
-            key_epoch=left.key_epoch,
+            stored=left,
         )
         self._remembers, self._keep = stored is not None, left.keep
         self._changed: dict[str, bytes] = {}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.host import Stored
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
@@ -119,10 +120,7 @@ class Participant:
             model's gradients, and nothing is promised.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
         given: the model to start from, which stays as it is; None: a new one from the seed.
-        keys: of an earlier process (`Student.export_keys`); None makes new ones.
-        memory: of the machine of an earlier process, which ended in the middle.
-        saved_state: of the machine after a recovery, where there is no memory.
-        key_epoch: of the keys; higher than that of any earlier ones.
+        stored: of an earlier process: keys, and what its machine knew; None: there was none.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
@@ -144,13 +142,11 @@ class Participant:
         alignments: PrivateAlignments | None = None,
         required: tuple[float, float] | None = None,
         given: Head | None = None,
-        keys: Secret | None = None,
-        memory: Memory | None = None,
-        saved_state: SavedState | None = None,
-        key_epoch: int = 0,
+        stored: Stored | None = None,
     ) -> None:
+        left = stored or Stored()
         self.name = data.name
-        self._key_epoch = key_epoch
+        self._key_epoch = left.key_epoch
         self.data = data
         self.collaboration = collaboration
         seed = private_seed() if seed is None else seed
@@ -174,7 +170,7 @@ class Participant:
             guarantee=None if teacher is None else stated_guarantee(teacher, alignments),
             required=None if required is None else StatedGuarantee(*required),
         )
-        self.machine = self._machine(None, memory)
+        self.machine = self._machine(None, left.memory)
         self.rounds: dict[int, RoundNotes] = {}
         self._model = model
         self._seed = seed
@@ -184,11 +180,11 @@ class Participant:
             backend=backend,
             seed=collaboration.basis_seed,
             max_openings=None,  # the machine counts what is told under a key, and renews it
-            keys=keys,
+            keys=left.keys,
         )
         self._uploads: dict[str, Upload] = {}
-        if memory is None and saved_state is not None:
-            self.machine = self._machine(saved_state, None)
+        if left.memory is None and left.saved_state is not None:
+            self.machine = self._machine(left.saved_state, None)
 
     def restore(self, train_state: TrainState, saved_state: SavedState) -> None:
         """Go on where an earlier process of this participant stood after a round."""

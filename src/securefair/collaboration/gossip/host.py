@@ -81,10 +81,7 @@ class GossipHost(GossipParticipant):
             seed=seed,
             backend=backend,
             disclosure=disclosure,
-            keys=left.keys,
-            memory=left.memory,
-            saved_state=left.saved_state,
-            key_epoch=left.key_epoch,
+            stored=left,
         )
         self._remembers, self._keep = stored is not None, left.keep
         self._changed: dict[str, bytes | None] = {}

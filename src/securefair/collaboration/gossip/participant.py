@@ -23,6 +23,7 @@ from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import Row
+from securefair.collaboration.host import Stored
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError
 from securefair.model.batches import StackedSamples, draw_batches
@@ -89,10 +90,7 @@ class GossipParticipant:
         seed: of mini-batches.
         backend: encryption engine of alignments.
         disclosure: how much it lets out by alignments.
-        keys: of an earlier process (`export_keys`); None makes new ones.
-        memory: of the machine of an earlier process, which ended in the middle.
-        saved_state: of the machine after a recovery, where there is no memory.
-        key_epoch: of the keys; higher than that of any earlier ones.
+        stored: of an earlier process: keys, and what its machine knew; None: there was none.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
@@ -110,15 +108,13 @@ class GossipParticipant:
         seed: int,
         backend: str = "rns",
         disclosure: DisclosureLimits | None = None,
-        keys: Secret | None = None,
-        memory: Memory | None = None,
-        saved_state: SavedState | None = None,
-        key_epoch: int = 0,
+        stored: Stored | None = None,
     ) -> None:
+        left = stored or Stored()
         check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
         self._disclosure = disclosure or DisclosureLimits()
-        self.machine = self._machine(saved_state, memory)
+        self.machine = self._machine(left.saved_state, left.memory)
         # One initialisation for all: averages of models that started elsewhere are rarely of use.
         start = derived_seed(agreement.seed, "network", "")
         self.train_states = TrainStates.start(agreement.stacked, [start])
@@ -127,8 +123,8 @@ class GossipParticipant:
         self._optimizer, self._pretraining, self._seed = optimizer, pretraining_epochs, seed
         self._backend = backend
         self._samples = StackedSamples.of([data.train], agreement.stacked)
-        self._key_epoch = key_epoch
-        own_keys = None if keys is None else _imported(keys)
+        self._key_epoch = left.key_epoch
+        own_keys = None if left.keys is None else _imported(left.keys)
         self._student = AlignmentStudent(
             agreement.alignment, backend=backend, keys=None if own_keys is None else own_keys[0]
         )

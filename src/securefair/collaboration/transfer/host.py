@@ -81,10 +81,7 @@ class TransferHost(TransferParticipant):
             disclosure=disclosure,
             teacher=teacher,
             required=required,
-            keys=left.keys,
-            memory=left.memory,
-            saved_state=left.saved_state,
-            key_epoch=left.key_epoch,
+            stored=left,
         )
         self._remembers, self._role = stored is not None, role
         self._changed: dict[str, bytes] = {}

@@ -33,6 +33,7 @@ from securefair.averaging.pairwise import (
 )
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.host import Stored
 from securefair.collaboration.private import PrivateTeacher, polynomial_of, stated_guarantee
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.exchange import (
@@ -80,8 +81,6 @@ from securefair.protocol.jobs import (
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import Keys
-from securefair.protocol.saved_state import SavedState
-from securefair.protocol.turn import Memory
 from securefair.storage import Secret
 
 Array = NDArray[np.float64]
@@ -118,10 +117,7 @@ class TransferParticipant:
         teacher: a private linear model that answers instead of its own fit; None: the own fit
             answers, and nothing is promised to the patients behind it.
         required: (epsilon, delta) that peers must promise to take part; None: nothing.
-        keys: of an earlier process (`export_keys`); None makes new ones.
-        memory: of the machine of an earlier process, which ended in the middle.
-        saved_state: of the machine after a recovery, where there is no memory.
-        key_epoch: of the keys; higher than that of any earlier ones.
+        stored: of an earlier process: keys, and what its machine knew; None: there was none.
 
     Its keys leave it in no form but encrypted or public, or as a secret for its keystore.
 
@@ -139,11 +135,9 @@ class TransferParticipant:
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,
-        keys: Secret | None = None,
-        memory: Memory | None = None,
-        saved_state: SavedState | None = None,
-        key_epoch: int = 0,
+        stored: Stored | None = None,
     ) -> None:
+        left = stored or Stored()
         _check_data(agreement, data)
         self.name, self.data, self.agreement = data.name, data, agreement
         limits = disclosure or DisclosureLimits()
@@ -157,8 +151,8 @@ class TransferParticipant:
                 guarantee=None if teacher is None else stated_guarantee(teacher),
                 required=None if required is None else StatedGuarantee(*required),
             ),
-            saved_state=saved_state,
-            memory=memory,
+            saved_state=left.saved_state,
+            memory=left.memory,
         )
         self.own: OwnFit = fitted(data, agreement.degree, seed)
         self.version, self.asks, self._seed = 0, True, seed
@@ -167,14 +161,14 @@ class TransferParticipant:
             self.own.model if teacher is None else polynomial_of(teacher, agreement.degree)
         )
         self.transferred: Transferred = transfer(self.own, None)
-        accounts = {} if saved_state is None else saved_state.accounts
+        accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
         self.notes = TransferNotes()
         self._backend = backend
-        private, student = (None, None) if keys is None else _imported(keys)
+        private, student = (None, None) if left.keys is None else _imported(left.keys)
         self._student = TransferStudent(agreement, data.train, backend=backend, keys=student)
         self._private = generate_private() if private is None else private
-        self._key_epoch = key_epoch
+        self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
         self._shares = Shares()
         self._request: bytes | None = None
