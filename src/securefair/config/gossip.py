@@ -41,11 +41,11 @@ class GossipSection(Section):
         description="Public values that a similarity is rounded to: weights tell others log2 of "
         "that many bits of an alignment, and no more",
     )
-    max_sums: int | None = Field(
-        default=None,
-        ge=1,
+    max_sums: int = Field(
+        default=6,
+        ge=0,
         description="Rounds in which a neighbour is offered the own model at most, then it goes on "
-        "alone: many sums tell single models; by default any number",
+        "alone: many sums tell single models; 0: any number",
     )
     relative: bool = Field(
         default=True,
