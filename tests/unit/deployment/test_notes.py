@@ -1,0 +1,58 @@
+"""What waits for the row that ends a round; what others see of it is in tests/security."""
+
+import pytest
+
+from securefair.deployment.notes import MOST_NOTES, end_round, note, noted, waiting
+from securefair.storage import Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store") as opened:
+        yield opened
+
+
+def rows(tx):
+    return list(tx.audit.rows())
+
+
+def test_notes_are_in_the_row_that_ends_their_round_and_in_no_other(store):
+    with store.transaction() as tx:
+        note(tx, "blame", peer="south", reason="answered nonsense")
+        note(tx, "answer", peer="west", numbers=3)
+        assert rows(tx) == []
+    with store.transaction() as tx:
+        assert [event for event, _ in waiting(tx)] == ["blame", "answer"]
+        end_round(tx, round=4, opened=1, at="now")
+        end_round(tx, round=5, opened=0, at="later")
+        first, second = rows(tx)
+        assert (first.kind, first.facts["round"], first.facts["opened"]) == ("round over", 4, 1)
+        assert noted(first.facts["notes"]) == [
+            ("blame", {"peer": "south", "reason": "answered nonsense"}),
+            ("answer", {"peer": "west", "numbers": 3}),
+        ]
+        assert noted(second.facts["notes"]) == waiting(tx) == []
+        assert first.facts["salt"] != second.facts["salt"]
+        tx.audit.verify()
+
+
+def test_a_peer_that_sends_mistakes_without_end_fills_no_store(store):
+    with store.transaction() as tx:
+        for at in range(MOST_NOTES + 7):
+            note(tx, "blame", peer="south", reason=f"mistake {at}")
+        end_round(tx, round=0, opened=0, at="now")
+        (row,) = rows(tx)
+        assert len(noted(row.facts["notes"])) == MOST_NOTES
+        assert row.facts["more"] == 7
+
+
+def test_notes_of_a_transaction_that_failed_are_forgotten(store):
+    def fail():
+        with store.transaction() as tx:
+            note(tx, "blame", peer="south", reason="nothing of it is kept")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    with store.view() as tx:
+        assert waiting(tx) == []
