@@ -87,9 +87,9 @@ MISTAKES = {
     "binary file": ("run", CONFIG, content(b"\xff\xfe\x00"), ("not UTF-8",)),
     "broken TOML": ("run", CONFIG, content(b"[run\nname ="), ("not valid TOML", "line 1")),
     "unknown key": ("run", CONFIG, replaced("rounds =", "roundz ="), ("roundz", "mean rounds")),
-    "wrong type": ("run", CONFIG, replaced("rounds = 20", 'rounds = "20"'), ("rounds", "whole")),
-    "negative": ("run", CONFIG, replaced("rounds = 20", "rounds = -3"), ("rounds", "at least 1")),
-    "huge": ("run", CONFIG, replaced("rounds = 20", f"rounds = 1{'0' * 30}"), ("at most",)),
+    "wrong type": ("run", CONFIG, replaced("rounds = 8", 'rounds = "20"'), ("rounds", "whole")),
+    "negative": ("run", CONFIG, replaced("rounds = 8", "rounds = -3"), ("rounds", "at least 1")),
+    "huge": ("run", CONFIG, replaced("rounds = 8", f"rounds = 1{'0' * 30}"), ("at most",)),
     "not a number": (
         "check",
         CONFIG,

@@ -174,7 +174,7 @@ class TestConfig:
             assert line.startswith("#") or before.startswith("#"), line
 
     def test_json_holds_the_same(self, invoke):
-        assert json.loads(invoke("config", "--json").stdout)["training"]["rounds"] == 20
+        assert json.loads(invoke("config", "--json").stdout)["training"]["rounds"] == 8
 
 
 def test_every_command_has_json():

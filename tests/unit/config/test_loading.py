@@ -19,12 +19,10 @@ def test_the_demo_is_what_its_documentation_says():
     demo = demo_config()
     assert demo.data.source == "heart"
     assert demo.data.test_fraction == 1 / 3
-    assert (demo.training.local_epochs, demo.training.rounds, demo.training.local_steps) == (
-        40,
-        20,
-        5,
-    )
+    assert (demo.training.local_epochs, demo.training.rounds) == (40, 8)
+    assert demo.training.local_steps == 5
     assert (demo.distillation.release, demo.distillation.q) == ("projection", 64)
+    assert demo.distillation.lambda_0 == 30
     assert demo.run.collaborative == ("vpdl", "cycle", "transfer")
 
 

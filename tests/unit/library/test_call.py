@@ -377,7 +377,7 @@ def test_defaults_of_a_call_are_those_of_a_file():
     given = settings(**own | {"algorithm": "transfer"})
     table = {"run": given.run.model_dump(), "data": given.data.model_dump(exclude_none=True)}
     default = checked_settings(table, source="t")
-    assert given.distillation.lambda_0 == 10.0
+    assert given.distillation.lambda_0 == 30.0
     assert given == default
 
 
