@@ -163,7 +163,8 @@ def renew(
     if fraction is not None:
         changes["disclosure.fraction"] = fraction
     config = override(config, changes, source="command line")
-    place = out or folder.with_name(f"{folder.name}-renewed")
+    named = folder.resolve() if folder.name in ("", "..") else folder
+    place = out or named.with_name(f"{named.name}-renewed")
     _start(config, place, None, None, None, False, restart, quiet, json)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from securefair.config import RunConfig
+from securefair.config import ParticipantSection, RunConfig
 from securefair.data.between import findings_between, site_columns
 from securefair.data.cells import Table, column_of
 from securefair.data.images.findings import image_findings
@@ -24,8 +24,18 @@ def inspect_tables(config: RunConfig, images: Sequence[str] = ()) -> list[Findin
     Raises:
         DataError: a table cannot be read, or lacks the label; names participant, file and line.
     """
+    found = _inspected(config, config.participants, images)
+    if config.renewals:  # the tables of now, beside those of the others
+        now = {one.name: one for one in (*config.participants, *config.renewals)}
+        found += [one for one in _inspected(config, now.values(), images) if one not in found]
+    return found
+
+
+def _inspected(
+    config: RunConfig, participants: Iterable[ParticipantSection], images: Sequence[str]
+) -> list[Finding]:
     section = config.table
-    files = [one for one in config.participants if one.is_table]
+    files = [one for one in participants if one.is_table]
     if section is None or section.label is None or not files:
         return []
     label, joined = section.label, section.spellings == "joined"

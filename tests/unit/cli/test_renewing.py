@@ -72,6 +72,21 @@ def test_one_hospital_asks_anew_and_only_that_is_added(finished, invoke):
     assert checked.exit_code == 0, checked.output
 
 
+def test_from_inside_the_folder_it_goes_beside_it_and_looks_at_the_new_table(
+    finished, invoke, monkeypatch
+):
+    rows = [line.split(",") for line in (finished / "new.csv").read_text().splitlines()]
+    in_other_units = [[r[0], r[1], str(float(r[2]) * 18), r[3]] for r in rows[1:]]
+    lines = [rows[0], *in_other_units]
+    (finished / "new.csv").write_text("\n".join(",".join(line) for line in lines))
+    monkeypatch.chdir(finished / "runs" / "clinics")
+    done = invoke("renew", ".", "--hospital", "north", "--data", "../../new.csv")
+    assert done.exit_code == 0, done.output
+    assert (finished / "runs" / "clinics-renewed" / "metrics.json").exists()
+    assert "sugar" in done.output
+    assert "unit" in done.output
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
