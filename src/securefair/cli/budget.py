@@ -38,8 +38,8 @@ def budget(
         for whose, spent, events in (
             ("Behind its model", cost.behind_the_model, cost.fits),
             ("Asked about", cost.asked_about, cost.alignments),
+            ("Together, for a patient of both", cost.together, cost.fits * cost.alignments),
         ):
             if events:
-                meaning = meaning_of(spent.epsilon, spent.delta)
                 typer.echo(f"  {whose}: epsilon {spent.epsilon:.3g}, delta {spent.delta:.1e}")
-                typer.echo(f"  {meaning}")
+        typer.echo(f"  {meaning_of(cost.together.epsilon, cost.together.delta)}")

@@ -140,12 +140,15 @@ def propose(
             found=", ".join(table.columns),
             expected=label,
         )
-    columns = [
-        _proposed(name, one, missing, at_least, is_label=name == label)
-        for name, one in table.columns.items()
-    ]
     groups = tuple(tuple(codes) for codes in classes)
     _check_label(table.columns[label], missing, label, groups, at_least)
+    columns = [
+        # Agreed classes count whole: a code of few patients must not be named beside them.
+        ColumnProposal(name=name)
+        if groups and name == label
+        else _proposed(name, one, missing, at_least, is_label=name == label)
+        for name, one in table.columns.items()
+    ]
     return Proposal(label=label, classes=groups, missing=tuple(missing), columns=tuple(columns))
 
 

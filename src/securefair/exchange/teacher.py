@@ -303,6 +303,8 @@ class Teacher:
         peer: str,
     ) -> Upload:
         _check_keys(plan, len(keys.evaluation))
+        if self._backend.planned_bytes:
+            _check_listed(plan, keys)
         evaluator = self._backend.evaluator(plan.params, keys)
         factors = (
             steps.receive(evaluator, plan.factors, basis, plan.blocks)
@@ -381,3 +383,16 @@ def _check_keys(plan: ExchangePlan, size: int) -> None:
             found=f"{size} bytes",
             expected=f"at most {plan.evaluation_key_bytes} bytes",
         )
+
+
+def _check_listed(plan: ExchangePlan, keys: PublicKeys) -> None:
+    """Refuse keys that are missing, before work is done that needs them in the end."""
+    for name, listed, key in (
+        ("relinearisation", plan.needs_relinearization, keys.relinearization),
+        ("conjugation", plan.needs_conjugation, keys.conjugation),
+    ):
+        if listed != bool(key):
+            raise EncryptionError(
+                f"the {name} key is {'missing' if listed else 'not in the plan'}",
+                found=f"{len(key)} bytes",
+            )

@@ -112,12 +112,14 @@ class PatientCost(msgspec.Struct, frozen=True, kw_only=True):
         fits, alignments: how many mechanisms were charged of either kind.
         behind_the_model: what fits amount to, for the patients whom they learnt from.
         asked_about: what alignments amount to, for the patients whom peers were asked about.
+        together: both, for a patient whom both are about.
     """
 
     fits: int
     alignments: int
     behind_the_model: Guarantee
     asked_about: Guarantee
+    together: Guarantee
 
 
 def costs_in(store: Path) -> dict[str, PatientCost]:
@@ -137,6 +139,7 @@ def costs_in(store: Path) -> dict[str, PatientCost]:
                 alignments=len(alignments),
                 behind_the_model=composed(fits),
                 asked_about=composed(alignments),
+                together=together(composed(fits), composed(alignments)),
             )
     return found
 

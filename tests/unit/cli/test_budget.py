@@ -30,9 +30,11 @@ def test_it_shows_each_hospitals_figures_with_their_meaning(invoke, store):
     north, south = done.output.split("south:")
     assert "north: 2 private fits, 1 private alignments" in north
     assert "Behind its model: epsilon 2, delta 8.0e-04" in north
-    assert meaning_of(2.0, 8e-4) in north
     assert "Asked about: epsilon 0.5, delta 1.0e-04" in north
+    assert "Together, for a patient of both: epsilon 2.5, delta 9.0e-04" in north
+    assert meaning_of(2.5, 9e-4) in north
     assert "Asked about" not in south
+    assert meaning_of(1.0, 4e-4) in south
 
 
 def test_programs_read_it(invoke, store):

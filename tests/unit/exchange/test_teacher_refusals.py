@@ -7,7 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from securefair.circuit.spec import HeadBounds
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.ckks.keys import PublicKeys
+from securefair.data.dataset import Samples
 from securefair.errors import (
     DataError,
     EncryptionError,
@@ -97,8 +99,26 @@ def test_more_keys_than_the_plan_lists_are_refused_unread():
     keys = loss.asked.evaluation_keys
     with pytest.raises(EncryptionError, match="larger than the plan lists"):
         loss.teacher.answer(altered(loss.asked, evaluation_keys=bytes(keys) + bytes(10**6)))
-    with pytest.raises(EncryptionError, match="no relinearisation key"):
+    with pytest.raises(EncryptionError, match="relinearisation key is missing"):
         loss.teacher.answer(altered(loss.asked, evaluation_keys=b""))
+
+
+@pytest.mark.parametrize("kept", ["", "relinearization", "conjugation"])
+def test_keys_that_the_plan_lists_must_be_there_before_any_work(kept):
+    """Else a student would have the whole first layer computed, and no answer to blame."""
+    spec = ExchangeSpec(features=64, classes=2, samples=8, hidden=2, release="logits")
+    student = Student(spec, backend="rns")
+    assert student.plan.needs_relinearization
+    assert student.plan.needs_conjugation
+    samples = Samples(np.zeros((8, 64)), np.arange(8) % 2, 2)
+    raw = msgspec.msgpack.decode(student.request(samples))
+    keys = PublicKeys.read(raw["public_key"], raw["evaluation_keys"])
+    both = {"relinearization": keys.relinearization, "conjugation": keys.conjugation}
+    fewer = {name: key if name == kept else b"" for name, key in both.items()}
+    raw["evaluation_keys"] = PublicKeys(keys.encryption, **fewer).evaluation
+    teacher = Teacher(build_head("quadratic", 64, 2, 2, seed=0), spec, backend="rns")
+    with pytest.raises(EncryptionError, match="key is missing"):
+        teacher.answer(msgspec.msgpack.encode(raw))
 
 
 @given(seed=st.integers(0, 2**32), header=st.booleans())
