@@ -53,7 +53,7 @@ def accuracy(model: nn.Module, dataset: TensorDataset) -> float:
 torch.manual_seed(0)
 hospitals = {name: hospital_data(300 * n, SAMPLES[name]) for n, name in enumerate(SAMPLES)}
 models = {name: build_model() for name in SAMPLES}
-result = sf.collaborate(hospitals, models, rounds=ROUNDS, backend=BACKEND)
+result = sf.collaborate(hospitals, models, rounds=ROUNDS, lambda_0=10.0, backend=BACKEND)
 for name, (_, test) in hospitals.items():
     print(f"{name}: {accuracy(result.models[name], test):.1%}, {result.gain[name]:+.1%} by peers")
 print(f"{sum(row.numbers_total for row in result.ledger)} numbers were disclosed in all")

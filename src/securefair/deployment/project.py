@@ -188,7 +188,8 @@ def parse_project(text: str, *, source: str) -> Project:
             expected=f"format = {PROJECT_FORMAT}",
         )
     tables = {key: _tables(table.pop(key, []), key, source) for key in ("cards", "signatures")}
-    project = Project(terms=checked_terms(table, source=source), cards=())
+    terms = replace(checked_terms(table, source=source), written=table)
+    project = Project(terms=terms, cards=())
     for one in tables["cards"]:
         project = project.with_card(card_of(one, where=f"{source}: cards"))
     return _with_signatures(project, tables["signatures"], source)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -61,10 +62,13 @@ class Terms:
         project: who and what for.
         config: the settings, and the rules of the table, as a configuration has them. Its data and
             participants stand for files that only their owners can read.
+        written: as their file has them, which is what was signed: a later version may have keys,
+            and defaults, that the file does not name. None where they come from no file.
     """
 
     project: ProjectSection
     config: RunConfig
+    written: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def valid_from(self) -> int:
@@ -77,7 +81,9 @@ class Terms:
         return self.project.valid_until
 
     def as_table(self) -> dict[str, Any]:
-        """All keys that are set, as plain values."""
+        """All keys that are set, as plain values; of a file those that it names."""
+        if self.written is not None:
+            return copy.deepcopy(dict(self.written))
         settings = project_sections(self.config)
         return {"project": self.project.model_dump(mode="json", exclude_none=True), **settings}
 

@@ -143,10 +143,7 @@ NOT_SHOWN: dict[str, set[str]] = {
         "CYCle's mean gain (MCG) is more than half of Gossip-SGD's in every setting; relative "
         "links",
     },
-    "cffl-figure1": {
-        "Everyone ends better than alone in the mean over seeds, with pretraining",
-        "Who contributes most ends with the best model",
-    },
+    "cffl-figure1": {"Everyone ends better than alone in the mean over seeds, with pretraining"},
     "cffl-figure2": {"Everyone ends better than alone in the mean over seeds, with pretraining"},
     "cffl-figure3": {"Everyone ends better than alone in the mean over seeds, with pretraining"},
     "fairsl-controls": {"A transfer harms nobody in the mean over seeds"},
