@@ -84,9 +84,12 @@ def test_rows_of_blame_tell_which_answers_were_refused(tmp_path, monkeypatch):
 def test_what_leaves_a_site_is_the_same_whether_or_not_answers_are_refused(tmp_path):
     for folder in ("some", "none"):
         (tmp_path / folder).mkdir()
-    some, _, rows = seen(tmp_path / "some", AIMED)
-    none, _, _ = seen(tmp_path / "none", ())
+    some, heads, rows = seen(tmp_path / "some", AIMED)
+    none, _, others = seen(tmp_path / "none", ())
     assert some == none
+    assert [row.kind for row in rows] == [row.kind for row in others]
+    assert rows[-1].kind == others[-1].kind == "closed"
+    assert rows[-1].digest not in heads
     over = [row for row in rows if row.kind == "round over"]
     assert [row.facts["opened"] for row in over] == [1 if n in AIMED else 2 for n in range(6)]
 
@@ -103,7 +106,7 @@ def guessed(head, before, row, facts):
 def test_the_hash_of_a_row_tells_no_facts_that_can_be_guessed(tmp_path):
     """Vulnerable is a row of few facts: its hash, which leaves, is that of one of a few texts."""
     _, heads, rows = seen(tmp_path, AIMED)
-    found = [at for at, row in enumerate(rows) if row.kind == "round over"]
+    found = [at for at, row in enumerate(rows) if row.kind in ("round over", "closed")]
     row, before = rows[found[1]], rows[found[1] - 1].digest
     assert row.digest in heads
     known = {"round": row.facts["round"]}

@@ -3,6 +3,7 @@
 import contextlib
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from securefair.collaboration.interface import PublicFacts
@@ -10,7 +11,7 @@ from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.deployment.identity import Identity
-from securefair.deployment.notes import noted, waiting
+from securefair.deployment.notes import Notes
 from securefair.deployment.post import Correspondence, Post
 from securefair.deployment.site import SCOPE, Schedule, Site, stored_records
 from securefair.deployment.standing import refusals
@@ -72,6 +73,11 @@ class FragileStore:
                 raise KilledError
         if when == "after":
             raise KilledError
+
+
+def noted(facts):
+    """What the facts of a row say that was noted for it."""
+    return msgspec.json.decode(facts.get("notes", "[]"), type=Notes)
 
 
 def never():
@@ -170,7 +176,7 @@ class Town:
         """Until every site is over; time passes only where nothing else does."""
         for _ in range(turns):
             if all(site.over for site in self.sites.values()):
-                return
+                return self.close_logs()
             moved = False
             for name in list(self.sites):
                 with self.surviving(name):
@@ -179,6 +185,13 @@ class Town:
             if not moved:
                 self.now += 1.0
         raise AssertionError("the sites do not come to an end")
+
+    def close_logs(self):
+        """As every site does when it leaves."""
+        for name in self.names:
+            while name in self.sites and not self.sites[name].state.closed:
+                with self.surviving(name):
+                    self.sites[name].close()
 
     def until(self, name, rounds, hand_over=None):
         """Until a site has ended so many rounds."""
@@ -219,14 +232,15 @@ class Town:
             return stored_records(tx)
 
     def audited(self, name):
-        """What happened, with what the rows of rounds say besides, and what waits for a row."""
+        """What happened, with what the rows of rounds and of the end say besides."""
         with self.stores[name].view() as tx:
             tx.audit.verify()
             rows = [(row.kind, row.facts) for row in tx.audit.rows()]
-            found = [*rows, *waiting(tx)]
-        for _, facts in rows:
-            found += noted(facts.get("notes", "[]"))
-        return found
+        return rows + [one for _, facts in rows for one in noted(facts)]
+
+    def answered(self, name):
+        """Numbers that its audit log says it answered, of all peers."""
+        return sum(facts["numbers"] for kind, facts in self.audited(name) if kind == "answer")
 
     def numbers(self, name):
         """That its durable ledger counts, of all peers."""

@@ -45,6 +45,7 @@ def leave(folder: Path, passphrase: Secret, seconds: float = 60.0) -> dict[str, 
         SecureFairError: the site cannot be opened.
     """
     with open_site(folder, passphrase) as opened, carried(folder, opened):
+        opened.site.close()  # it never runs again
         post, peers = opened.post, opened.post.peers
         ready, last = opened.site.state.pace.announced, opened.site.machine.memory.round
         with opened.store.transaction() as tx:

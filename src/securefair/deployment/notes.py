@@ -3,7 +3,9 @@
 Every envelope says how many rows the log has and the hash of the last one, to its recipient and to
 whoever carries it. Both must not depend on what was opened: whether an answer was refused may tell
 of one patient. So notes wait for the row that ends their round, and each round has one such row. A
-random number in it keeps others from finding its facts by trying their hashes.
+site goes on answering after its last round: one more row, there or not there for no reason of what
+was noted, holds the rest. A random number in each keeps others from finding its facts by trying
+their hashes.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ Notes: TypeAlias = list[tuple[str, dict[str, str | int]]]
 
 
 def note(tx: Transaction, event: str, **facts: str | int) -> None:
-    """Keep this for the row that ends the round."""
+    """Keep this for the row that ends the round, or the site."""
     notes, more = _waiting(tx)
     if len(notes) < MOST_NOTES:
         notes.append((event, facts))
@@ -36,26 +38,23 @@ def note(tx: Transaction, event: str, **facts: str | int) -> None:
 
 def end_round(tx: Transaction, *, round: int, opened: int, at: str) -> None:
     """The row of a round, with all that was noted since the one before it."""
+    _write(tx, "round over", {"round": round, "opened": opened}, at)
+
+
+def end_site(tx: Transaction, *, at: str) -> None:
+    """The row of a site that leaves, with all that was noted since its last round."""
+    _write(tx, "closed", {}, at)
+
+
+def _write(tx: Transaction, event: str, facts: dict[str, str | int], at: str) -> None:
     notes, more = _waiting(tx)
     tx.memory.delete(_WAITING)
-    facts: dict[str, str | int] = {
-        "round": round,
-        "opened": opened,
+    waited: dict[str, str | int] = {
         "notes": msgspec.json.encode(notes).decode(),
         "more": more,
         "salt": secrets.token_hex(_SALT_BYTES),
     }
-    tx.audit.append("round over", facts, at=at)
-
-
-def waiting(tx: Transaction) -> Notes:
-    """What is noted, and in no row yet."""
-    return _waiting(tx)[0]
-
-
-def noted(text: str) -> Notes:
-    """What the "notes" of a row say."""
-    return msgspec.json.decode(text, type=Notes)
+    tx.audit.append(event, facts | waited, at=at)
 
 
 def _waiting(tx: Transaction) -> tuple[Notes, int]:

@@ -20,10 +20,12 @@ class SiteState:
         pace: everybody's rounds.
         left: seconds to the deadline when it was written; time in which the site is down does not
             count.
+        closed: the audit log has its closing row, and nothing came in since.
     """
 
     pace: Pace = field(default_factory=Pace)
     left: float = 0.0
+    closed: bool = False
 
 
 class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):

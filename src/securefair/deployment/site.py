@@ -18,7 +18,7 @@ import msgspec
 
 from securefair.collaboration.host import Host
 from securefair.deployment.card import utc
-from securefair.deployment.notes import end_round, note
+from securefair.deployment.notes import end_round, end_site, note
 from securefair.deployment.notices import Notice, message_frame, notice_frame, read_frame
 from securefair.deployment.post import Post
 from securefair.deployment.records import SiteRecord, SiteState, record_of
@@ -157,6 +157,7 @@ class Site:
             self._settle()
             if self.over:
                 self._take_leave()
+                self.close()
                 return
             if not self.finished and self._host.idle():
                 continue  # with what came in the meantime
@@ -177,6 +178,17 @@ class Site:
         until = self._schedule.monotonic() + self._schedule.leave
         while (left := until - self._schedule.monotonic()) > 0:
             self._post.wait(self._post.changes, left)
+
+    def close(self) -> None:
+        """Write what was noted since the last round: one row, also where that is nothing.
+
+        Another one is written only if something came in since, whatever it was.
+        """
+        if self._state.closed:
+            return
+        with self._store.transaction() as tx:
+            end_site(tx, at=utc(self._schedule.wall()))
+            self._save(tx, closed=True)
 
     def turn(self) -> bool:
         """Take one input, if there is one; never waits.
@@ -271,14 +283,15 @@ class Site:
             if blame[1]:
                 self._carry_out(tx, Blame(*blame))
             for event in events:
-                for effect in self.machine.handle(event):
+                effects = self.machine.handle(event)
+                self._charge(tx)  # before the row of a round that ends with this
+                for effect in effects:
                     self._carry_out(tx, effect)
             if notice is not None:
                 self._announce(tx, notice)
             if greet is not None:  # it was recovered, and does not know how far the others are
                 frame = notice_frame(Notice(self._state.pace.announced))
                 self._post.send(tx, greet, frame, self.machine.memory.round)
-            self._charge(tx)
             self._save(tx)
         self._post.announce()
 
@@ -333,7 +346,7 @@ class Site:
                 numbers = account.total - total
                 note(tx, "answer", peer=peer, numbers=numbers, total=account.total)
 
-    def _save(self, tx: Transaction) -> None:
+    def _save(self, tx: Transaction, *, closed: bool = False) -> None:
         data, apart = encode_memory(self.machine.memory)
         tx.memory.put(MACHINE, data)
         named = {BLOB + digest.hex(): value for digest, value in apart.items()}
@@ -347,7 +360,7 @@ class Site:
                 tx.memory.delete(HOST + name)
             else:
                 tx.memory.put(HOST + name, piece)
-        self._state = replace(self._state, left=self._left())
+        self._state = replace(self._state, left=self._left(), closed=closed)
         self._anchor = self._schedule.monotonic()
         tx.memory.put(STATE, msgspec.msgpack.encode(self._state))
 

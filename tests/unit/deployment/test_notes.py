@@ -1,9 +1,10 @@
-"""What waits for the row that ends a round; what others see of it is in tests/security."""
+"""What waits for the row that ends a round or the site; what others see is in tests/security."""
 
 import pytest
 
-from securefair.deployment.notes import MOST_NOTES, end_round, note, noted, waiting
+from securefair.deployment.notes import MOST_NOTES, end_round, end_site, note
 from securefair.storage import Store
+from support.town import noted
 
 
 @pytest.fixture
@@ -22,16 +23,15 @@ def test_notes_are_in_the_row_that_ends_their_round_and_in_no_other(store):
         note(tx, "answer", peer="west", numbers=3)
         assert rows(tx) == []
     with store.transaction() as tx:
-        assert [event for event, _ in waiting(tx)] == ["blame", "answer"]
         end_round(tx, round=4, opened=1, at="now")
         end_round(tx, round=5, opened=0, at="later")
         first, second = rows(tx)
         assert (first.kind, first.facts["round"], first.facts["opened"]) == ("round over", 4, 1)
-        assert noted(first.facts["notes"]) == [
+        assert noted(first.facts) == [
             ("blame", {"peer": "south", "reason": "answered nonsense"}),
             ("answer", {"peer": "west", "numbers": 3}),
         ]
-        assert noted(second.facts["notes"]) == waiting(tx) == []
+        assert noted(second.facts) == []
         assert first.facts["salt"] != second.facts["salt"]
         tx.audit.verify()
 
@@ -42,7 +42,7 @@ def test_a_peer_that_sends_mistakes_without_end_fills_no_store(store):
             note(tx, "blame", peer="south", reason=f"mistake {at}")
         end_round(tx, round=0, opened=0, at="now")
         (row,) = rows(tx)
-        assert len(noted(row.facts["notes"])) == MOST_NOTES
+        assert len(noted(row.facts)) == MOST_NOTES
         assert row.facts["more"] == 7
 
 
@@ -54,5 +54,21 @@ def test_notes_of_a_transaction_that_failed_are_forgotten(store):
 
     with pytest.raises(KeyError):
         fail()
-    with store.view() as tx:
-        assert waiting(tx) == []
+    with store.transaction() as tx:
+        end_round(tx, round=0, opened=0, at="now")
+        (row,) = rows(tx)
+        assert noted(row.facts) == []
+
+
+def test_what_is_noted_after_the_last_round_is_in_the_row_of_the_end(store):
+    with store.transaction() as tx:
+        end_round(tx, round=0, opened=1, at="now")
+        note(tx, "answer", peer="west", numbers=3)
+        end_site(tx, at="later")
+        end_site(tx, at="much later")
+        _, first, second = rows(tx)
+        assert first.kind == second.kind == "closed"
+        assert noted(first.facts) == [("answer", {"peer": "west", "numbers": 3})]
+        assert noted(second.facts) == []
+        assert first.facts.keys() == second.facts.keys()
+        assert first.facts["salt"] != second.facts["salt"]

@@ -28,6 +28,8 @@ def test_sites_decide_as_one_process_does(make_town, check_same, algorithm):
     for name in town.names:
         kinds = [kind for kind, _ in town.audited(name)]
         assert kinds.count("round over") == town.rounds
+        assert kinds.count("closed") == 1
+        assert town.answered(name) == town.numbers(name)
         assert "blame" not in kinds
         assert town.refused(name) == {}
 
@@ -53,7 +55,10 @@ def test_a_kill_before_and_after_every_commit_changes_nothing(make_town, check_s
     town.live()
     assert town.restarts > 40 * town.rounds
     check_same(town)
-    assert all(kind != "blame" for name in town.names for kind, _ in town.audited(name))
+    for name in town.names:
+        kinds = [kind for kind, _ in town.audited(name)]
+        assert (kinds.count("closed"), kinds.count("blame")) == (1, 0)
+        assert town.answered(name) == town.numbers(name)
 
 
 @pytest.mark.parametrize("seed", range(2))

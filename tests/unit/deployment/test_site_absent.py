@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from securefair.deployment.notices import Notice, notice_frame
+from securefair.protocol.effects import RoundOver
+from support.town import noted
 
 pytestmark = pytest.mark.slow
 
@@ -104,3 +106,60 @@ def test_a_receipt_that_never_comes_is_not_waited_for_long(make_town):
     assert not site.over
     site.run()
     assert next(clock) - town.now < 60.0
+
+
+def test_what_a_late_peer_got_after_the_last_round_is_in_the_log(make_town):
+    """A teacher's only round ends before anybody could ask; its process is killed afterwards."""
+    town = make_town(3, algorithm="transfer", roles={"north": "teacher"})
+    town.until("north", 1)
+    assert town.numbers("north") == 0
+    for name in ("south", "west"):
+        town.until(name, 1)
+    told = town.numbers("north")
+    assert told > 0 == town.answered("north")  # nothing that leaves may count it yet
+    town.kill("north")
+    town.live()
+    assert town.answered("north") == town.numbers("north") == told
+    assert closing_rows(town, "north") == 1
+
+
+def test_an_answer_that_ends_a_round_is_in_its_row(make_town, monkeypatch):
+    """What the machine let out with the input that ended its round is charged before the row."""
+    town = make_town(2, rounds=1)
+    site, handle = town.sites["north"], town.sites["north"].machine.handle
+
+    def only_now(event):
+        effects = handle(event)
+        if any(isinstance(effect, RoundOver) for effect in effects):
+            site._charged.clear()
+        return effects
+
+    monkeypatch.setattr(site.machine, "handle", only_now)
+    town.until("north", 1)
+    total = site._host.ledger.accounts["south"].total
+    with town.stores["north"].view() as tx:
+        [row] = [row for row in tx.audit.rows() if row.kind == "round over"]
+    answer = ("answer", {"peer": "south", "numbers": total, "total": total})
+    assert noted(row.facts) == [answer, answer]  # when it was given, and with the end
+
+
+def closing_rows(town, name):
+    return [kind for kind, _ in town.audited(name)].count("closed")
+
+
+def test_a_site_that_leaves_closes_its_log_once_and_again_only_if_something_came(make_town):
+    town = make_town(2, rounds=1)
+    town.live()
+    site, post = town.sites["north"], town.posts["north"]
+    clock = itertools.count(town.now, 0.25)
+    site._schedule = replace(site._schedule, monotonic=lambda: next(clock))
+    post.wait = lambda _since, _seconds: None
+    site.run()
+    assert closing_rows(town, "north") == 1
+    with town.stores["south"].transaction() as tx:
+        town.posts["south"].send(tx, "north", notice_frame(Notice(1)), 0)
+    while town.walk("south"):
+        pass
+    for _ in range(2):
+        site.run()
+        assert closing_rows(town, "north") == 2
