@@ -176,7 +176,13 @@ GOSSIPING = {
 CYCLE: Mapping[str, Callable[[], str]] = {
     **{
         name: partial(gains, name)
-        for name in ("cycle-figure3", "cycle-figure4", "cycle-table10", "cycle-table6")
+        for name in (
+            "cycle-figure3",
+            "cycle-figure4",
+            "cycle-table10",
+            "cycle-table6",
+            "cycle-baselines",
+        )
     },
     "cycle-figure3-beside-vpdl": beside_vpdl,
     "cycle-rates": rates,

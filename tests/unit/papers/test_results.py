@@ -207,7 +207,7 @@ def test_stored_results_show_the_claims(name: str) -> None:
     # A file may hold some of an experiment's settings, and then judges the claims on these.
     claims = {claim.words: claim for claim in EXPERIMENTS[name].claims}
     held = {told.claim: claims[told.claim].holds(rows) for told in found.claims}
-    assert held
+    assert held or not EXPERIMENTS[name].claims  # some are beside the papers
     assert held == {told.claim: told.holds for told in found.claims}
     assert {words for words, holds in held.items() if not holds} == NOT_SHOWN.get(name, set())
 
