@@ -17,8 +17,11 @@ import msgspec
 
 from securefair.storage import Transaction
 
-MOST_NOTES = 256
-"""That are kept of one round; more are counted. A peer may send as many mistakes as it likes."""
+MOST_MISTAKES = 64
+"""Of one peer that are kept of one round; more are counted. It may send as many as it likes, and
+must not thereby keep out what it was told."""
+
+BLAME = "blame"
 
 _WAITING, _SALT_BYTES = "site notes", 16
 
@@ -26,11 +29,12 @@ Notes: TypeAlias = list[tuple[str, dict[str, str | int]]]
 """What happened, in a word, and its facts."""
 
 
-def note(tx: Transaction, event: str, **facts: str | int) -> None:
-    """Keep this for the row that ends the round, or the site."""
+def note(tx: Transaction, event: str, *, peer: str, **facts: str | int) -> None:
+    """Keep this for the row that ends the round, or the site; of mistakes the first ones."""
     notes, more = _waiting(tx)
-    if len(notes) < MOST_NOTES:
-        notes.append((event, facts))
+    alike = sum(1 for kind, own in notes if (kind, own["peer"]) == (BLAME, peer))
+    if event != BLAME or alike < MOST_MISTAKES:
+        notes.append((event, {"peer": peer, **facts}))
     else:
         more += 1
     tx.memory.put(_WAITING, msgspec.json.encode((notes, more)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from securefair.deployment.notes import MOST_NOTES, end_round, end_site, note
+from securefair.deployment.notes import MOST_MISTAKES, end_round, end_site, note
 from securefair.storage import Store
 from support.town import noted
 
@@ -38,11 +38,15 @@ def test_notes_are_in_the_row_that_ends_their_round_and_in_no_other(store):
 
 def test_a_peer_that_sends_mistakes_without_end_fills_no_store(store):
     with store.transaction() as tx:
-        for at in range(MOST_NOTES + 7):
+        for at in range(MOST_MISTAKES + 7):
             note(tx, "blame", peer="south", reason=f"mistake {at}")
+        note(tx, "answer", peer="south", numbers=10, total=10)
+        note(tx, "blame", peer="west", reason="another peer's")
         end_round(tx, round=0, opened=0, at="now")
         (row,) = rows(tx)
-        assert len(noted(row.facts)) == MOST_NOTES
+        kept = noted(row.facts)
+        assert len(kept) == MOST_MISTAKES + 2  # neither is kept out
+        assert [kind for kind, _ in kept[-2:]] == ["answer", "blame"]
         assert row.facts["more"] == 7
 
 
