@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from securefair.data.arrays import arrays_of, samples_of
@@ -13,6 +14,8 @@ from securefair.data.inference import infer_table
 from securefair.data.proposal import propose
 from securefair.data.rows import read_rows
 from securefair.errors import DataError
+
+_log = logging.getLogger(__name__)
 
 
 def converted(
@@ -32,6 +35,8 @@ def converted(
         if not len(table):
             raise DataError("the table has no rows", where=table.source)
         rules = infer_table({"this table": propose(table, label=label, at_least=1)})
+        for name, why in rules.unused.items():
+            _log.warning("%s: column %s is no feature: %s", table.source, name, why)
         return encode(table, rules.spec)
     features, labels = arrays_of(data, where="samples")
     named = named_classes([labels])

@@ -114,7 +114,7 @@ class Samples:
             data: a DataFrame of pandas or polars or the path of a table, with `label`; else a pair
                 (features, labels) of arrays or tensors, or a map-style torch data set.
             label: column to predict; the rules of the other columns are inferred from this table,
-                so that its ranges tell of these patients.
+                so that its ranges tell of these patients. A column that is no feature is logged.
             feature_range: of numbers, becomes [-1, 1]; None: they lie in it already.
 
         Raises:
