@@ -45,11 +45,15 @@ class Waiting(Site):
     def _settle(self):
         pass
 
+    def close(self):
+        self.closed = True
+
 
 def test_a_site_that_waits_prepares_first_and_looks_at_its_post_between_pieces():
     site = Waiting(left=5, pieces=3)
     site.run()
     assert (site.pieces, site.waited) == (-2, 2)
+    assert site.closed  # its audit log, at the very end
     ending = Waiting(left=5, pieces=3)
     ending.ending = True
     ending.run()

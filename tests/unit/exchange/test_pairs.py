@@ -42,5 +42,5 @@ def test_a_student_of_pairs_goes_on_after_it_was_saved(tmp_path):
 
 def test_the_answer_to_pairs_needs_its_key():
     done = run(wide("public"))
-    with pytest.raises(EncryptionError, match="no conjugation key"):
+    with pytest.raises(EncryptionError, match="conjugation key is missing"):
         done.teacher.answer(altered(done.asked, evaluation_keys=b""))
