@@ -26,6 +26,18 @@ def two_classes(name, seed, *, flipped=False, train=40, test=60, validation=None
     )
 
 
+def overlapping(name, seed, train=24, test=10, features=4):
+    """A hospital of two overlapping classes, features in [-1, 1]."""
+    rng = np.random.default_rng(seed)
+
+    def draw(count):
+        labels = np.arange(count) % 2
+        drawn = rng.normal(0.3 * (2 * labels[:, None] - 1), 0.3, size=(count, features))
+        return Samples(np.clip(drawn, -1, 1), labels, 2)
+
+    return ParticipantData(name, draw(train), draw(test))
+
+
 @pytest.fixture
 def make_participant():
     """A participant with samples of two overlapping classes; `flipped` swaps training labels."""

@@ -4,12 +4,10 @@ import contextlib
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kind_of
 from securefair.config import override, parse_config
-from securefair.data.dataset import ParticipantData, Samples
 from securefair.deployment.identity import Identity
 from securefair.deployment.notes import Notes
 from securefair.deployment.post import Correspondence, Post
@@ -19,6 +17,7 @@ from securefair.deployment.starting import stored_host
 from securefair.fairness.sharing import coin
 from securefair.model.stored import to_bytes
 from securefair.storage import Store
+from support.populations import overlapping
 
 NOW = 1_800_000_000
 SEED = 3
@@ -262,17 +261,6 @@ class Town:
         return list(run.rounds(self.rounds)), run
 
 
-def samples(name, seed, train=24, test=10, features=4):
-    rng = np.random.default_rng(seed)
-
-    def draw(count):
-        labels = np.arange(count) % 2
-        drawn = rng.normal(0.3 * (2 * labels[:, None] - 1), 0.3, size=(count, features))
-        return Samples(np.clip(drawn, -1, 1), labels, 2)
-
-    return ParticipantData(name, draw(train), draw(test))
-
-
 @contextlib.contextmanager
 def towns(where: Path):
     """A function that makes a town of so many sites; their stores are closed at the end."""
@@ -291,7 +279,7 @@ def towns(where: Path):
         roles=None,
     ):
         names = NAMES[:count]
-        data = [samples(name, at) for at, name in enumerate(names)]
+        data = [overlapping(name, at) for at, name in enumerate(names)]
         text = CONFIG.format(algorithm=algorithm, rounds=rounds, backend=backend, forced_every=3)
         config = override(parse_config(text + settings, source="town"), changes or {})
         place = where / folder

@@ -4,24 +4,12 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from securefair.data.dataset import ParticipantData, Samples
-
-
-def two_classes(name, seed, train, test, features):
-    rng = np.random.default_rng(seed)
-
-    def draw(count):
-        labels = np.arange(count) % 2
-        drawn = rng.normal(0.3 * (2 * labels[:, None] - 1), 0.3, size=(count, features))
-        return Samples(np.clip(drawn, -1, 1), labels, 2)
-
-    return ParticipantData(name, draw(train), draw(test))
+from support.populations import overlapping
 
 
 @pytest.fixture
@@ -29,7 +17,7 @@ def make_hospital():
     """Samples of two overlapping classes, features in [-1, 1]."""
 
     def make(name="ann", seed=0, *, train=20, test=30, features=4):
-        return two_classes(name, seed, train, test, features)
+        return overlapping(name, seed, train, test, features)
 
     return make
 
