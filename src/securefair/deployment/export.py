@@ -175,12 +175,14 @@ _ROLES = {
 
 def _peer(peer: PeerStatus, records: Sequence[SiteRecord], role: Role) -> SitePeer:
     answered = sum(_answered(record, peer.name) for record in records)
-    asked = sum(_asked(record, peer.name) for record in records) if role != "teacher" else 0
+    due = 0  # of who only teaches, nothing is due
+    if role != "teacher":
+        due = sum(_asked(record, peer.name) or peer.name in record.away for record in records)
     presence = "here" if peer.here else "away"
     return SitePeer(
         name=peer.name,
         answered=answered,
-        missed=asked - answered,
+        missed=due - answered,
         presence="never heard of" if peer.heard == NEVER else presence,
         weight=records[-1].reputations.get(peer.name),
         received=sum(record.received.get(peer.name, 0) for record in records),

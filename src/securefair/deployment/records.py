@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -77,6 +78,11 @@ class SiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 def learned_from(records: Iterable[SiteRecord]) -> tuple[str, ...]:
     """Peers whose answers or models entered the own model in any round, sorted."""
     return tuple(sorted({peer for one in records for peer in (*one.opened, *one.combined)}))
+
+
+def rounds_away(records: Iterable[SiteRecord]) -> dict[str, int]:
+    """In how many rounds each peer was away at the end; those who never were are left out."""
+    return dict(sorted(Counter(peer for one in records for peer in one.away).items()))
 
 
 def record_of(over: RoundOver, host: Host, away: tuple[str, ...]) -> SiteRecord:

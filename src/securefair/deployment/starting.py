@@ -38,7 +38,7 @@ from securefair.deployment.place import (
 from securefair.deployment.port import Spoil, unspoilt
 from securefair.deployment.post import Correspondence, Post
 from securefair.deployment.project import Project
-from securefair.deployment.records import learned_from
+from securefair.deployment.records import learned_from, rounds_away
 from securefair.deployment.recovery import recovered_in
 from securefair.deployment.samples import check_same_samples, own_samples
 from securefair.deployment.site import (
@@ -200,8 +200,11 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
             lambda round: say(f"{utc(time.time())}: round {round + 1} of {rounds} is over")
         )
         with opened.store.view() as tx:
-            if not learned_from(stored_records(tx)):
-                say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone")
+            records = stored_records(tx)
+        for peer, away in rounds_away(records).items():
+            say(f"{peer} was away in {away} of {len(records)} rounds")
+        if not learned_from(records):
+            say("NOTHING CAME FROM ANY PEER: the model is of this site's patients alone")
         return rounds, write_results(
             folder / RESULTS,
             opened.project,

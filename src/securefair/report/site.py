@@ -29,7 +29,7 @@ class SitePeer:
     Attributes:
         name: of the peer.
         answered, missed: rounds with an answer or a model of it, and rounds in which it was asked
-            in vain.
+            in vain or was away.
         presence: "here", "away" or "never heard of", at the end.
         weight: reputation or weight after the last round; None where none was formed.
         received, told: numbers from it and to it.
