@@ -194,8 +194,9 @@ def run_site(folder: Path, passphrase: Secret, say: Callable[[str], None]) -> tu
     signal.signal(signal.SIGTERM, leave)
     with open_site(folder, passphrase) as opened, carried(folder, opened):
         rounds = rounds_of(opened.project.terms)
-        over = opened.site.machine.memory.round
-        say(f"{opened.settings.name}: {max(0, over)} of {rounds} rounds are over")
+        with opened.store.view() as tx:
+            over = len(stored_records(tx))
+        say(f"{opened.settings.name}: {over} of {rounds} rounds are over")
         opened.site.run(
             lambda round: say(f"{utc(time.time())}: round {round + 1} of {rounds} is over")
         )
