@@ -1,7 +1,6 @@
 #include "arrivals.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -10,7 +9,6 @@
 #include "prng.hpp"
 #include "rows.hpp"
 #include "scratch.hpp"
-#include "tile.hpp"
 
 namespace securefair {
 
@@ -18,59 +16,32 @@ namespace {
 
 // Strips of a tile's inputs, half of a second-level cache.
 constexpr std::size_t cached_words = 128 * 1024;
-constexpr std::size_t most_columns = 256, least_columns = 128;  // both divide a buffer
+constexpr std::size_t least_columns = 128;  // this and most_columns divide a buffer
 
 std::size_t columns_of(std::size_t inputs) {
     return inputs * most_columns <= cached_words ? most_columns : least_columns;
 }
 
-struct Packed {
-    PackedWeights weights;
-    std::vector<double> constants;
-    std::size_t inputs, outputs;
-
-    Packed(const DenseMap& map, std::size_t polys, const Basis& basis)
-        : weights(map.weights, map.outputs, map.inputs),
-          constants(output_constants(weights, map.bias, polys, basis)),
-          inputs(map.inputs),
-          outputs(map.outputs) {}
-
-    // One polynomial of all outputs.
-    void multiply(u32* to, std::size_t stride, std::size_t row, const u32* strips,
-                  std::size_t columns, const Prime& q) const {
-        const Product product{to, stride, inputs, columns, &constants[row * outputs], &q};
-        multiply_strips(product, weights.blocks, strips);
-    }
-};
-
 // A thread's memory for a task, one after the other in one piece.
 struct Workspace {
-    u32 *strips, *values, *squares, *later, *rows;
+    u32 *strips, *values, *rows, *more;
     u64* roots;
 
-    Workspace(std::size_t inputs, std::size_t hidden, std::size_t columns, std::size_t polynomial) {
-        const std::size_t sizes[] = {strips_words(inputs, columns), 2 * hidden * columns,
-                                     3 * hidden * columns,          strips_words(hidden, columns),
-                                     2 * columns,                   16 * inputs};
+    Workspace(const PackedMap& map, std::size_t columns, std::size_t memory) {
+        const std::size_t sizes[] = {strips_words(map.inputs, columns), 2 * map.outputs * columns,
+                                     2 * columns, memory, 16 * map.inputs};
         std::size_t total = 0;
         for (const std::size_t size : sizes) total += rounded(size);
         u32* at = scratch(total);
-        u32** const parts[] = {&strips, &values, &squares, &later, &rows};
-        for (std::size_t i = 0; i < 5; ++i) {
+        u32** const parts[] = {&strips, &values, &rows, &more};
+        for (std::size_t i = 0; i < 4; ++i) {
             *parts[i] = at;
             at += rounded(sizes[i]);
         }
         roots = reinterpret_cast<u64*>(at);
-        whole_ = polynomial;
     }
 
     static std::size_t rounded(std::size_t words) { return (words + 15) / 16 * 16; }
-
-    // Room for a whole polynomial; hardly ever needed, so not kept.
-    std::vector<u32> polynomial() const { return std::vector<u32>(whole_); }
-
-private:
-    std::size_t whole_;
 };
 
 // Columns of one limb.
@@ -88,7 +59,7 @@ const u32* second_row(const Arrived& x, std::size_t i, const Columns& at, const 
     stream_words(words, memory.roots + 8 * i, offset % buffer_words, at.count);
     if (reduce_words(row, words, at.count, *basis[at.limb])) {
         // A word that SEAL may reject: then what comes after it depends on the whole stream.
-        std::vector<u32> whole = memory.polynomial();
+        std::vector<u32> whole(basis.size() * n);  // hardly ever, so not kept
         expand_seed(whole.data(), x.seeds + i * x.seed_stride, basis);
         std::copy_n(whole.data() + offset, at.count, row);
     }
@@ -133,19 +104,15 @@ void pack_second(const Arrived& x, std::size_t inputs, const Columns& at, const 
 
 }  // namespace
 
-void apply_maps(u32* to, const Arrived& x, const DenseMap& inner, const DenseMap* outer,
-                const Basis& basis) {
+void for_each_tile(const Arrived& x, const PackedMap& map, std::size_t memory_words,
+                   const Basis& basis, const std::function<void(const Tile&)>& body) {
     const std::size_t limbs = basis.size(), n = basis[0]->n;
     if (n % buffer_words != 0) throw std::invalid_argument("the ring degree is below 512");
-    const std::size_t inputs = inner.inputs, hidden = inner.outputs, columns = columns_of(inputs);
-    const Packed first(inner, 2, basis);
-    std::optional<Packed> second;
-    if (outer != nullptr) second.emplace(*outer, 3, basis);
+    const std::size_t inputs = map.inputs, columns = columns_of(inputs);
     const std::size_t buffers = n / buffer_words;
     parallel_for(limbs * buffers, [&](std::size_t task) {
         const std::size_t limb = task / buffers, start = task % buffers * buffer_words;
-        const Tables& q = *basis[limb];
-        const Workspace memory(inputs, second ? hidden : 0, columns, limbs * n);
+        const Workspace memory(map, columns, memory_words);
         if (!x.known) stream_roots(memory.roots, x.seeds, x.seed_stride, inputs, task);
         for (std::size_t column = start; column < start + buffer_words; column += columns) {
             const Columns at{limb, column, columns};
@@ -154,27 +121,10 @@ void apply_maps(u32* to, const Arrived& x, const DenseMap& inner, const DenseMap
                     pack_first(x, inputs, at, memory, basis);
                 else
                     pack_second(x, inputs, at, memory, basis);
-                const std::size_t row = poly * limbs + limb;
-                if (second)
-                    first.multiply(memory.values + poly * columns, 2 * columns, row, memory.strips,
-                                   columns, q);
-                else
-                    first.multiply(to + row * n + column, 2 * limbs * n, row, memory.strips, columns,
-                                   q);
+                map.multiply(memory.values + poly * columns, 2 * columns, poly * limbs + limb,
+                             memory.strips, columns, *basis[limb]);
             }
-            if (!second) continue;
-            for (std::size_t o = 0; o < hidden; ++o) {
-                const u32* const y = memory.values + 2 * o * columns;
-                u32* const z = memory.squares + 3 * o * columns;
-                square({z, z + columns, z + 2 * columns}, {y, y + columns}, columns, q);
-            }
-            for (std::size_t part = 0; part < 3; ++part) {
-                const std::size_t row = part * limbs + limb;
-                pack_strips(memory.later, memory.squares + part * columns, 3 * columns, hidden,
-                            columns);
-                second->multiply(to + row * n + column, 3 * limbs * n, row, memory.later, columns,
-                                 q);
-            }
+            body({limb, column, columns, memory.values, memory.more});
         }
     });
 }

@@ -1,11 +1,13 @@
 // Dense maps on ciphertexts as they arrived, tile by tile: what a seed stands for is made, multiplied
-// and dropped while it is in the cache, and so is everything between two maps.
+// and dropped while it is in the cache.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "modular.hpp"
 #include "prng.hpp"
+#include "tile.hpp"
 
 namespace securefair {
 
@@ -23,9 +25,37 @@ struct DenseMap {
     std::size_t outputs, inputs;
 };
 
-// Without an outer map to = inner(x), (outputs, 2, limbs, n); with one to = outer(inner(x)^2),
-// (outputs, 3, limbs, n).
-void apply_maps(u32* to, const Arrived& x, const DenseMap& inner, const DenseMap* outer,
-                const Basis& basis);
+// The same in the order in which it is read, for ciphertexts of so many polynomials.
+struct PackedMap {
+    PackedWeights weights;
+    std::vector<double> constants;
+    std::size_t inputs, outputs;
+
+    PackedMap(const DenseMap& map, std::size_t polys, const Basis& basis)
+        : weights(map.weights, map.outputs, map.inputs),
+          constants(output_constants(weights, map.bias, polys, basis)),
+          inputs(map.inputs),
+          outputs(map.outputs) {}
+
+    // Columns of one polynomial (`row` counts polynomials and limbs) of all outputs.
+    void multiply(u32* to, std::size_t stride, std::size_t row, const u32* strips,
+                  std::size_t columns, const Prime& q) const {
+        const Product product{to, stride, inputs, columns, &constants[row * outputs], &q};
+        multiply_strips(product, weights.blocks, strips);
+    }
+};
+
+// Columns of one limb of a map's outputs, (outputs, 2, count), and memory for what follows.
+struct Tile {
+    std::size_t limb, first, count;
+    const u32* values;
+    u32* memory;
+};
+
+constexpr std::size_t most_columns = 256;
+
+// Calls body(tile) for all columns of all limbs, on all threads, with `memory` words each.
+void for_each_tile(const Arrived& x, const PackedMap& map, std::size_t memory, const Basis& basis,
+                   const std::function<void(const Tile&)>& body);
 
 }  // namespace securefair

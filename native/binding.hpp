@@ -43,6 +43,12 @@ inline void require_shape(const Polynomials& x, std::size_t count, std::size_t l
             "residues are not (count, limbs, n)");
 }
 
+// A switching key for ciphertexts of so many limbs.
+inline void require_key(const Tensor& key, std::size_t limbs, std::size_t n) {
+    require_shape(key, key.shape(0), 2, key.shape(2), n, "key is not (digits, 2, limbs, n)");
+    require(key.shape(0) >= limbs && key.shape(2) > limbs, "the key has too few digits or limbs");
+}
+
 // Messages as they arrive, and the seeds in them.
 void bind_arrivals(nb::module_& m);
 

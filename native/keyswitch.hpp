@@ -22,7 +22,7 @@ struct SwitchingKey {
 };
 
 // One ciphertext to switch: to = (c0, c1) + what the key makes of `target`. Polynomials have one
-// row for each data prime; a null c1 is zero.
+// row for each data prime; a null c1 is zero. `to` may be where c0 and c1 lie, one after the other.
 struct SwitchTask {
     u32* to;
     const u32 *c0, *c1, *target;
@@ -30,5 +30,9 @@ struct SwitchTask {
 
 // As SEAL's switch_key_inplace for CKKS. basis: the data primes left, then the special prime.
 void switch_key(const std::vector<SwitchTask>& tasks, const SwitchingKey& key, const Basis& basis);
+
+// x + conj(x), in place, for `count` ciphertexts of two polynomials: SEAL's complex_conjugate, and a
+// sum. key: for the conjugate of the secret; basis: as above.
+void add_conjugates(u32* x, std::size_t count, const SwitchingKey& key, const Basis& basis);
 
 }  // namespace securefair

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "arrivals.hpp"
 #include "binding.hpp"
+#include "maps.hpp"
 #include "packing.hpp"
 #include "parallel.hpp"
 #include "prng.hpp"
@@ -91,29 +91,56 @@ DenseMap dense_map(const Rows& weights, const Rows& bias, std::size_t limbs) {
 }
 
 // second: null, or (count, limbs, n) that is read if `known` and written if not.
+Arrived arrived(const Bytes& first, const Bytes& seeds, const std::optional<Polynomials>& second,
+                bool known, const Primes& primes, std::size_t n) {
+    const Message x = message(first, seeds, primes, n);
+    require(!known || second, "nothing is known");
+    require(!second || (second->shape(0) == x.count && second->shape(1) == primes.size() &&
+                        second->shape(2) == n),
+            "second polynomials are not (count, limbs, n)");
+    return {x, second ? words(*second) : nullptr, known};
+}
+
 void arrived_maps(const Tensor& to, const Bytes& first, const Bytes& seeds,
                   const std::optional<Polynomials>& second, bool known, const Rows& weights,
                   const Rows& bias, const std::optional<Rows>& outer_weights,
                   const std::optional<Rows>& outer_bias, const Primes& primes) {
     const std::size_t limbs = primes.size(), n = to.shape(3);
-    const Message arrived = message(first, seeds, primes, n);
-    require(!known || second, "nothing is known");
-    require(!second || (second->shape(0) == arrived.count && second->shape(1) == limbs &&
-                        second->shape(2) == n),
-            "second polynomials are not (count, limbs, n)");
+    const Arrived x = arrived(first, seeds, second, known, primes, n);
     const DenseMap inner = dense_map(weights, bias, limbs);
-    require(inner.inputs == arrived.count, "weights are not (outputs, inputs)");
+    require(inner.inputs == x.count, "weights are not (outputs, inputs)");
     require(outer_weights.has_value() == outer_bias.has_value(), "half an outer map");
-    const Arrived x{arrived, second ? words(*second) : nullptr, known};
     if (!outer_weights) {
         require_shape(to, inner.outputs, 2, limbs, n, "out is not (outputs, 2, limbs, n)");
-        apply_maps(words(to), x, inner, nullptr, tables(n, primes));
+        apply_linear(words(to), x, inner, tables(n, primes));
         return;
     }
     const DenseMap outer = dense_map(*outer_weights, *outer_bias, limbs);
     require(outer.inputs == inner.outputs, "outer weights are not (outputs, hidden)");
     require_shape(to, outer.outputs, 3, limbs, n, "out is not (outputs, 3, limbs, n)");
-    apply_maps(words(to), x, inner, &outer, tables(n, primes));
+    apply_quadratic(words(to), x, inner, outer, tables(n, primes));
+}
+
+// hidden: memory for (units, 2, limbs, n); weights: (2 units, inputs); primes: those of the
+// ciphertexts, then the special one.
+void paired_maps(const Tensor& to, const Tensor& hidden, const Bytes& first, const Bytes& seeds,
+                 const std::optional<Polynomials>& second, bool known, const Rows& weights,
+                 const Rows& bias, const Rows& outer_weights, const Rows& outer_bias,
+                 const Tensor& key, const Primes& primes) {
+    require(primes.size() >= 2, "a special prime is needed");
+    const Primes data(primes.begin(), primes.end() - 1);
+    const std::size_t limbs = data.size(), n = to.shape(3), units = hidden.shape(0);
+    const Arrived x = arrived(first, seeds, second, known, data, n);
+    const DenseMap inner = dense_map(weights, bias, limbs);
+    const DenseMap outer = dense_map(outer_weights, outer_bias, limbs);
+    require(inner.inputs == x.count && inner.outputs == 2 * units,
+            "weights are not (2 units, inputs)");
+    require(outer.inputs == units, "outer weights are not (outputs, units)");
+    require_shape(hidden, units, 2, limbs, n, "hidden is not (units, 2, limbs, n)");
+    require_shape(to, outer.outputs, 3, limbs, n, "out is not (outputs, 3, limbs, n)");
+    require_key(key, limbs, n);
+    apply_paired_quadratic(words(to), words(hidden), x, inner, outer,
+                           {words(key), key.shape(0), key.shape(2)}, tables(n, primes));
 }
 
 }  // namespace
@@ -128,6 +155,9 @@ void bind_arrivals(nb::module_& m) {
     m.def("arrived_maps", arrived_maps, "out"_a, "first"_a, "seeds"_a,
           "second"_a.none(), "known"_a, "weights"_a, "bias"_a, "outer_weights"_a.none(),
           "outer_bias"_a.none(), "primes"_a, release());
+    m.def("paired_maps", paired_maps, "out"_a, "hidden"_a, "first"_a, "seeds"_a,
+          "second"_a.none(), "known"_a, "weights"_a, "bias"_a, "outer_weights"_a, "outer_bias"_a,
+          "key"_a, "primes"_a, release());
     m.def("uniform", uniform, "out"_a, "stream"_a, "primes"_a, release());
 }
 

@@ -37,6 +37,14 @@ void square(const Triple& to, const Pair& x, std::size_t n, const Prime& q) {
     DISPATCH(square, to, x, n, q)
 }
 
+void add_scaled(u32* to, const u32* x, const u32* y, Factor w, std::size_t n, const Prime& q) {
+    DISPATCH(add_scaled, to, x, y, w, n, q)
+}
+
+void mirror(u32* to, const u32* x, std::size_t n) { DISPATCH(mirror, to, x, n) }
+
+void add_mirrored(u32* x, std::size_t n, const Prime& q) { DISPATCH(add_mirrored, x, n, q) }
+
 void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t terms,
                   std::size_t n, const Prime& q) {
     DISPATCH(sum_products, to, x, y, terms, n, q)

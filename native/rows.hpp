@@ -22,6 +22,15 @@ void add_constant(u32* to, const u32* x, u32 constant, std::size_t n, const Prim
 void multiply(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q);
 void square(const Triple& to, const Pair& x, std::size_t n, const Prime& q);
 
+// x + w y
+void add_scaled(u32* to, const u32* x, const u32* y, Factor w, std::size_t n, const Prime& q);
+
+// The values of x backwards; they may not be in place.
+void mirror(u32* to, const u32* x, std::size_t n);
+
+// x plus its values backwards, in place.
+void add_mirrored(u32* x, std::size_t n, const Prime& q);
+
 // sum_i x_i y_i of `terms` pairs of factors, as polynomials in the secret key.
 void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t terms,
                   std::size_t n, const Prime& q);

@@ -59,6 +59,30 @@ TARGET void square(const Triple& to, const Pair& x, std::size_t n, const Prime& 
     }
 }
 
+TARGET void add_scaled(u32* to, const u32* x, const u32* y, Factor w, std::size_t n,
+                       const Prime& q) {
+    const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
+    for (std::size_t i = 0; i < n; i += V::width) {
+        const reg product = scale(V::load(y + i), value, quotient, p);
+        V::store(to + i, reduce_once(V::add(V::load(x + i), product), p));
+    }
+}
+
+TARGET void mirror(u32* to, const u32* x, std::size_t n) {
+    for (std::size_t i = 0; i < n; i += V::width)
+        V::store(to + i, V::reverse(V::load(x + n - V::width - i)));
+}
+
+TARGET void add_mirrored(u32* x, std::size_t n, const Prime& q) {
+    const reg p = V::set1(q.p);
+    for (std::size_t i = 0; i < n / 2; i += V::width) {
+        u32* const late = x + n - V::width - i;
+        const reg sum = reduce_once(V::add(V::load(x + i), V::reverse(V::load(late))), p);
+        V::store(x + i, sum);
+        V::store(late, V::reverse(sum));
+    }
+}
+
 static TARGET void multiply_pair(const Triple& to, const Pair& x, const Pair& y, std::size_t n,
                                  const Prime& q) {
     for (std::size_t i = 0; i < n; i += V::width) {

@@ -2,7 +2,8 @@
 //
 // `reg` holds `width` residues below 2^32; `wide` holds as many 64-bit values. transpose<T> treats
 // two registers as rows of blocks of T words and swaps blocks 1, 3, .. of the first with blocks
-// 0, 2, .. of the second; expand<T> repeats each of the first words T times.
+// 0, 2, .. of the second; expand<T> repeats each of the first words T times; reverse turns the
+// order of the words around.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +48,7 @@ struct V {
     static INLINE void transpose(reg&, reg&) {}
     static INLINE void zip(reg&, reg&) {}
     static INLINE void unzip(reg&, reg&) {}
+    static INLINE reg reverse(reg x) { return x; }
     template <int T>
     static INLINE reg expand(const u32* p) {
         return *p;
@@ -136,6 +138,9 @@ struct V {
         const reg odd_ = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
         x = _mm256_permute4x64_epi64(even, 0xD8);
         y = _mm256_permute4x64_epi64(odd_, 0xD8);
+    }
+    OPERATION reg reverse(reg x) {
+        return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
     }
     template <int T>
     OPERATION reg expand(const u32* p) {
@@ -249,6 +254,11 @@ struct V {
         const reg a = _mm512_permutex2var_epi32(x, even, y);
         y = _mm512_permutex2var_epi32(x, add(even, set1(1)), y);
         x = a;
+    }
+    OPERATION reg reverse(reg x) {
+        const __m512i lane =
+            _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        return _mm512_permutexvar_epi32(lane, x);
     }
     template <int T>
     OPERATION reg expand(const u32* p) {

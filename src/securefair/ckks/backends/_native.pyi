@@ -68,4 +68,18 @@ def arrived_maps(
     outer_bias: _Rows | None,
     primes: _Primes,
 ) -> None: ...
+def paired_maps(
+    out: _Rows,
+    hidden: _Rows,
+    first: _Rows,
+    seeds: _Rows,
+    second: _Rows | None,
+    known: bool,
+    weights: _Rows,
+    bias: _Rows,
+    outer_weights: _Rows,
+    outer_bias: _Rows,
+    key: _Rows,
+    primes: _Primes,
+) -> None: ...
 def uniform(out: _Rows, stream: _Rows, primes: _Primes) -> None: ...

@@ -12,7 +12,8 @@ faster than expanding them for every answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +22,14 @@ from numpy.typing import NDArray
 
 from securefair.ckks.backends import kernels
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.kernel_checks import check, check_dense, check_message, not_below
+from securefair.ckks.backends.kernel_checks import (
+    check,
+    check_dense,
+    check_key,
+    check_message,
+    not_below,
+)
+from securefair.errors import EncryptionError
 
 Map: TypeAlias = tuple[torch.Tensor, torch.Tensor]
 """Integer weights (outputs, inputs) and residues (outputs, limbs) of the bias."""
@@ -82,15 +90,42 @@ class Arrivals:
 
         inputs = len(self)
         for weights, bias in maps:
-            check_dense(weights, inputs)
-            check("bias", bias, (len(weights), len(self._basis)))
+            self._check_map(weights, bias, inputs)
             inputs = len(weights)
-        second = self._kept()
-        result = residues_native.arrived_maps(self._first, self._seeds, second, maps, self._basis)
-        if second is not None:
-            self._second = second[0]
-        self._used = True
-        return result
+        with self._kept() as second:
+            return residues_native.arrived_maps(self._first, self._seeds, second, maps, self._basis)
+
+    def apply_paired(self, maps: tuple[Map, Map], key: torch.Tensor, special: int) -> torch.Tensor:
+        """outer((z + conj(z))^2) of pairs, z = (w - J v) (x + J y), for maps (inner, outer).
+
+        Bit for bit `linear`, `pairs.join`, `pairs.add_conjugates`, `square` and `linear`.
+
+        Args:
+            maps: of the inner one all rows w, then all rows v, and the bias of both.
+            key, special: as of `pairs.add_conjugates`.
+
+        Returns:
+            Ciphertexts (outputs, 3, limbs, N).
+
+        Raises:
+            EncryptionError: weights, biases or the key do not fit.
+        """
+        from securefair.ckks.backends import residues_native
+
+        (inner, bias), (outer, outer_bias) = maps
+        self._check_map(inner, bias, len(self))
+        if len(inner) % 2:
+            raise EncryptionError("half a map of pairs", where="weights", found=len(inner))
+        self._check_map(outer, outer_bias, len(inner) // 2)
+        check_key(key, special, self._basis)
+        with self._kept() as second:
+            return residues_native.paired_maps(
+                self._first, self._seeds, second, maps, key, special, self._basis
+            )
+
+    def _check_map(self, weights: torch.Tensor, bias: torch.Tensor, inputs: int) -> None:
+        check_dense(weights, inputs)
+        check("bias", bias, (len(weights), len(self._basis)))
 
     def expanded(self) -> torch.Tensor:
         """The ciphertexts (d, 2, limbs, N), made when they are first asked for and kept."""
@@ -99,17 +134,22 @@ class Arrivals:
             self._whole = kernels.receive(self._first, self._seeds, self._basis, device)
         return self._whole
 
-    def _kept(self) -> tuple[NDArray[np.int32], bool] | None:
+    @contextmanager
+    def _kept(self) -> Iterator[tuple[NDArray[np.int32], bool] | None]:
         """Second polynomials to read, or to write on the second use if there is room.
 
         Two threads that write at a time write the same into arrays of their own.
         """
-        if self._second is not None:
-            return self._second, True
         shape = (len(self), len(self._basis), self._basis.ring_degree)
-        if not self._used or not self._room.take(WORD_BYTES * math.prod(shape)):
-            return None
-        return np.empty(shape, dtype=np.int32), False
+        if self._second is not None:
+            yield self._second, True
+        elif self._used and self._room.take(WORD_BYTES * math.prod(shape)):
+            second = np.empty(shape, dtype=np.int32)
+            yield second, False
+            self._second = second
+        else:
+            yield None
+        self._used = True
 
 
 Residues: TypeAlias = torch.Tensor | Arrivals

@@ -92,6 +92,19 @@ def check_dense(weights: torch.Tensor, inputs: int) -> None:
     check_weights(weights)
 
 
+def check_key(key: torch.Tensor, special: int, basis: Basis) -> None:
+    """Refuse a switching key that does not fit ciphertexts over a prefix of its basis."""
+    check("key", key, (None, 2, None, basis.ring_degree))
+    if len(key) < len(basis) or key.shape[2] != len(key) + 1:
+        raise EncryptionError(
+            "the key does not fit the ciphertexts",
+            where="key",
+            found=tuple(key.shape),
+            expected=f"at least {len(basis)} digits and one limb more than digits",
+        )
+    Basis(basis.ring_degree, (*basis.primes, special))  # refuses an unfit special prime
+
+
 def check_message(first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis) -> None:
     """Refuse what is not packed first polynomials (d, bytes) and seeds (d, 64)."""
     fitting = (len(seeds), packed_bytes(basis.primes, basis.ring_degree))

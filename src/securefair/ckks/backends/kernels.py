@@ -28,6 +28,7 @@ from securefair.ckks.backends.kernel_checks import (
     check_dense,
     check_device,
     check_indices,
+    check_key,
     check_message,
     check_pair,
     check_patches,
@@ -304,16 +305,8 @@ def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) 
         basis: the data primes left in x, a prefix of the key's.
     """
     check("x", x, (None, 3, len(basis), basis.ring_degree))
-    check("key", key, (None, 2, None, basis.ring_degree))
     check_device("key", key, x)
-    if len(key) < len(basis) or key.shape[2] != len(key) + 1:
-        raise EncryptionError(
-            "the key does not fit the ciphertexts",
-            where="key",
-            found=tuple(key.shape),
-            expected=f"at least {len(basis)} digits and one limb more than digits",
-        )
-    Basis(basis.ring_degree, (*basis.primes, special))  # refuses an unfit special prime
+    check_key(key, special, basis)
     result: torch.Tensor = implementation(x.device).relinearize(x, key, special, basis)
     return result
 

@@ -17,7 +17,7 @@ import securefair.ckks.backends._native as _native
 from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 
-INTERFACE = 2
+INTERFACE = 3
 """Of the module that these functions call: an older build beside newer sources is not used."""
 
 if getattr(_native, "INTERFACE", 1) != INTERFACE:
@@ -298,6 +298,39 @@ def arrived_maps(
         outer_weights,
         outer_bias,
         basis.prime_list,
+    )
+    return result
+
+
+def paired_maps(
+    first: NDArray[np.uint8],
+    seeds: NDArray[np.uint8],
+    second: tuple[NDArray[np.int32], bool] | None,
+    maps: Sequence[tuple[torch.Tensor, torch.Tensor]],
+    key: torch.Tensor,
+    special: int,
+    basis: Basis,
+) -> torch.Tensor:
+    """See `arrivals.Arrivals.apply_paired`; otherwise as `arrived_maps`."""
+    (weights, bias), (outer_weights, outer_bias) = (
+        (np.ascontiguousarray(w.numpy(), dtype=np.int32), b.numpy()) for w, b in maps
+    )
+    shape = len(basis), basis.ring_degree
+    result = _new(len(outer_weights), 3, *shape)
+    polynomials, known = second or (None, False)
+    _native.paired_maps(
+        result.numpy(),
+        _new(outer_weights.shape[1], 2, *shape).numpy(),
+        first,
+        seeds,
+        polynomials,
+        known,
+        weights,
+        bias,
+        outer_weights,
+        outer_bias,
+        key.numpy(),
+        [*basis.primes, special],
     )
     return result
 

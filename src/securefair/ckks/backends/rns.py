@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from securefair.ckks import rules
 from securefair.ckks.backends import kernels, pairs, seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
-from securefair.ckks.backends.arrivals import Arrivals, Residues, Room, arrive, expanded
+from securefair.ckks.backends.arrivals import Arrivals, Map, Residues, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.public_zeros import PublicZeros
@@ -37,9 +37,6 @@ from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
 RnsTensor = CipherTensor[Residues]
-
-UNITS_AT_ONCE = 8
-"""Hidden units whose squares are kept together: work for some cores, in 5 MB."""
 
 
 class RnsEvaluator(Evaluator[Residues]):
@@ -94,14 +91,16 @@ class RnsEvaluator(Evaluator[Residues]):
         maps: Sequence[tuple[AffineSpec, AffineLayer]],
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
     ) -> Residues:
-        if x.meta.packing == "pairs":
-            return self._paired_quadratic(x, maps, metas)
         if not isinstance(x.payload, Arrivals):
             return super()._quadratic(x, maps, metas)
-        layers = [layer for _, layer in maps]
-        biases = [self._bias(layer, meta) for layer, meta in zip(layers, metas[::2], strict=True)]
-        weights = [torch.from_numpy(layer.weights) for layer in layers]
-        return x.payload.apply(list(zip(weights, biases, strict=True)))
+        (inner_spec, inner), (_, outer) = maps
+        last = torch.from_numpy(outer.weights), self._bias(outer, metas[2])
+        if x.meta.packing == "pairs":
+            first = self._pair_map(inner, rules.paired_linear(x.meta, inner_spec))
+            key, special = self._conjugation_key(), self.params.special_prime
+            return x.payload.apply_paired((first, last), key, special)
+        weights = torch.from_numpy(inner.weights)
+        return x.payload.apply([(weights, self._bias(inner, metas[0])), last])
 
     def _paired_linear(
         self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
@@ -109,55 +108,28 @@ class RnsEvaluator(Evaluator[Residues]):
         del spec
         if layer is None:
             raise EncryptionError("only planning works without weights")
-        return pairs.join(*self._pair_products(x, layer, meta), self._basis(meta))
-
-    def _pair_products(
-        self, x: RnsTensor, layer: AffineLayer, meta: CipherMeta
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """w z with the bias, and v z, for z = x + J y and weights w - J v."""
-        weights, bias = torch.from_numpy(pair_weights(layer)), self._bias(layer, meta)
-        both = torch.cat([bias, torch.zeros_like(bias)])
+        weights, bias = self._pair_map(layer, meta)
         products = (
-            x.payload.apply([(weights, both)])
+            x.payload.apply([(weights, bias)])
             if isinstance(x.payload, Arrivals)
-            else kernels.linear(weights, x.payload, self._basis(meta), both)
+            else kernels.linear(weights, x.payload, self._basis(meta), bias)
         )
         first, second = products.chunk(2)
-        return first, second
+        return pairs.join(first, second, self._basis(meta))
+
+    def _pair_map(self, layer: AffineLayer, meta: CipherMeta) -> Map:
+        """w z with the bias, then v z, for z = x + J y and weights w - J v."""
+        bias = self._bias(layer, meta)
+        return torch.from_numpy(pair_weights(layer)), torch.cat([bias, torch.zeros_like(bias)])
 
     def _real_parts(self, x: RnsTensor) -> Residues:
-        return self._with_conjugates(expanded(x.payload), x.meta)
+        key, special = self._conjugation_key(), self.params.special_prime
+        return pairs.add_conjugates(expanded(x.payload), key, special, self._basis(x.meta))
 
-    def _with_conjugates(self, values: torch.Tensor, meta: CipherMeta) -> torch.Tensor:
+    def _conjugation_key(self) -> torch.Tensor:
         if self._conjugation is None:
             raise EncryptionError("the peer sent no conjugation key")
-        special = self.params.special_prime
-        return pairs.add_conjugates(values, self._conjugation, special, self._basis(meta))
-
-    def _paired_quadratic(
-        self,
-        x: RnsTensor,
-        maps: Sequence[tuple[AffineSpec, AffineLayer]],
-        metas: tuple[CipherMeta, CipherMeta, CipherMeta],
-    ) -> Residues:
-        """Some hidden units at a time, as whole layers of them would be fresh memory."""
-        (inner_spec, inner), (_, outer) = maps
-        first, second = self._pair_products(x, inner, rules.paired_linear(x.meta, inner_spec))
-        hidden, _, result = metas
-        basis, bias = self._basis(result), self._bias(outer, result)
-        weights, total = torch.from_numpy(outer.weights), None
-        for start in range(0, weights.shape[1], UNITS_AT_ONCE):
-            units = slice(start, start + UNITS_AT_ONCE)
-            joined = pairs.join(first[units], second[units], basis)
-            squares = kernels.square(self._with_conjugates(joined, hidden), basis)
-            some = weights[:, units].contiguous()
-            if total is None:
-                total = kernels.linear(some, squares, basis, bias)
-            else:
-                kernels.add_(total, kernels.linear(some, squares, basis), basis)
-        if total is None:
-            raise EncryptionError("a layer without units was applied")
-        return total
+        return self._conjugation
 
     def _linear_from(
         self,

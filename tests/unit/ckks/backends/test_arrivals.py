@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from securefair.ckks.backends import kernels, packing, wire
+from securefair.ckks.backends import kernels, packing, pairs, wire
 from securefair.ckks.backends.arrivals import Arrivals, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.residues_torch import expand_seeds
@@ -14,6 +14,7 @@ from securefair.errors import EncryptionError
 
 N = 1024
 BASIS = Basis(N, (*ntt_primes(N, 31, 3), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
+SPECIAL, SPARE = ntt_primes(N, 31, 4)[3], ntt_primes(N, 30, 2)[1:]
 CPU = torch.device("cpu")
 SMALL, LARGE = 9, 700  # inputs: of tiles of 256 columns, and of 128
 
@@ -59,6 +60,49 @@ def test_maps_are_those_of_the_kernels_one_after_the_other(isa, inputs, widths):
     arrived = arrive(first, seeds, BASIS, CPU, Room())
     for _ in range(4):  # expanded and dropped, kept, read, read
         assert torch.equal(arrived.apply(maps), expected)
+
+
+def switching_key(digits):
+    """Any residues: (digits, 2, digits + 1, N), the special prime last."""
+    basis = Basis(N, (*(BASIS.primes + SPARE)[:digits], SPECIAL))
+    rng = np.random.default_rng(7)
+    rows = [rng.integers(0, p, (digits, 2, N), dtype=np.int32) for p in basis.primes]
+    return torch.from_numpy(np.stack(rows, axis=2))
+
+
+def pairs_one_by_one(x, maps, key):
+    (inner, bias), (outer, constants) = maps
+    products = kernels.linear(inner, x, BASIS, bias)
+    joined = pairs.join(*products.chunk(2), BASIS)
+    hidden = pairs.add_conjugates(joined, key, SPECIAL, BASIS)
+    return kernels.linear(outer, kernels.square(hidden, BASIS), BASIS, constants)
+
+
+@pytest.mark.parametrize("inputs", [1, SMALL, LARGE])
+@pytest.mark.parametrize(("units", "outputs"), [(1, 1), (7, 3), (24, 11)])
+@pytest.mark.parametrize("digits", [5, 6])
+def test_maps_of_pairs_are_those_of_the_kernels_too(isa, inputs, units, outputs, digits):
+    first, seeds = message(inputs)
+    maps = a_map(2 * units, inputs, 5), a_map(outputs, units, 6)
+    key = switching_key(digits)
+    expected = pairs_one_by_one(kernels.receive(first, seeds, BASIS, CPU), maps, key)
+    arrived = arrive(first, seeds, BASIS, CPU, Room())
+    for _ in range(4):  # expanded and dropped, kept, read, read
+        assert torch.equal(arrived.apply_paired(maps, key, SPECIAL), expected)
+
+
+def test_maps_of_pairs_that_do_not_fit_are_refused():
+    arrived = arrive(*message(SMALL), BASIS, CPU, Room())
+    inner, outer, key = a_map(8, SMALL, 1), a_map(2, 4, 1), switching_key(5)
+    for first, last, switch in (
+        (a_map(8, SMALL - 1, 1), outer, key),
+        (inner, a_map(2, 8, 1), key),
+        (a_map(9, SMALL, 1), outer, key),
+        (inner, outer, key[:4].contiguous()),
+        (inner, outer, key[:, :, :5].contiguous()),
+    ):
+        with pytest.raises(EncryptionError, match=r"weights|key|half"):
+            arrived.apply_paired((first, last), switch, SPECIAL)
 
 
 def test_a_word_that_the_sampler_rejects_is_drawn_again(isa):
