@@ -20,10 +20,12 @@ from typing import Annotated
 import numpy as np
 import torch
 import typer
+from numpy.typing import NDArray
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, Release
 from securefair.ckks.backends import get_backend, kernels
+from securefair.ckks.backends.residues import Residues, copied, in_memory
 from securefair.ckks.backends.rns import RnsBackend
 from securefair.ckks.primes import ntt_primes
 from securefair.profiling.dry_exchange import ANSWER, RECEIVE, DryTeacher, ask, synthetic
@@ -60,21 +62,21 @@ def kernel_rows(device: torch.device) -> list[str]:
     basis, special = kernels.Basis(RING, primes[:LIMBS]), primes[-1]
     rng = np.random.default_rng(0)
 
-    def residues(*lead: int, limbs: tuple[int, ...] = basis.primes) -> torch.Tensor:
-        rows = [rng.integers(0, p, (*lead, RING)) for p in limbs]
-        return torch.from_numpy(np.stack(rows, axis=-2).astype(np.int32))
+    def random(*lead: int, limbs: tuple[int, ...] = basis.primes) -> NDArray[np.int32]:
+        rows = [rng.integers(0, p, (*lead, RING), dtype=np.int32) for p in limbs]
+        return np.stack(rows, axis=-2)
 
-    x, y, three = residues(COUNT, 2), residues(COUNT, 2), residues(COUNT, 3)
-    key = residues(LIMBS, 2, limbs=primes)
-    weights = torch.from_numpy(rng.integers(-2047, 2048, (16, COUNT)))
-    seeds = torch.from_numpy(rng.integers(0, 256, (COUNT, 64), dtype=np.uint8))
+    x, y, three = random(COUNT, 2), random(COUNT, 2), random(COUNT, 3)
+    key = random(LIMBS, 2, limbs=primes)
+    weights = rng.integers(-2047, 2048, (16, COUNT))
+    seeds = rng.integers(0, 256, (COUNT, 64), dtype=np.uint8)
 
-    def transformed(t: torch.Tensor) -> torch.Tensor:
-        values = t.clone()
+    def transformed(t: Residues) -> Residues:
+        values = copied(t)
         kernels.ntt_forward_(values, basis)
         return values
 
-    work: dict[str, tuple[Callable[..., torch.Tensor], tuple[torch.Tensor, ...]]] = {
+    work: dict[str, tuple[Callable[..., Residues], tuple[NDArray[np.generic], ...]]] = {
         "transform": (transformed, (x,)),
         "add": (lambda a, b: kernels.add(a, b, basis), (x, y)),
         "linear": (lambda a: kernels.linear(weights, a, basis), (x,)),
@@ -86,8 +88,8 @@ def kernel_rows(device: torch.device) -> list[str]:
     }
     rows = []
     for name, (kernel, arguments) in work.items():
-        there = [argument.to(device) for argument in arguments]
-        equal = torch.equal(kernel(*arguments), kernel(*there).cpu())
+        there = [torch.from_numpy(argument).to(device) for argument in arguments]
+        equal = np.array_equal(kernel(*arguments), in_memory(kernel(*there)))
         on_cpu = timed(lambda k=kernel, a=arguments: k(*a), torch.device("cpu"))
         on_device = timed(lambda k=kernel, a=there: k(*a), device)
         rows.append(f"| {name} | {'equal' if equal else '**DIFFERENT**'} | {on_cpu:.2f} "

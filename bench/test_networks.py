@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from securefair.circuit.planner import plan_exchange
@@ -79,9 +78,8 @@ def test_one_band_of_a_convolution(
     limbs, layer, groups = plan.schedule.stages[place].linear.limbs, band.layer, band.groups
     assert groups is not None
     meta = replace(plan.features, count=layer.inputs, limbs=limbs)
-    generator = torch.Generator().manual_seed(0)
-    least = min(plan.params.primes)
-    residues = torch.randint(least, meta.residue_shape, dtype=torch.int32, generator=generator)
+    least, rng = min(plan.params.primes), np.random.default_rng(0)
+    residues = rng.integers(0, least, meta.residue_shape, dtype=np.int32)
     rows = np.stack([np.zeros(layer.inputs, np.int64), np.arange(layer.inputs)], axis=1)
     spec = replace(plan.specs[place], inputs=layer.inputs, outputs=layer.outputs)
     block = CipherTensor(meta, residues)

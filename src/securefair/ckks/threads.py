@@ -11,11 +11,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
 from threadpoolctl import threadpool_limits
 
 from securefair.ckks.backends import kernels
+from securefair.ckks.backends.kernel_choice import cores, loaded_torch
 from securefair.errors import ConfigError
+
+__all__ = ["ENVIRONMENT", "cores", "set_threads", "threads_set"]
 
 ENVIRONMENT = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """What libraries that are loaded later, and child processes, read."""
@@ -40,7 +42,7 @@ def set_threads(count: int) -> None:
     for name in ENVIRONMENT:
         os.environ[name] = str(count)
     threadpool_limits(limits=count)  # BLAS and OpenMP, of everything that is loaded by now
-    kernels.set_threads(count)  # native kernels, and torch's own pool
+    kernels.set_threads(count)  # native kernels, and torch's own pool if it is loaded
 
 
 @contextmanager
@@ -51,7 +53,8 @@ def threads_set(count: int) -> Iterator[None]:
         ConfigError: see `set_threads`.
     """
     environment = {name: os.environ.get(name) for name in ENVIRONMENT}
-    torchs, natives = torch.get_num_threads(), kernels.describe().threads
+    natives, torch = kernels.describe().threads, loaded_torch()
+    torchs = natives if torch is None else torch.get_num_threads()
     pools = threadpool_limits(limits=None)  # only remembers
     try:
         set_threads(count)
@@ -63,10 +66,7 @@ def threads_set(count: int) -> Iterator[None]:
             else:
                 os.environ[name] = value
         kernels.set_threads(natives)
-        torch.set_num_threads(torchs)
+        torch = loaded_torch()  # by now, perhaps
+        if torch is not None:
+            torch.set_num_threads(torchs)
         pools.restore_original_limits()
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))

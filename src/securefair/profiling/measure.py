@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-import torch
+import numpy as np
 
 from securefair.ckks.backends import kernels
 from securefair.ckks.primes import MAX_LIMB_BITS, ntt_primes
@@ -60,22 +60,19 @@ class MachineLimits:
 
 def measure_limits() -> MachineLimits:
     """Both limits, at the threads that are set; takes about a second."""
-    generator = torch.Generator().manual_seed(0)
+    import torch  # here, as it is most of the memory of a process that only measures itself
+
+    rng = np.random.default_rng(0)
     source = torch.zeros(_COPIED_WORDS, dtype=torch.int32)
     target = torch.empty_like(source)
     copied = 2 * source.numel() * source.element_size()
 
-    matrix = torch.rand((_MATRIX, _MATRIX), dtype=torch.float64, generator=generator)
+    matrix = torch.from_numpy(rng.random((_MATRIX, _MATRIX)))
 
     basis = kernels.Basis(_RING, ntt_primes(_RING, MAX_LIMB_BITS, 1))
-    shape = (_INPUTS, 2, 1, _RING)
-    residues = torch.randint(basis.primes[0], shape, dtype=torch.int32, generator=generator)
-    weights = torch.randint(
-        -_LARGEST_WEIGHT, _LARGEST_WEIGHT, (_OUTPUTS, _INPUTS), generator=generator
-    )
-    kernel = (
-        _OUTPUTS * residues.numel() / _shortest(lambda: kernels.linear(weights, residues, basis))
-    )
+    residues = rng.integers(0, basis.primes[0], (_INPUTS, 2, 1, _RING), dtype=np.int32)
+    weights = rng.integers(-_LARGEST_WEIGHT, _LARGEST_WEIGHT, (_OUTPUTS, _INPUTS))
+    kernel = _OUTPUTS * residues.size / _shortest(lambda: kernels.linear(weights, residues, basis))
     blas = _MATRIX**3 / _shortest(lambda: matrix @ matrix)
     return MachineLimits(
         multiply_adds=max(kernel, blas), bytes=copied / _shortest(lambda: target.copy_(source))

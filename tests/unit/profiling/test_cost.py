@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
-import torch
 
 from securefair.ckks.backends import kernel_choice, kernels, residues_torch
 from securefair.ckks.parameters import CkksParameters, CkksSpec
@@ -84,8 +84,8 @@ def test_transforms_are_those_of_the_kernels(monkeypatch, limbs):
     monkeypatch.setattr(kernel_choice, "_native", None)
     primes = ntt_primes(n, 31, limbs + 1)
     basis = kernels.Basis(n, primes[:limbs])
-    x = torch.zeros((2, 3, limbs, n), dtype=torch.int32)
-    key = torch.zeros((limbs, 2, limbs + 1, n), dtype=torch.int32)
+    x = np.zeros((2, 3, limbs, n), dtype=np.int32)
+    key = np.zeros((limbs, 2, limbs + 1, n), dtype=np.int32)
 
     wide = replace(meta(count=2, polys=3), limbs=limbs)
     rows = 0

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import kernels
@@ -29,9 +28,10 @@ from securefair.ckks.backends.kernel_checks import (
     check_message,
     not_below,
 )
+from securefair.ckks.backends.residues import Device, Residues
 from securefair.errors import EncryptionError
 
-Map: TypeAlias = tuple[torch.Tensor, torch.Tensor]
+Map: TypeAlias = "tuple[NDArray[np.int64], Residues]"
 """Integer weights (outputs, inputs) and residues (outputs, limbs) of the bias."""
 
 WORD_BYTES = 4
@@ -65,7 +65,7 @@ class Arrivals:
         self._room = room
         self._used = False
         self._second: NDArray[np.int32] | None = None
-        self._whole: torch.Tensor | None = None
+        self._whole: Residues | None = None
 
     def __len__(self) -> int:
         return len(self._seeds)
@@ -75,7 +75,7 @@ class Arrivals:
         """Bytes of second polynomials that are kept."""
         return 0 if self._second is None else self._second.nbytes
 
-    def apply(self, maps: Sequence[Map]) -> torch.Tensor:
+    def apply(self, maps: Sequence[Map]) -> Residues:
         """One dense map, or two with a square between them.
 
         Bit for bit `kernels.linear`, or `linear`, `square` and `linear`, of `expanded`.
@@ -95,7 +95,7 @@ class Arrivals:
         with self._kept() as second:
             return residues_native.arrived_maps(self._first, self._seeds, second, maps, self._basis)
 
-    def apply_paired(self, maps: tuple[Map, Map], key: torch.Tensor, special: int) -> torch.Tensor:
+    def apply_paired(self, maps: tuple[Map, Map], key: Residues, special: int) -> Residues:
         """outer((z + conj(z))^2) of pairs, z = (w - J v) (x + J y), for maps (inner, outer).
 
         Bit for bit `linear`, `pairs.join`, `pairs.add_conjugates`, `square` and `linear`.
@@ -123,15 +123,14 @@ class Arrivals:
                 self._first, self._seeds, second, maps, key, special, self._basis
             )
 
-    def _check_map(self, weights: torch.Tensor, bias: torch.Tensor, inputs: int) -> None:
+    def _check_map(self, weights: NDArray[np.int64], bias: Residues, inputs: int) -> None:
         check_dense(weights, inputs)
         check("bias", bias, (len(weights), len(self._basis)))
 
-    def expanded(self) -> torch.Tensor:
+    def expanded(self) -> Residues:
         """The ciphertexts (d, 2, limbs, N), made when they are first asked for and kept."""
         if self._whole is None:
-            device = torch.device("cpu")
-            self._whole = kernels.receive(self._first, self._seeds, self._basis, device)
+            self._whole = kernels.receive(self._first, self._seeds, self._basis, None)
         return self._whole
 
     @contextmanager
@@ -152,7 +151,7 @@ class Arrivals:
         self._used = True
 
 
-Residues: TypeAlias = torch.Tensor | Arrivals
+Payload: TypeAlias = "Residues | Arrivals"
 """Ciphertexts, expanded or as they arrived."""
 
 
@@ -160,9 +159,9 @@ def arrive(
     first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     basis: Basis,
-    device: torch.device,
+    device: Device,
     room: Room,
-) -> Residues:
+) -> Payload:
     """Ciphertexts of a message, checked: for the native kernels as they are, else expanded.
 
     Args:
@@ -175,7 +174,7 @@ def arrive(
     Raises:
         EncryptionError: a residue is not below its prime, or the shapes do not fit.
     """
-    if not kernels.available() or device.type != "cpu":
+    if not kernels.available() or device is not None:
         return kernels.receive(first, seeds, basis, device)
     from securefair.ckks.backends import residues_native
 
@@ -185,6 +184,6 @@ def arrive(
     return Arrivals(first, seeds, basis, room)
 
 
-def expanded(x: Residues) -> torch.Tensor:
-    """Ciphertexts as a tensor, whatever they were."""
+def expanded(x: Payload) -> Residues:
+    """Ciphertexts as one array, whatever they were."""
     return x.expanded() if isinstance(x, Arrivals) else x

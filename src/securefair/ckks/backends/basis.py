@@ -1,11 +1,12 @@
-"""The primes that the limbs of a residue array belong to, and their tables for torch."""
+"""The primes that the limbs of a residue array belong to, and their roots of unity."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 
 from securefair.ckks.primes import MAX_LIMB_BITS, is_prime
 from securefair.errors import EncryptionError
@@ -59,22 +60,18 @@ class Basis:
         """The first `limbs` primes: what is left after dropping the others."""
         return Basis(self.ring_degree, self.primes[:limbs])
 
-    def moduli(self, device: torch.device) -> torch.Tensor:
-        """The primes as int64 (limbs, 1), to broadcast against (..., limbs, N)."""
-        return torch.tensor(self.primes, dtype=torch.int64, device=device)[:, None]
-
 
 @cache
 def _is_ntt_prime(ring_degree: int, p: int) -> bool:
     return p < 1 << MAX_LIMB_BITS and p % (2 * ring_degree) == 1 and is_prime(p)
 
 
-def _powers(base: int, count: int, p: int) -> torch.Tensor:
-    """base^0 .. base^(count - 1) modulo p, int64, for a power of two `count`."""
-    powers = torch.ones(1, dtype=torch.int64)
-    while len(powers) < count:
-        powers = torch.cat([powers, powers * pow(base, len(powers), p) % p])
-    return powers
+def powers(base: int, count: int, p: int) -> NDArray[np.int64]:
+    """base^0 .. base^(count - 1) modulo p, for a power of two `count`."""
+    found = np.ones(1, dtype=np.int64)
+    while len(found) < count:
+        found = np.concatenate([found, found * pow(base, len(found), p) % p])
+    return found
 
 
 @cache
@@ -85,29 +82,13 @@ def smallest_root(ring_degree: int, p: int) -> int:
     while pow(candidate, exponent * ring_degree, p) != p - 1:
         candidate += 1
     root = pow(candidate, exponent, p)
-    return int((_powers(root * root % p, ring_degree, p) * root % p).min())
+    return int((powers(root * root % p, ring_degree, p) * root % p).min())
 
 
 @cache
-def bit_reversal(size: int) -> torch.Tensor:
-    """Positions 0 .. size - 1 with their bits reversed, int64."""
-    order = torch.zeros(1, dtype=torch.int64)
+def bit_reversal(size: int) -> NDArray[np.int64]:
+    """Positions 0 .. size - 1 with their bits reversed."""
+    order = np.zeros(1, dtype=np.int64)
     while len(order) < size:
-        order = torch.cat([2 * order, 2 * order + 1])
+        order = np.concatenate([2 * order, 2 * order + 1])
     return order
-
-
-@cache
-def _row(ring_degree: int, p: int, device: torch.device, *, inverse: bool) -> torch.Tensor:
-    root = smallest_root(ring_degree, p)
-    powers = _powers(pow(root, -1, p) if inverse else root, ring_degree, p)
-    return powers[bit_reversal(ring_degree)].to(device)
-
-
-def twiddles(basis: Basis, device: torch.device, *, inverse: bool) -> torch.Tensor:
-    """Factors of the butterflies, int64 (limbs, N): psi^(+-bitreverse(i)) at i.
-
-    Block i of a stage of m blocks uses the factor at m + i.
-    """
-    rows = [_row(basis.ring_degree, p, device, inverse=inverse) for p in basis.primes]
-    return torch.stack(rows)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.packing import packed_bytes
+from securefair.ckks.backends.residues import Residues, device_of
 from securefair.errors import EncryptionError
 
 SEED_BYTES = 64
@@ -19,37 +19,38 @@ MAX_WEIGHT = (1 << 15) - 1
 """Largest absolute weight of `linear`: it must fit one signed 16-bit digit."""
 
 
-def check(
-    name: str,
-    x: torch.Tensor,
-    shape: tuple[object, ...],
-    dtype: torch.dtype = torch.int32,
-) -> None:
+Patch = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Weights, reads and writes of `linear_patches`."""
+
+
+def check(name: str, x: Residues, shape: tuple[object, ...], dtype: str = "int32") -> None:
     """Refuse another type or shape; None stands for any size, a leading ... for any sizes."""
     if shape[0] is ...:
-        fits = x.dim() >= len(shape) - 1 and tuple(x.shape[1 - len(shape) :]) == shape[1:]
+        fits = x.ndim >= len(shape) - 1 and tuple(x.shape[1 - len(shape) :]) == shape[1:]
     else:
-        fits = x.dim() == len(shape) and all(
+        fits = x.ndim == len(shape) and all(
             want is None or have == want for have, want in zip(x.shape, shape, strict=True)
         )
-    if fits and x.dtype == dtype and x.is_contiguous():
+    whole = x.flags.c_contiguous if isinstance(x, np.ndarray) else x.is_contiguous()
+    kind = str(x.dtype).removeprefix("torch.")
+    if fits and kind == dtype and whole:
         return
     wanted = ", ".join("..." if s is ... else "any" if s is None else str(s) for s in shape)
     raise EncryptionError(
         "a residue array does not fit",
         where=name,
-        found=f"{x.dtype} {tuple(x.shape)}{'' if x.is_contiguous() else ', not contiguous'}",
+        found=f"{kind} {tuple(x.shape)}{'' if whole else ', not contiguous'}",
         expected=f"contiguous {dtype} ({wanted})",
     )
 
 
 def check_patches(
-    blocks: Sequence[torch.Tensor],
+    blocks: Sequence[Residues],
     polys: int | None,
-    rows: torch.Tensor,
-    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    rows: NDArray[np.int64],
+    patches: Sequence[Patch],
     basis: Basis,
-    bias: torch.Tensor,
+    bias: Residues,
 ) -> None:
     """Refuse patches that read or write what is not there, or write an output not once."""
     polys = polys or blocks[0].shape[1]
@@ -58,11 +59,11 @@ def check_patches(
         check_device("blocks", block, blocks[0])
     check("bias", bias, (None, len(basis)))
     check_device("bias", bias, blocks[0])
-    counts = torch.tensor([len(block) for block in blocks])
+    counts = np.array([len(block) for block in blocks])
     check_indices("rows", rows[:, 0], len(blocks))
     if bool(((rows[:, 1] < 0) | (rows[:, 1] >= counts[rows[:, 0]])).any()):
         raise EncryptionError("an index is out of range", where="rows")
-    written = torch.zeros(len(bias), dtype=torch.int64)
+    written = np.zeros(len(bias), dtype=np.int64)
     for weights, reads, writes in patches:
         places, (outputs, inputs) = len(reads), weights.shape
         if reads.shape != (places, inputs) or writes.shape != (places, outputs):
@@ -75,14 +76,14 @@ def check_patches(
         check_weights(weights)
         check_indices("reads", reads, len(rows))
         check_indices("writes", writes, len(bias))
-        written += torch.bincount(writes.flatten(), minlength=len(bias))
+        written += np.bincount(writes.ravel(), minlength=len(bias))
     if bool((written != 1).any()):
         raise EncryptionError("every output must be written once", where="writes")
 
 
-def check_dense(weights: torch.Tensor, inputs: int) -> None:
+def check_dense(weights: NDArray[np.int64], inputs: int) -> None:
     """Refuse anything but integers (outputs, inputs) of one digit, outputs at least 1."""
-    if weights.is_floating_point() or weights.shape[1:] != (inputs,) or not len(weights):
+    if weights.dtype.kind not in "iu" or weights.shape[1:] != (inputs,) or not len(weights):
         raise EncryptionError(
             "weights do not fit the ciphertexts",
             where="weights",
@@ -92,7 +93,7 @@ def check_dense(weights: torch.Tensor, inputs: int) -> None:
     check_weights(weights)
 
 
-def check_key(key: torch.Tensor, special: int, basis: Basis) -> None:
+def check_key(key: Residues, special: int, basis: Basis) -> None:
     """Refuse a switching key that does not fit ciphertexts over a prefix of its basis."""
     check("key", key, (None, 2, None, basis.ring_degree))
     if len(key) < len(basis) or key.shape[2] != len(key) + 1:
@@ -125,9 +126,9 @@ def not_below() -> EncryptionError:
     )
 
 
-def check_weights(weights: torch.Tensor) -> None:
+def check_weights(weights: NDArray[np.int64]) -> None:
     """Refuse weights of more than one digit."""
-    largest = int(weights.abs().max()) if weights.numel() else 0
+    largest = max(int(weights.max()), -int(weights.min())) if weights.size else 0
     if largest > MAX_WEIGHT:
         raise EncryptionError(
             "a weight is too large",
@@ -138,9 +139,9 @@ def check_weights(weights: torch.Tensor) -> None:
         )
 
 
-def check_indices(name: str, index: torch.Tensor, count: int) -> None:
+def check_indices(name: str, index: NDArray[np.int64], count: int) -> None:
     """Refuse indices that are not below `count`."""
-    if index.numel() and (int(index.min()) < 0 or int(index.max()) >= count):
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= count):
         raise EncryptionError(
             "an index is out of range",
             where=name,
@@ -149,25 +150,26 @@ def check_indices(name: str, index: torch.Tensor, count: int) -> None:
         )
 
 
-def check_device(name: str, x: torch.Tensor, reference: torch.Tensor) -> None:
-    """Refuse a tensor on another device."""
-    if x.device != reference.device:
+def check_device(name: str, x: Residues, reference: Residues) -> None:
+    """Refuse residues on another device."""
+    there, expected = device_of(x), device_of(reference)
+    if there != expected:
         raise EncryptionError(
-            "tensors are on different devices",
+            "residues are on different devices",
             where=name,
-            found=str(x.device),
-            expected=str(reference.device),
+            found=str(there or "a numpy array"),
+            expected=str(expected or "a numpy array"),
         )
 
 
-def check_pair(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
-    """Refuse tensors that are not residues of the same shape."""
+def check_pair(x: Residues, y: Residues, basis: Basis) -> None:
+    """Refuse what is not residues of the same shape."""
     check("x", x, (..., len(basis), basis.ring_degree))
     check("y", y, tuple(x.shape))
     check_device("y", y, x)
 
 
-def check_with_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
+def check_with_plain(x: Residues, plain: Residues, basis: Basis) -> None:
     """Refuse anything but ciphertexts and one plaintext each."""
     check("x", x, (None, None, len(basis), basis.ring_degree))
     check("plain", plain, (len(x), len(basis), basis.ring_degree))

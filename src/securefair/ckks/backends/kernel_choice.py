@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 
-import torch
-
-from securefair.ckks.backends import residues_torch
+from securefair.ckks.backends.residues import Device
 from securefair.errors import ConfigError
 
 _log = logging.getLogger(__name__)
@@ -25,8 +26,27 @@ def _load_native() -> ModuleType | None:
             error,
         )
         return None
-    residues_native.set_threads(torch.get_num_threads())  # which heeds OMP_NUM_THREADS
+    residues_native.set_threads(_first_threads())
     return residues_native
+
+
+def loaded_torch() -> ModuleType | None:
+    """torch, if something imported it already: only then has it threads of its own."""
+    return sys.modules.get("torch")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _first_threads() -> int:
+    """What torch was set to, or would start with: OMP_NUM_THREADS, else one a core."""
+    torch = loaded_torch()
+    if torch is not None:
+        return int(torch.get_num_threads())
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(wanted) if wanted.isdecimal() and int(wanted) else cores()
 
 
 _native = _load_native()
@@ -34,7 +54,7 @@ _native = _load_native()
 
 @dataclass(frozen=True)
 class KernelInfo:
-    """What computes on CPU tensors.
+    """What computes on numpy arrays.
 
     Attributes:
         native: the native module is built and in use.
@@ -55,7 +75,7 @@ def available() -> bool:
 def describe() -> KernelInfo:
     """Instruction set and threads in use."""
     if _native is None:
-        return KernelInfo(False, "torch", torch.get_num_threads())
+        return KernelInfo(False, "torch", import_module("torch").get_num_threads())
     return KernelInfo(True, _native.instruction_set(), _native.threads())
 
 
@@ -67,11 +87,16 @@ def set_threads(count: int) -> None:
     """
     if count < 1:
         raise ConfigError("out of range", where="threads", found=count, expected="1 or more")
-    torch.set_num_threads(count)
+    torch = loaded_torch() if _native is not None else import_module("torch")
+    if torch is not None:
+        torch.set_num_threads(count)
     if _native is not None:
         _native.set_threads(count)
 
 
-def implementation(device: torch.device) -> ModuleType:
-    """The module that computes on tensors of that device."""
-    return _native if _native is not None and device.type == "cpu" else residues_torch
+def implementation(device: Device) -> ModuleType:
+    """The module that computes on arrays there: numpy's for None, else torch's of that device."""
+    if device is None and _native is not None:
+        return _native
+    name = "residues_torch" if device is not None else "residues_fallback"
+    return import_module(f"securefair.ckks.backends.{name}")

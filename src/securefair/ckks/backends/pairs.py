@@ -12,26 +12,36 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import torch
+import numpy as np
 
 from securefair.ckks.backends import kernels
 from securefair.ckks.backends.basis import Basis, smallest_root
 from securefair.ckks.backends.kernel_checks import check
+from securefair.ckks.backends.residues import (
+    Device,
+    Residues,
+    backwards,
+    contiguous,
+    device_of,
+    placed,
+    stack,
+)
 
 
-def pair(encoded: torch.Tensor, basis: Basis) -> torch.Tensor:
+def pair(encoded: Residues, basis: Basis) -> Residues:
     """Plaintexts (2 d, limbs, N) of all x, then of all y -> those of x + J y, (d, limbs, N)."""
     check("encoded", encoded, (None, len(basis), basis.ring_degree))
-    first, second = encoded.chunk(2)
+    count = len(encoded) // 2
+    first, second = encoded[:count], encoded[count:]
     return kernels.add(first, _times_j(second, basis), basis)
 
 
-def join(first: torch.Tensor, second: torch.Tensor, basis: Basis) -> torch.Tensor:
+def join(first: Residues, second: Residues, basis: Basis) -> Residues:
     """Ciphertexts (d, 2, limbs, N) of w z and of v z -> those of (w - J v) z."""
     return kernels.subtract(first, _times_j(second, basis), basis)
 
 
-def add_conjugates(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) -> torch.Tensor:
+def add_conjugates(x: Residues, key: Residues, special: int, basis: Basis) -> Residues:
     """x + conj(x) for ciphertexts (d, 2, limbs, N): SEAL's complex_conjugate, and a sum.
 
     Args:
@@ -40,24 +50,26 @@ def add_conjugates(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basi
         special, basis: as there.
     """
     check("x", x, (None, 2, len(basis), basis.ring_degree))
-    mirrored = x.flip(-1)
+    mirrored = backwards(x)
     # The conjugate's mask belongs to the conjugate of s: it is switched as that of s^2 would be.
-    masks = torch.stack([x[:, 0], x[:, 1], mirrored[:, 1]], dim=1)
-    kernels.add_to_first_(masks, mirrored[:, 0].contiguous(), basis)
+    masks = stack([x[:, 0], x[:, 1], mirrored[:, 1]], 1)
+    kernels.add_to_first_(masks, contiguous(mirrored[:, 0]), basis)
     return kernels.relinearize(masks, key, special, basis)
 
 
-def _times_j(x: torch.Tensor, basis: Basis) -> torch.Tensor:
+def _times_j(x: Residues, basis: Basis) -> Residues:
     """Polynomials (..., limbs, N) times J."""
     polynomials = x.reshape(1, -1, *x.shape[-2:])
-    return kernels.multiply_plain(polynomials, _j(basis, x.device)[None], basis).view(x.shape)
+    factor = _j(basis, device_of(x))[None]
+    result: Residues = kernels.multiply_plain(polynomials, factor, basis).reshape(x.shape)
+    return result
 
 
 @lru_cache(maxsize=16)
-def _j(basis: Basis, device: torch.device) -> torch.Tensor:
+def _j(basis: Basis, device: Device) -> Residues:
     """J as residues int32 (limbs, N), transformed."""
     n, rows = basis.ring_degree, []
     for p in basis.primes:
         root = pow(smallest_root(n, p), n // 2, p)
-        rows.append(torch.tensor([root, p - root], dtype=torch.int32).repeat_interleave(n // 2))
-    return torch.stack(rows).to(device)
+        rows.append(np.repeat([root, p - root], n // 2))
+    return placed(np.stack(rows), device)

@@ -1,4 +1,4 @@
-"""The kernels of `kernels.py` on the native module: CPU tensors, checked there.
+"""The kernels of `kernels.py` on the native module: numpy arrays, checked there.
 
 Every function allocates its result and hands buffers over; the native code releases the
 interpreter lock and uses the threads of `kernels.set_threads`.
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 import securefair.ckks.backends._native as _native
 from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.residues import Device, Residues, in_memory
 
 INTERFACE = 3
 """Of the module that these functions call: an older build beside newer sources is not used."""
@@ -23,7 +23,7 @@ INTERFACE = 3
 if getattr(_native, "INTERFACE", 1) != INTERFACE:
     raise ImportError("they were built from other sources")
 
-Patch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+Patch = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 """Weights, reads and writes."""
 
 _Array = NDArray[Any]
@@ -32,9 +32,8 @@ _PatchArguments = tuple[
 ]
 
 
-def _rows(x: torch.Tensor) -> NDArray[Any]:
-    rows: NDArray[Any] = x.view(-1, x.shape[-1]).numpy()
-    return rows
+def _rows(x: _Array) -> NDArray[Any]:
+    return x.reshape(-1, x.shape[-1])
 
 
 def instruction_set() -> str:
@@ -52,114 +51,112 @@ def set_threads(count: int) -> None:
     _native.set_threads(count)
 
 
-def _new(*shape: int) -> torch.Tensor:
+def _new(*shape: int) -> NDArray[np.int32]:
     # numpy asks the system for huge pages; with small ones their faults cost more than the kernels.
-    return torch.from_numpy(np.empty(shape, dtype=np.int32))
+    return np.empty(shape, dtype=np.int32)
 
 
-def ntt_forward_(x: torch.Tensor, basis: Basis) -> None:
+def ntt_forward_(x: _Array, basis: Basis) -> None:
     """See `kernels.ntt_forward_`."""
     _native.ntt_forward(_rows(x), basis.prime_list)
 
 
-def ntt_inverse_(x: torch.Tensor, basis: Basis) -> None:
+def ntt_inverse_(x: _Array, basis: Basis) -> None:
     """See `kernels.ntt_inverse_`."""
     _native.ntt_inverse(_rows(x), basis.prime_list)
 
 
-def all_below(x: torch.Tensor, basis: Basis) -> bool:
+def all_below(x: _Array, basis: Basis) -> bool:
     """See `kernels.all_below`."""
     return bool(_native.below_primes(_rows(x), basis.prime_list))
 
 
-def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+def add(x: _Array, y: _Array, basis: Basis) -> _Array:
     """See `kernels.add`."""
     result = _new(*x.shape)
     _native.add(_rows(result), _rows(x), _rows(y), basis.prime_list)
     return result
 
 
-def add_(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
+def add_(x: _Array, y: _Array, basis: Basis) -> None:
     """x + y into x."""
     _native.add(_rows(x), _rows(x), _rows(y), basis.prime_list)
 
 
-def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
+def subtract(x: _Array, y: _Array, basis: Basis) -> _Array:
     """See `kernels.subtract`."""
     result = _new(*x.shape)
     _native.subtract(_rows(result), _rows(x), _rows(y), basis.prime_list)
     return result
 
 
-def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
+def add_to_first_(x: _Array, plain: _Array, basis: Basis) -> None:
     """See `kernels.add_to_first_`."""
-    _native.add_to_first(x.numpy(), plain.numpy(), basis.prime_list)
+    _native.add_to_first(x, plain, basis.prime_list)
 
 
-def multiply_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> torch.Tensor:
+def multiply_plain(x: _Array, plain: _Array, basis: Basis) -> _Array:
     """See `kernels.multiply_plain`."""
     result = _new(*x.shape)
-    _native.multiply_plain(result.numpy(), x.numpy(), plain.numpy(), basis.prime_list)
+    _native.multiply_plain(result, x, plain, basis.prime_list)
     return result
 
 
-def linear(
-    weights: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None, basis: Basis
-) -> torch.Tensor:
+def linear(weights: NDArray[np.int64], x: _Array, bias: _Array | None, basis: Basis) -> _Array:
     """See `kernels.linear`."""
     result = _new(len(weights), *x.shape[1:])
-    small = np.ascontiguousarray(weights.numpy(), dtype=np.int32)
-    offsets = None if bias is None else bias.numpy()
-    _native.linear(result.numpy(), small, x.numpy(), offsets, basis.prime_list)
+    small = np.ascontiguousarray(weights, dtype=np.int32)
+    offsets = None if bias is None else bias
+    _native.linear(result, small, x, offsets, basis.prime_list)
     return result
 
 
 def linear_patches(
-    blocks: Sequence[torch.Tensor],
-    rows: torch.Tensor,
+    blocks: Sequence[_Array],
+    rows: NDArray[np.int64],
     patches: Sequence[Patch],
-    bias: torch.Tensor,
+    bias: _Array,
     basis: Basis,
-) -> torch.Tensor:
+) -> _Array:
     """See `kernels.linear_patches`."""
     result = _new(len(bias), *blocks[0].shape[1:])
     arguments = _patch_arguments(blocks, rows, patches, bias)
-    _native.linear_patches(result.numpy(), *arguments, basis.prime_list)
+    _native.linear_patches(result, *arguments, basis.prime_list)
     return result
 
 
 def square_patches(
-    blocks: Sequence[torch.Tensor],
-    rows: torch.Tensor,
+    blocks: Sequence[_Array],
+    rows: NDArray[np.int64],
     patches: Sequence[Patch],
-    bias: torch.Tensor,
-    groups: torch.Tensor,
+    bias: _Array,
+    groups: NDArray[np.int64],
     basis: Basis,
-) -> torch.Tensor:
+) -> _Array:
     """See `kernels.square_patches`."""
     result = _new(len(groups), 3, *blocks[0].shape[2:])
     arguments = _patch_arguments(blocks, rows, patches, bias)
-    table = np.ascontiguousarray(groups.numpy())
-    _native.square_patches(result.numpy(), *arguments, table, basis.prime_list)
+    table = np.ascontiguousarray(groups)
+    _native.square_patches(result, *arguments, table, basis.prime_list)
     return result
 
 
 def _patch_arguments(
-    blocks: Sequence[torch.Tensor],
-    rows: torch.Tensor,
+    blocks: Sequence[_Array],
+    rows: NDArray[np.int64],
     patches: Sequence[Patch],
-    bias: torch.Tensor,
+    bias: _Array,
 ) -> _PatchArguments:
     """In the order in which the native module takes them."""
-    pairs, paired = _pairs([reads.numpy() for _, reads, _ in patches], len(rows))
+    pairs, paired = _pairs([reads for _, reads, _ in patches], len(rows))
     return (
-        [block.numpy() for block in blocks],
-        np.ascontiguousarray(rows.numpy()),
+        list(blocks),
+        np.ascontiguousarray(rows),
         pairs,
-        [np.ascontiguousarray(weights.numpy(), dtype=np.int32) for weights, _, _ in patches],
+        [np.ascontiguousarray(weights, dtype=np.int32) for weights, _, _ in patches],
         paired,
-        [np.ascontiguousarray(writes.numpy()) for _, _, writes in patches],
-        bias.numpy(),
+        [np.ascontiguousarray(writes) for _, _, writes in patches],
+        bias,
     )
 
 
@@ -184,48 +181,48 @@ def _pairs(
     ]
 
 
-def square(x: torch.Tensor, basis: Basis) -> torch.Tensor:
+def square(x: _Array, basis: Basis) -> _Array:
     """See `kernels.square`."""
     result = _new(len(x), 3, *x.shape[2:])
-    _native.square(result.numpy(), x.numpy(), basis.prime_list)
+    _native.square(result, x, basis.prime_list)
     return result
 
 
 def sum_products(
-    x: torch.Tensor,
-    y: torch.Tensor,
-    left: torch.Tensor,
-    right: torch.Tensor,
+    x: _Array,
+    y: _Array,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
     basis: Basis,
-) -> torch.Tensor:
+) -> _Array:
     """See `kernels.sum_products`."""
     result = _new(len(left), 3, *x.shape[2:])
     _native.sum_products(
-        result.numpy(),
-        x.numpy(),
-        y.numpy(),
-        left.reshape(-1).numpy(),
-        right.reshape(-1).numpy(),
+        result,
+        x,
+        y,
+        left.reshape(-1),
+        right.reshape(-1),
         basis.prime_list,
     )
     return result
 
 
-def rescale(x: torch.Tensor, limbs: int, basis: Basis) -> torch.Tensor:
+def rescale(x: _Array, limbs: int, basis: Basis) -> _Array:
     """See `kernels.rescale`."""
     result = _new(*x.shape[:2], limbs, x.shape[3])
-    _native.rescale(result.numpy(), x.numpy(), basis.prime_list)
+    _native.rescale(result, x, basis.prime_list)
     return result
 
 
-def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) -> torch.Tensor:
+def relinearize(x: _Array, key: _Array, special: int, basis: Basis) -> _Array:
     """See `kernels.relinearize`."""
     result = _new(len(x), 2, *x.shape[2:])
-    _native.relinearize(result.numpy(), x.numpy(), key.numpy(), [*basis.primes, special])
+    _native.relinearize(result, x, key, [*basis.primes, special])
     return result
 
 
-def coefficients(x: torch.Tensor, which: Sequence[int], basis: Basis) -> torch.Tensor:
+def coefficients(x: _Array, which: Sequence[int], basis: Basis) -> _Array:
     """See `kernels.coefficients`."""
     result = _new(*x.shape[:-1], len(which))
     indices = np.array(which, dtype=np.int64)
@@ -233,10 +230,10 @@ def coefficients(x: torch.Tensor, which: Sequence[int], basis: Basis) -> torch.T
     return result
 
 
-def expand_seeds(seeds: torch.Tensor, basis: Basis) -> torch.Tensor:
+def expand_seeds(seeds: _Array, basis: Basis) -> _Array:
     """See `kernels.expand_seeds`."""
     result = _new(len(seeds), len(basis), basis.ring_degree)
-    _native.expand_seeds(result.numpy(), seeds.numpy(), basis.prime_list)
+    _native.expand_seeds(result, seeds, basis.prime_list)
     return result
 
 
@@ -249,12 +246,12 @@ def pack(residues: NDArray[np.uint32], primes: Sequence[int]) -> NDArray[np.uint
 
 
 def receive(
-    first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: torch.device
-) -> torch.Tensor | None:
+    first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: Device
+) -> _Array | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
-    del device  # the CPU: nothing else comes here
+    del device  # None: nothing else comes here
     result = _new(len(seeds), 2, len(basis), basis.ring_degree)
-    below = _native.receive(result.numpy(), first, seeds, basis.prime_list)
+    below = _native.receive(result, first, seeds, basis.prime_list)
     return result if below else None
 
 
@@ -268,9 +265,9 @@ def arrived_maps(
     first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     second: tuple[NDArray[np.int32], bool] | None,
-    maps: Sequence[tuple[torch.Tensor, torch.Tensor]],
+    maps: Sequence[tuple[NDArray[np.int64], Residues]],
     basis: Basis,
-) -> torch.Tensor:
+) -> _Array:
     """See `arrivals.Arrivals.apply`.
 
     Args:
@@ -281,14 +278,14 @@ def arrived_maps(
         basis: primes of the limbs.
     """
     (weights, bias), *later = (
-        (np.ascontiguousarray(w.numpy(), dtype=np.int32), b.numpy()) for w, b in maps
+        (np.ascontiguousarray(w, dtype=np.int32), in_memory(b)) for w, b in maps
     )
     outer_weights, outer_bias = later[0] if later else (None, None)
     outputs = weights if outer_weights is None else outer_weights
     result = _new(len(outputs), 3 if later else 2, len(basis), basis.ring_degree)
     polynomials, known = second or (None, False)
     _native.arrived_maps(
-        result.numpy(),
+        result,
         first,
         seeds,
         polynomials,
@@ -306,21 +303,21 @@ def paired_maps(
     first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     second: tuple[NDArray[np.int32], bool] | None,
-    maps: Sequence[tuple[torch.Tensor, torch.Tensor]],
-    key: torch.Tensor,
+    maps: Sequence[tuple[NDArray[np.int64], Residues]],
+    key: Residues,
     special: int,
     basis: Basis,
-) -> torch.Tensor:
+) -> _Array:
     """See `arrivals.Arrivals.apply_paired`; otherwise as `arrived_maps`."""
     (weights, bias), (outer_weights, outer_bias) = (
-        (np.ascontiguousarray(w.numpy(), dtype=np.int32), b.numpy()) for w, b in maps
+        (np.ascontiguousarray(w, dtype=np.int32), in_memory(b)) for w, b in maps
     )
     shape = len(basis), basis.ring_degree
     result = _new(len(outer_weights), 3, *shape)
     polynomials, known = second or (None, False)
     _native.paired_maps(
-        result.numpy(),
-        _new(outer_weights.shape[1], 2, *shape).numpy(),
+        result,
+        _new(outer_weights.shape[1], 2, *shape),
         first,
         seeds,
         polynomials,
@@ -329,21 +326,21 @@ def paired_maps(
         bias,
         outer_weights,
         outer_bias,
-        key.numpy(),
+        in_memory(key),
         [*basis.primes, special],
     )
     return result
 
 
-def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
+def encode(slots: _Array, scale: float, basis: Basis) -> _Array:
     """See `kernels.encode`."""
     result = _new(len(slots), len(basis), basis.ring_degree)
-    _native.encode(result.numpy(), slots.numpy(), scale, basis.prime_list)
+    _native.encode(result, slots, scale, basis.prime_list)
     return result
 
 
-def decode(x: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
+def decode(x: _Array, scale: float, basis: Basis) -> _Array:
     """See `kernels.decode`."""
-    result = torch.from_numpy(np.empty((len(x), basis.ring_degree // 2)))
-    _native.decode(result.numpy(), x.numpy(), scale, basis.prime_list)
+    result = np.empty((len(x), basis.ring_degree // 2))
+    _native.decode(result, x, scale, basis.prime_list)
     return result

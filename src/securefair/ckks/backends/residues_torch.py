@@ -1,5 +1,7 @@
 """The kernels of `kernels.py` in torch operations: one code for CPU and CUDA.
 
+Weights and indices are numpy arrays or tensors on the CPU; residues decide where is computed.
+
 Residues are widened to int64, where products of two residues fit; the linear layer is a float64
 matrix product, exact as long as partial sums stay below 2^53 (engine.md, section 2). Results are
 the same bits as the native kernels'; `encode` and `decode` differ from them by float rounding.
@@ -15,7 +17,8 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import packing
-from securefair.ckks.backends.basis import Basis, twiddles
+from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.basis_torch import moduli, twiddles
 from securefair.ckks.backends.embedding_torch import coefficients_to_slots, slots_to_coefficients
 from securefair.ckks.backends.seeds_torch import expand_seeds
 
@@ -49,6 +52,9 @@ _GATHERED = 1 << 26  # residues that are copied together at once
 _WORD_BITS = 60  # of the high part of an encoded coefficient beyond 64 bits
 _MAX_ENCODED_BITS = 120
 
+Integers = NDArray[np.int64] | torch.Tensor
+Patch = tuple[Integers, Integers, Integers]
+
 
 def _residues(x: torch.Tensor) -> torch.Tensor:
     return x.to(torch.int32)
@@ -58,7 +64,7 @@ def _forward(x: torch.Tensor, basis: Basis) -> torch.Tensor:
     """int64 coefficients (..., limbs, N) -> values, in SEAL's order."""
     n, shape = basis.ring_degree, x.shape
     w = twiddles(basis, x.device, inverse=False)
-    p = basis.moduli(x.device)[..., None]
+    p = moduli(basis, x.device)[..., None]
     m = 1
     while m < n:
         pairs = x.reshape(-1, len(basis), m, 2, n // (2 * m))
@@ -73,7 +79,7 @@ def _inverse(x: torch.Tensor, basis: Basis) -> torch.Tensor:
     """The inverse of `_forward`, N^-1 included."""
     n, shape = basis.ring_degree, x.shape
     w = twiddles(basis, x.device, inverse=True)
-    p = basis.moduli(x.device)[..., None]
+    p = moduli(basis, x.device)[..., None]
     m = n // 2
     while m >= 1:
         pairs = x.reshape(-1, len(basis), m, 2, n // (2 * m))
@@ -103,7 +109,7 @@ def ntt_inverse_(x: torch.Tensor, basis: Basis) -> None:
 
 def all_below(x: torch.Tensor, basis: Basis) -> bool:
     """See `kernels.all_below`."""
-    return bool(((x >= 0) & (x < basis.moduli(x.device))).all())
+    return bool(((x >= 0) & (x < moduli(basis, x.device))).all())
 
 
 def receive(
@@ -120,7 +126,7 @@ def receive(
 
 def add(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.add`."""
-    return _residues((x.long() + y) % basis.moduli(x.device))
+    return _residues((x.long() + y) % moduli(basis, x.device))
 
 
 def add_(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
@@ -130,7 +136,7 @@ def add_(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> None:
 
 def subtract(x: torch.Tensor, y: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.subtract`."""
-    return _residues((x.long() - y) % basis.moduli(x.device))
+    return _residues((x.long() - y) % moduli(basis, x.device))
 
 
 def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
@@ -140,19 +146,19 @@ def add_to_first_(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> None:
 
 def multiply_plain(x: torch.Tensor, plain: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.multiply_plain`."""
-    return _residues(x.long() * plain[:, None] % basis.moduli(x.device))
+    return _residues(x.long() * plain[:, None] % moduli(basis, x.device))
 
 
 def linear(
-    weights: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None, basis: Basis
+    weights: Integers, x: torch.Tensor, bias: torch.Tensor | None, basis: Basis
 ) -> torch.Tensor:
     """See `kernels.linear`."""
     outputs, inputs = weights.shape
-    n, p = basis.ring_degree, basis.moduli(x.device)
+    n, p = basis.ring_degree, moduli(basis, x.device)
     result = x.new_empty((outputs, *x.shape[1:]))
-    exact = weights.to(device=x.device, dtype=torch.float64)
+    exact = torch.as_tensor(weights, device=x.device, dtype=torch.float64)
     # Inputs that may be summed before a float64 could round.
-    largest = max(1, int(weights.abs().max()))
+    largest = max(1, int(exact.abs().max()))
     depth = max(1, (1 << (_EXACT_BITS - _RESIDUE_BITS)) // largest)
     rows = x.view(inputs, -1, n)
     count = max(1, _COLUMNS // n)
@@ -172,8 +178,8 @@ def linear(
 
 def linear_patches(
     blocks: Sequence[torch.Tensor],
-    rows: torch.Tensor,
-    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    rows: Integers,
+    patches: Sequence[Patch],
     bias: torch.Tensor,
     basis: Basis,
 ) -> torch.Tensor:
@@ -189,17 +195,18 @@ def linear_patches(
             # Places stand where polynomials do: the product is the same for all of them.
             stacked = x.view(inputs, -1, *shape[1:])
             out = linear(weights, stacked, None, basis).view(outputs, -1, *shape)
-            result[writes[first : first + together].T.to(result.device)] = out
+            places = torch.as_tensor(writes[first : first + together].T, device=result.device)
+            result[places] = out
     result[:, 0] = add(result[:, 0], bias[..., None].expand_as(result[:, 0]), basis)
     return result
 
 
 def square_patches(
     blocks: Sequence[torch.Tensor],
-    rows: torch.Tensor,
-    patches: Sequence[tuple[torch.Tensor, torch.Tensor, torch.Tensor]],
+    rows: Integers,
+    patches: Sequence[Patch],
     bias: torch.Tensor,
-    groups: torch.Tensor,
+    groups: Integers,
     basis: Basis,
 ) -> torch.Tensor:
     """See `kernels.square_patches`."""
@@ -210,23 +217,23 @@ def square_patches(
 def square(x: torch.Tensor, basis: Basis) -> torch.Tensor:
     """See `kernels.square`."""
     a, b = x.long().unbind(1)
-    products = torch.stack([a * a, 2 * (a * b % basis.moduli(x.device)), b * b], dim=1)
-    return _residues(products % basis.moduli(x.device))
+    products = torch.stack([a * a, 2 * (a * b % moduli(basis, x.device)), b * b], dim=1)
+    return _residues(products % moduli(basis, x.device))
 
 
 def sum_products(
     x: torch.Tensor,
     y: torch.Tensor,
-    left: torch.Tensor,
-    right: torch.Tensor,
+    left: Integers,
+    right: Integers,
     basis: Basis,
 ) -> torch.Tensor:
     """See `kernels.sum_products`."""
-    p = basis.moduli(x.device)
+    p = moduli(basis, x.device)
     total = x.new_zeros((len(left), 3, *x.shape[2:]), dtype=torch.int64)
     for chosen_left, chosen_right in zip(left.T, right.T, strict=True):
-        a, b = x[chosen_left.to(x.device)].long().unbind(1)
-        c, d = y[chosen_right.to(y.device)].long().unbind(1)
+        a, b = x[torch.as_tensor(chosen_left, device=x.device)].long().unbind(1)
+        c, d = y[torch.as_tensor(chosen_right, device=y.device)].long().unbind(1)
         cross = a * d % p + b * c % p
         total = (total + torch.stack([a * c % p, cross, b * d % p], dim=1)) % p
     return _residues(total)
@@ -238,7 +245,7 @@ def _divide_by_last(x: torch.Tensor, basis: Basis) -> torch.Tensor:
     half = last >> 1
     own = Basis(basis.ring_degree, (last,))
     digit = (_inverse(x[..., -1:, :].contiguous(), own) + half) % last
-    p = left.moduli(x.device)
+    p = moduli(left, x.device)
     correction = _forward((digit - half) % p, left)
     return (x[..., :-1, :] - correction) * _inverses([last] * len(left), left, x.device) % p
 
@@ -256,7 +263,7 @@ def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) 
     """See `kernels.relinearize`."""
     digits = len(basis)
     raised = Basis(basis.ring_degree, (*basis.primes, special))
-    p = raised.moduli(x.device)
+    p = moduli(raised, x.device)
     limbs = [*range(digits), key.shape[2] - 1]
     target = _inverse(x[:, 2].long(), basis)
     total = x.new_zeros((len(x), 2, digits + 1, basis.ring_degree), dtype=torch.int64)
@@ -264,7 +271,7 @@ def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) 
         digit = _forward(target[:, j : j + 1] % p, raised)
         total = (total + digit[:, None] * key[j, :, limbs].long()) % p
     switched = _divide_by_last(total, raised)
-    return _residues((switched + x[:, :2]) % basis.moduli(x.device))
+    return _residues((switched + x[:, :2]) % moduli(basis, x.device))
 
 
 def coefficients(x: torch.Tensor, which: Sequence[int], basis: Basis) -> torch.Tensor:
@@ -278,7 +285,7 @@ def encode(slots: torch.Tensor, scale: float, basis: Basis) -> torch.Tensor:
     values = slots_to_coefficients(slots, basis.ring_degree) * scale
     if not bool((values.abs() < 2.0**_MAX_ENCODED_BITS).all()):
         raise ValueError(f"a scaled coefficient is not below 2^{_MAX_ENCODED_BITS}")
-    p = basis.moduli(slots.device)
+    p = moduli(basis, slots.device)
     unit = math.ldexp(1.0, _WORD_BITS)
     high = (values / unit).round()
     low = (values - high * unit).round().long()

@@ -1,24 +1,37 @@
 """The rns backend: everything between upload and answer on residue arrays, without SEAL objects.
 
-Native kernels on the CPU, torch on a GPU or where nothing could be compiled (`kernels` chooses).
+numpy arrays on the CPU, tensors of torch on a GPU (`kernels` chooses who computes on them).
 SEAL still does whatever samples or touches a key: encryptions of zero, decryption.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from securefair.ckks import rules
 from securefair.ckks.backends import kernels, pairs, seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
-from securefair.ckks.backends.arrivals import Arrivals, Map, Residues, Room, arrive, expanded
+from securefair.ckks.backends.arrivals import Arrivals, Map, Payload, Room, arrive, expanded
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.public_zeros import PublicZeros
+from securefair.ckks.backends.residues import (
+    Device,
+    Residues,
+    concatenate,
+    contiguous,
+    copied,
+    in_memory,
+    named_device,
+    placed,
+    repeated,
+    stack,
+    zeros_like,
+)
 from securefair.ckks.backends.rns_keys import (
     ResidueDecryptor,
     ResidueEncryptor,
@@ -36,13 +49,13 @@ from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
-RnsTensor = CipherTensor[Residues]
+RnsTensor = CipherTensor[Payload]
 
 
-class RnsEvaluator(Evaluator[Residues]):
+class RnsEvaluator(Evaluator[Payload]):
     """Residues int32 (d, polys, limbs, N) in NTT form, on one device; uploads as they arrived."""
 
-    def __init__(self, params: CkksParameters, public: PublicKeys, device: torch.device) -> None:
+    def __init__(self, params: CkksParameters, public: PublicKeys, device: Device) -> None:
         super().__init__(params)
         self._device = device
         self._context = seal_context(params)
@@ -54,7 +67,7 @@ class RnsEvaluator(Evaluator[Residues]):
         )
         self._room = Room()
 
-    def _received(self, key: tuple[wire.Words, Seeds] | None) -> torch.Tensor | None:
+    def _received(self, key: tuple[wire.Words, Seeds] | None) -> Residues | None:
         """A switching key, its seeds expanded."""
         if key is None:
             return None
@@ -74,13 +87,13 @@ class RnsEvaluator(Evaluator[Residues]):
 
     def _linear(
         self, x: RnsTensor, spec: AffineSpec, layer: Layer | None, meta: CipherMeta
-    ) -> Residues:
+    ) -> Payload:
         if layer is None:
             raise EncryptionError("only planning works without weights")
         if isinstance(layer, PatchLayer):
             rows = np.stack([np.zeros(layer.inputs, np.int64), np.arange(layer.inputs)], axis=1)
             return self._linear_from([x], rows, spec, layer, meta)
-        weights, bias = torch.from_numpy(layer.weights), self._bias(layer, meta)
+        weights, bias = layer.weights, self._bias(layer, meta)
         if isinstance(x.payload, Arrivals):
             return x.payload.apply([(weights, bias)])
         return kernels.linear(weights, x.payload, self._basis(meta), bias)
@@ -90,21 +103,20 @@ class RnsEvaluator(Evaluator[Residues]):
         x: RnsTensor,
         maps: Sequence[tuple[AffineSpec, AffineLayer]],
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
-    ) -> Residues:
+    ) -> Payload:
         if not isinstance(x.payload, Arrivals):
             return super()._quadratic(x, maps, metas)
         (inner_spec, inner), (_, outer) = maps
-        last = torch.from_numpy(outer.weights), self._bias(outer, metas[2])
+        last = outer.weights, self._bias(outer, metas[2])
         if x.meta.packing == "pairs":
             first = self._pair_map(inner, rules.paired_linear(x.meta, inner_spec))
             key, special = self._conjugation_key(), self.params.special_prime
             return x.payload.apply_paired((first, last), key, special)
-        weights = torch.from_numpy(inner.weights)
-        return x.payload.apply([(weights, self._bias(inner, metas[0])), last])
+        return x.payload.apply([(inner.weights, self._bias(inner, metas[0])), last])
 
     def _paired_linear(
         self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
-    ) -> Residues:
+    ) -> Payload:
         del spec
         if layer is None:
             raise EncryptionError("only planning works without weights")
@@ -114,19 +126,19 @@ class RnsEvaluator(Evaluator[Residues]):
             if isinstance(x.payload, Arrivals)
             else kernels.linear(weights, x.payload, self._basis(meta), bias)
         )
-        first, second = products.chunk(2)
-        return pairs.join(first, second, self._basis(meta))
+        units = len(weights) // 2
+        return pairs.join(products[:units], products[units:], self._basis(meta))
 
     def _pair_map(self, layer: AffineLayer, meta: CipherMeta) -> Map:
         """w z with the bias, then v z, for z = x + J y and weights w - J v."""
         bias = self._bias(layer, meta)
-        return torch.from_numpy(pair_weights(layer)), torch.cat([bias, torch.zeros_like(bias)])
+        return pair_weights(layer), concatenate([bias, zeros_like(bias)])
 
-    def _real_parts(self, x: RnsTensor) -> Residues:
+    def _real_parts(self, x: RnsTensor) -> Payload:
         key, special = self._conjugation_key(), self.params.special_prime
         return pairs.add_conjugates(expanded(x.payload), key, special, self._basis(x.meta))
 
-    def _conjugation_key(self) -> torch.Tensor:
+    def _conjugation_key(self) -> Residues:
         if self._conjugation is None:
             raise EncryptionError("the peer sent no conjugation key")
         return self._conjugation
@@ -138,37 +150,37 @@ class RnsEvaluator(Evaluator[Residues]):
         spec: AffineSpec,
         layer: Layer | None,
         meta: CipherMeta,
-    ) -> Residues:
+    ) -> Payload:
         if not isinstance(layer, PatchLayer):
             return super()._linear_from(blocks, rows, spec, layer, meta)
         return kernels.linear_patches(
             [expanded(block.payload) for block in blocks],
-            torch.from_numpy(rows),
-            _patches(layer),
+            rows,
+            [(p.weights, p.reads, p.writes) for p in layer.patches],
             self._basis(meta),
             self._bias(layer, meta),
         )
 
-    def _bias(self, layer: Layer, meta: CipherMeta) -> torch.Tensor:
+    def _bias(self, layer: Layer, meta: CipherMeta) -> Residues:
         """Residues (outputs, limbs) of the bias at the scale that the ciphertexts then have."""
         scale, primes = 2.0**meta.log2_scale, self.params.primes[: meta.limbs]
         bias = [[round(b * scale) % p for p in primes] for b in layer.bias.tolist()]
-        return torch.tensor(bias, dtype=torch.int32, device=self._device)
+        return placed(np.array(bias), self._device)
 
-    def _gather(self, blocks: Sequence[RnsTensor], rows: NDArray[np.int64]) -> Residues:
+    def _gather(self, blocks: Sequence[RnsTensor], rows: NDArray[np.int64]) -> Payload:
         each = [expanded(block.payload) for block in blocks]
-        return torch.stack([each[block][row] for block, row in rows.tolist()])
+        return stack([each[block][row] for block, row in rows.tolist()])
 
-    def _combine(self, x: RnsTensor, y: RnsTensor, sign: int) -> Residues:
+    def _combine(self, x: RnsTensor, y: RnsTensor, sign: int) -> Payload:
         combine = kernels.add if sign > 0 else kernels.subtract
         return combine(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
-    def _square(self, x: RnsTensor) -> Residues:
+    def _square(self, x: RnsTensor) -> Payload:
         return kernels.square(expanded(x.payload), self._basis(x.meta))
 
-    def _square_sums(self, x: RnsTensor, groups: NDArray[np.int64]) -> Residues:
-        index, values = torch.from_numpy(groups), expanded(x.payload)
-        return kernels.sum_products(values, values, index, index, self._basis(x.meta))
+    def _square_sums(self, x: RnsTensor, groups: NDArray[np.int64]) -> Payload:
+        values = expanded(x.payload)
+        return kernels.sum_products(values, values, groups, groups, self._basis(x.meta))
 
     def _square_sums_from(
         self,
@@ -178,97 +190,103 @@ class RnsEvaluator(Evaluator[Residues]):
         layer: Layer | None,
         meta: CipherMeta,
         groups: NDArray[np.int64],
-    ) -> Residues:
+    ) -> Payload:
         if not isinstance(layer, PatchLayer):
             return super()._square_sums_from(blocks, rows, spec, layer, meta, groups)
         return kernels.square_patches(
             [expanded(block.payload) for block in blocks],
-            torch.from_numpy(rows),
-            _patches(layer),
+            rows,
+            [(p.weights, p.reads, p.writes) for p in layer.patches],
             self._basis(meta),
             self._bias(layer, meta),
-            torch.from_numpy(groups),
+            groups,
         )
 
-    def _multiply(self, x: RnsTensor, y: RnsTensor) -> Residues:
+    def _multiply(self, x: RnsTensor, y: RnsTensor) -> Payload:
         return kernels.multiply(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
-    def _inner(self, x: RnsTensor, y: RnsTensor) -> Residues:
+    def _inner(self, x: RnsTensor, y: RnsTensor) -> Payload:
         return kernels.inner(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
-    def _outer(self, x: RnsTensor, y: RnsTensor) -> Residues:
+    def _outer(self, x: RnsTensor, y: RnsTensor) -> Payload:
         return kernels.outer(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
 
     def _inner_plain(
         self, x: RnsTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
-    ) -> Residues:
+    ) -> Payload:
         del spec
         if polynomials is None:
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
-        factors = polynomial_residues(polynomials, basis).to(self._device)
+        factors = placed(polynomial_residues(polynomials, basis), self._device)
         products = kernels.multiply_plain(expanded(x.payload), factors, basis)
-        if len(products) == 1:
-            return products
-        total = products.sum(dim=0, keepdim=True, dtype=torch.int64)  # 2^32 residues would fit
-        return (total % basis.moduli(self._device)).to(torch.int32)
+        total = copied(products[:1])
+        for at in range(1, len(products)):
+            kernels.add_(total, products[at : at + 1], basis)
+        return total
 
     def _outer_plain(
         self, x: RnsTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
-    ) -> Residues:
+    ) -> Payload:
         if polynomials is None:
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
-        factors = polynomial_residues(polynomials, basis).to(self._device)
-        copies = expanded(x.payload).expand(spec.count, -1, -1, -1).contiguous()
+        factors = placed(polynomial_residues(polynomials, basis), self._device)
+        copies = repeated(expanded(x.payload), spec.count)
         return kernels.multiply_plain(copies, factors, basis)
 
-    def _relinearize(self, x: RnsTensor) -> Residues:
+    def _relinearize(self, x: RnsTensor) -> Payload:
         if self._key is None:
             raise EncryptionError("the peer sent no relinearisation key")
         special = self.params.special_prime
         return kernels.relinearize(expanded(x.payload), self._key, special, self._basis(x.meta))
 
-    def _rescale(self, x: RnsTensor, limbs: int) -> Residues:
+    def _rescale(self, x: RnsTensor, limbs: int) -> Payload:
         return kernels.rescale(expanded(x.payload), limbs, self._basis(x.meta))
 
-    def _sanitize(self, x: RnsTensor, log2_amplitude: int) -> Residues:
+    def _sanitize(self, x: RnsTensor, log2_amplitude: int) -> Payload:
         meta, basis = x.meta, self._basis(x.meta)
         noise = uniform_residues(
             log2_amplitude,
             (meta.count, self.params.ring_degree),
             np.array(self.params.primes[: meta.limbs]),
         )
-        flood = _tensor(noise, self._device)
+        flood = placed(noise, self._device)
         kernels.ntt_forward_(flood, basis)
-        out = expanded(x.payload).clone()
+        out = copied(expanded(x.payload))
         kernels.add_to_first_(out, flood, basis)
         for shift in range(meta.polys - 1):
-            zeros = _tensor(self._zeros.take(meta.limbs, meta.count), self._device)
-            masked = out[:, shift : shift + 2].contiguous()
-            out[:, shift : shift + 2] = kernels.add(masked, zeros, basis)
+            zeros = placed(self._zeros.take(meta.limbs, meta.count), self._device)
+            both: Any = out[:, shift : shift + 2]
+            masked = contiguous(both)
+            kernels.add_(masked, zeros, basis)
+            both[:] = masked
         return out
 
     def _extract(self, x: RnsTensor, coefficients: NDArray[np.int64] | None) -> bytes:
         residues = expanded(x.payload)
         if coefficients is None:
-            return residues.cpu().numpy().astype("<u4", copy=False).tobytes()
-        first = residues[:, 0].contiguous()
+            return in_memory(residues).astype("<u4", copy=False).tobytes()
+        first = contiguous(residues[:, 0])
         values = kernels.coefficients(first, coefficients.tolist(), self._basis(x.meta))
-        masks = residues[:, 1:].cpu().numpy().astype(np.uint32)
-        return wire.write_answer(masks, values.swapaxes(1, 2).cpu().numpy().astype(np.uint32))
+        masks = in_memory(residues[:, 1:]).astype(np.uint32)
+        return wire.write_answer(masks, in_memory(values.swapaxes(1, 2)).astype(np.uint32))
 
     def _basis(self, meta: CipherMeta) -> Basis:
         return Basis(self.params.ring_degree, self.params.primes[: meta.limbs])
 
 
 class RnsBackend(WireBackend):
-    """Residue kernels; `device` is a torch device for the teacher's side."""
+    """Residue kernels.
+
+    Args:
+        device: of the teacher's side, a name of torch's; None computes on numpy arrays.
+    """
 
     name = "rns"
 
-    def __init__(self, device: str = "cpu") -> None:
-        self._device = torch.device(device)
+    def __init__(self, device: str | None = None) -> None:
+        self._device = named_device(device)
 
     def generate_keys(
         self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
@@ -299,14 +317,3 @@ def _ring(context: SealContext, secret: SealObject, public: PublicKeys) -> Stude
         ResidueDecryptor(context, secret),
         lambda: Secret(seal_keys.export_secret_key(context, secret)),
     )
-
-
-def _tensor(values: NDArray[np.generic], device: torch.device) -> torch.Tensor:
-    return torch.from_numpy(values.astype(np.int32, copy=False)).to(device)
-
-
-def _patches(layer: PatchLayer) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-    return [
-        (torch.from_numpy(p.weights), torch.from_numpy(p.reads), torch.from_numpy(p.writes))
-        for p in layer.patches
-    ]

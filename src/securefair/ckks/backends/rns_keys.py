@@ -8,11 +8,11 @@ data at home.
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from securefair.ckks.backends import kernels, pairs, wire
 from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.residues import in_memory
 from securefair.ckks.backends.seal_context import SealContext, SealObject
 from securefair.ckks.backends.seal_keys import (
     centred,
@@ -40,7 +40,7 @@ class ResidueEncryptor:
             part = slice(start, start + ENCODED_AT_ONCE)
             rows = first[part].view(np.int32)
             for row, plain in zip(rows, encoded(values[part], meta), strict=True):
-                kernels.add_(torch.from_numpy(row), plain, _basis(meta))
+                kernels.add_(row, plain, _basis(meta))
         return wire.join_upload(kernels.pack(first, _basis(meta).primes), seeds)
 
 
@@ -68,12 +68,12 @@ class ResidueDecryptor:
     def _decrypt(self, residues: NDArray[np.uint32], meta: CipherMeta) -> NDArray[np.uint64]:
         """Ciphertexts (d, polys, limbs, N) -> message residues (d, limbs, N), coefficients."""
         plain = decrypt_residues(self._context, self._secret, residues.astype(np.uint64))
-        message = torch.from_numpy(plain.astype(np.int32))
+        message = plain.astype(np.int32)
         kernels.ntt_inverse_(message, _basis(meta))
-        return message.numpy().astype(np.uint64)
+        return message.astype(np.uint64)
 
 
-def encoded(values: NDArray[np.float64], meta: CipherMeta) -> torch.Tensor:
+def encoded(values: NDArray[np.float64], meta: CipherMeta) -> NDArray[np.int32]:
     """Plaintexts (d, limbs, N) of values (d, n)."""
     if meta.packing == "coefficients":
         integers = to_integers(values, meta.log2_scale, meta.width)
@@ -83,16 +83,16 @@ def encoded(values: NDArray[np.float64], meta: CipherMeta) -> torch.Tensor:
         padded = np.zeros((len(values), 2, meta.params.slots))
         padded.reshape(len(values), -1)[:, : values.shape[1]] = values
         # Rows of all first values, then of all second ones.
-        slots = torch.from_numpy(np.concatenate(list(padded.swapaxes(0, 1))))
-        return pairs.pair(kernels.encode(slots, scale, basis), basis)
-    slots = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float64))
-    return kernels.encode(slots, scale, basis)
+        slots = np.concatenate(list(padded.swapaxes(0, 1)))
+        return in_memory(pairs.pair(kernels.encode(slots, scale, basis), basis))
+    slots = np.ascontiguousarray(values, dtype=np.float64)
+    return in_memory(kernels.encode(slots, scale, basis))
 
 
-def polynomial_residues(polynomials: Integers, basis: Basis) -> torch.Tensor:
-    """Integer coefficients (d, N) -> residues int32 (d, limbs, N) in NTT form, on the CPU."""
+def polynomial_residues(polynomials: Integers, basis: Basis) -> NDArray[np.int32]:
+    """Integer coefficients (d, N) -> residues (d, limbs, N) in NTT form."""
     primes = np.array(basis.primes, dtype=np.int64)[:, None]
-    residues = torch.from_numpy((polynomials[:, None] % primes).astype(np.int32))
+    residues: NDArray[np.int32] = (polynomials[:, None] % primes).astype(np.int32)
     kernels.ntt_forward_(residues, basis)
     return residues
 

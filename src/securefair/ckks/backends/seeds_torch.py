@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import torch
 
 from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.basis_torch import moduli
 
 SEED_BYTES = 64
 BUFFER_WORDS = 512
@@ -146,7 +147,7 @@ def uniform_residues(words: torch.Tensor, basis: Basis, rest: list[Iterator[int]
     Words from 2^64 - 2 - (2^64 - 1 mod p) on are drawn again, from what follows in the stream.
     That happens once in 2^33 words.
     """
-    p = basis.moduli(words.device)
+    p = moduli(basis, words.device)
     high, low = (words >> 32) & 0xFFFFFFFF, words & 0xFFFFFFFF
     residues = (high * ((1 << 32) % p) + low) % p
     limits = [first_rejected(q) for q in basis.primes]

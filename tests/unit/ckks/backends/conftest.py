@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from securefair.ckks.backends import kernels, residues_torch
+from securefair.ckks.backends import kernels, residues_fallback
 from securefair.ckks.backends.seal_bytes import read_ciphertext, unwrap
 from unit.ckks.backends.residues import ISAS
 
@@ -38,9 +38,9 @@ def isa(request):
 
 @pytest.fixture(params=[*ISAS, "torch"])
 def compute(request):
-    """An implementation of the kernels: native at one instruction set, or torch."""
+    """An implementation of the kernels on arrays: native at one instruction set, or torch."""
     if request.param == "torch":
-        yield residues_torch
+        yield residues_fallback
         return
     with native_at(request.param) as native:
         yield native

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.primes import ntt_primes
@@ -14,29 +13,29 @@ SPECIAL = ntt_primes(N, 31, 4)[-1]
 ISAS = ["scalar", "avx2", "avx512"]
 
 
-def random_residues(seed: int, *lead: int, basis: Basis = BASIS) -> torch.Tensor:
+def random_residues(seed: int, *lead: int, basis: Basis = BASIS) -> np.ndarray:
     """Uniform residues (*lead, limbs, N) that start with the corners 0, 1, p - 1, p // 2."""
     rng = np.random.default_rng(seed)
     rows = [rng.integers(0, p, (*lead, basis.ring_degree)) for p in basis.primes]
     x = np.stack(rows, axis=-2)
     for limb, p in enumerate(basis.primes):
         x[..., limb, :4] = [0, 1, p - 1, p // 2]
-    return torch.from_numpy(x.astype(np.int32))
+    return x.astype(np.int32)
 
 
-def corners(*lead: int, value: int, basis: Basis = BASIS) -> torch.Tensor:
+def corners(*lead: int, value: int, basis: Basis = BASIS) -> np.ndarray:
     """Every residue 0, 1 or (-1) p - 1."""
-    column = torch.tensor(basis.primes)[:, None] * (value < 0) + value
-    return column.expand(*lead, len(basis), basis.ring_degree).to(torch.int32).contiguous()
+    column = np.array(basis.primes, dtype=np.int32)[:, None] * (value < 0) + np.int32(value)
+    return np.broadcast_to(column, (*lead, len(basis), basis.ring_degree)).copy()
 
 
-def wide(x: torch.Tensor) -> np.ndarray:
-    return x.numpy().astype(object)
+def wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(object)
 
 
 def moduli(basis: Basis = BASIS) -> np.ndarray:
     return np.array(basis.primes, dtype=object)[:, None]
 
 
-def equals(x: torch.Tensor, reference: np.ndarray) -> bool:
-    return x.dtype == torch.int32 and (x.numpy() == reference.astype(np.int64)).all()
+def equals(x: np.ndarray, reference: np.ndarray) -> bool:
+    return x.dtype == np.int32 and (x == reference.astype(np.int64)).all()

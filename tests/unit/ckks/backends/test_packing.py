@@ -4,7 +4,6 @@ import importlib
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,8 +58,8 @@ def test_every_instruction_set_packs_and_unpacks_alike(isa):
     packed = residues_native.pack(first, PRIMES)
     assert (packed == packing.pack(first, PRIMES)).all()
     seeds = np.zeros((3, kernels.SEED_BYTES), np.uint8)
-    received = kernels.receive(packed, seeds, basis, torch.device("cpu"))
-    assert (received[:, 0].numpy() == first).all()
+    received = kernels.receive(packed, seeds, basis, None)
+    assert (received[:, 0] == first).all()
 
 
 @pytest.mark.skipif(not kernels.available(), reason="no native kernels are built")

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 import zstandard
 
 from securefair.ckks import rules
@@ -131,9 +130,9 @@ def test_a_seeded_key_expands_to_what_seal_makes_of_it(keys, read_relinearizatio
     first, seeds = seal_keys.seeded_relinearization_key(CONTEXT, keys[1].relinearization)
     basis = kernels.Basis(PARAMS.ring_degree, (*PARAMS.primes, PARAMS.special_prime))
     packed = kernels.pack(first, basis.primes)
-    ours = kernels.receive(packed, seeds, basis, torch.device("cpu"))
+    ours = kernels.receive(packed, seeds, basis, None)
     whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
-    assert (ours.numpy() == read_relinearization_key(CONTEXT.pipe.body(whole))).all()
+    assert (ours == read_relinearization_key(CONTEXT.pipe.body(whole))).all()
     assert seal_keys.seeded_relinearization_key(CONTEXT, b"") is None
 
 

@@ -1,0 +1,94 @@
+"""Arrays of residues: numpy in this process's memory, tensors of torch on another device.
+
+numpy arrays are all that a client, or a teacher on a CPU, needs: nothing here imports torch before
+a device is named. Besides kernels both kinds of arrays need the few operations below, each of
+which keeps its array's kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+Residues: TypeAlias = "NDArray[Any] | torch.Tensor"
+
+Device: TypeAlias = "torch.device | None"
+"""Where residues are; None for numpy arrays."""
+
+
+def named_device(name: str | None) -> Device:
+    """The torch device of that name; None for None."""
+    if name is None:
+        return None
+    device: torch.device = import_module("torch").device(name)
+    return device
+
+
+def device_of(x: Residues) -> Device:
+    """Where an array is."""
+    return None if isinstance(x, np.ndarray) else x.device
+
+
+def placed(values: NDArray[np.generic], device: Device) -> Residues:
+    """Residues of any integer type -> int32, where they are wanted; copied only if they must be."""
+    residues = values.astype(np.int32, copy=False)
+    if device is None:
+        return residues
+    tensor: torch.Tensor = import_module("torch").from_numpy(residues).to(device)
+    return tensor
+
+
+def in_memory(x: Residues) -> NDArray[Any]:
+    """The same as a numpy array."""
+    return x if isinstance(x, np.ndarray) else x.cpu().numpy()
+
+
+def contiguous(x: Residues) -> Residues:
+    """The same in row-major order; copied only if it must be."""
+    return np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x.contiguous()
+
+
+def copied(x: Residues) -> Residues:
+    """A copy."""
+    return x.copy() if isinstance(x, np.ndarray) else x.clone()
+
+
+def concatenate(parts: Sequence[Residues]) -> Residues:
+    """All of them, one after the other."""
+    result: Residues = _operations(parts[0]).concatenate(list(parts))
+    return result
+
+
+def stack(parts: Sequence[Residues], axis: int = 0) -> Residues:
+    """All of them along a new axis."""
+    result: Residues = _operations(parts[0]).stack(list(parts), axis)
+    return result
+
+
+def zeros_like(x: Residues) -> Residues:
+    """Zeros of the same kind and shape."""
+    result: Residues = _operations(x).zeros_like(x)
+    return result
+
+
+def backwards(x: Residues) -> Residues:
+    """The last axis from its end to its beginning."""
+    result: Residues = _operations(x).flip(x, (-1,))
+    return result
+
+
+def repeated(x: Residues, count: int) -> Residues:
+    """One row (1, ...) several times, (count, ...)."""
+    return concatenate([x] * count)
+
+
+def _operations(x: Residues) -> Any:
+    """The module whose functions take such arrays: both call these alike."""
+    return np if isinstance(x, np.ndarray) else import_module("torch")
