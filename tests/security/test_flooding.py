@@ -19,6 +19,7 @@ from securefair.ckks import rules
 from securefair.ckks.backends import entropy
 from securefair.ckks.evaluator import Released
 from securefair.ckks.layers import AffineLayer
+from securefair.ckks.noise import rounding
 from securefair.exchange import steps
 from securefair.model.heads import build_head
 
@@ -176,7 +177,7 @@ def test_masks_alone_do_not_hide_which_twin_answered(duplicated, monkeypatch):
     def masked_only(value):
         return duplicated.evaluator.sanitize(value, BITS)
 
-    deviation = rules.rounding(duplicated.params.ring_degree, 2, slots=False)
+    deviation = rounding(duplicated.params.ring_degree, 2, slots=False)
     leans = scores(duplicated, masked_only, deviation, trials=6)
     assert (leans > 7).all()
 

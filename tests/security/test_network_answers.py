@@ -9,6 +9,7 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.evaluator import Released
+from securefair.ckks.noise import rounding
 from securefair.data import Samples
 from securefair.exchange import steps
 from securefair.exchange.compile import bounded_logits, bounds_by_shape
@@ -106,7 +107,7 @@ def test_flooding_hides_the_noise_of_the_whole_circuit(student):
     assert bits == FLOODING_BITS
     assert 2.0 ** rules.flooding(meta, bits) >= 2.0**FLOODING_BITS * rules.TAIL * meta.noise
     # At least the rounding of one division is in it: the circuit's noise is not understated.
-    assert meta.noise >= rules.rounding(plan.params.ring_degree, 2)
+    assert meta.noise >= rounding(plan.params.ring_degree, 2)
 
 
 def test_two_answers_to_one_question_share_no_mask(student, samples):

@@ -66,7 +66,7 @@ def test_values_that_rounding_leaves_to_noise_of_the_key(spec, one_in):
     plan = plan_of(**{"hidden": 16, **spec})
     (answer,) = plan.released
     n, units = plan.params.ring_degree, 2.0**answer.log2_scale
-    # Without the tail factors of rules.rounding, which bound and do not measure.
+    # Without the tail factors of noise.rounding, which bound and do not measure.
     deviation = math.sqrt((2 * n / 3 + (8 * n * n / 9 if answer.polys == 3 else 0)) / 12)
     unit = plan.params.slots if plan.spec.multiplies else 1.0
     if plan.spec.release == "logits":

@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from securefair.ckks.noise import rounding, switching_noise, zero_noise
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
@@ -26,13 +27,6 @@ from securefair.errors import EncryptionError
 
 TAIL = 8.0
 """Deviations that an error bound allows for: 2^-50 to either side of a value for a Gaussian."""
-
-TAIL_OF_S, TAIL_OF_S2 = 2.2, 7.0
-"""What r s and r s^2, r a rounding error, need in a slot for the same 2^-50, over a Gaussian.
-
-s is a complex Gaussian there. |s|^2 is exponential, so Re(r s) exceeds t deviations with
-probability exp(-2t), Re(r s^2) with about exp(-1.5 (4 t^2)^(1/3)): 17.3 and 55 deviations.
-"""
 
 SCALE_TOLERANCE = 1e-6
 """Largest difference of log2 scales that counts as equal; a relative error of 2^-20."""
@@ -280,19 +274,6 @@ def relinearize(x: CipherMeta) -> CipherMeta:
     return fits(replace(x, polys=2, noise=x.noise + switching_noise(x)))
 
 
-def switching_noise(x: CipherMeta) -> float:
-    """Deviation of what switching a polynomial of x to the key s adds.
-
-    One digit a data prime: noise sum_i d_i e_i / P with d_i uniform below q_i, and the rounding
-    of the division by the special prime P. Digits are not centred: the mean q_i / 2 of their
-    coefficients adds up to q_i / (1 - zeta) at a root zeta, N q_i / pi next to 1. That slot
-    decides.
-    """
-    n, p = x.params.ring_degree, x.params.special_prime
-    digits = n / math.pi * math.hypot(*x.params.primes[: x.limbs]) * ERROR_STD / p
-    return math.hypot(digits, rounding(n, 2))
-
-
 def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
     """Divide by the last primes until `limbs` are left.
 
@@ -310,19 +291,6 @@ def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
     return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise, flood=flood))
 
 
-def zero_noise(x: CipherMeta) -> float:
-    """Deviation of the fresh public-key encryptions of zero that sanitising adds.
-
-    Made one prime higher, e u + e0 + e1 s with ternary u and s, and divided by that prime. For
-    three polynomials a second one is added, whose error is multiplied by s.
-    """
-    n = x.params.ring_degree
-    above = (*x.params.primes, x.params.special_prime)[x.limbs]
-    drawn = ERROR_STD * math.sqrt(1 + 4 * n / 3) / above
-    once = math.hypot(drawn, rounding(n, 2))
-    return once if x.polys == 2 else math.hypot(once, drawn * math.sqrt(4 * n / 3), rounding(n, 3))
-
-
 def flooding(x: CipherMeta, flooding_bits: int) -> int:
     """log2 of the amplitude of the uniform flooding noise: s bits above all that it must hide."""
     return math.ceil(flooding_bits + math.log2(TAIL * math.hypot(x.noise, zero_noise(x))))
@@ -338,20 +306,6 @@ def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
     flood = 2.0 ** flooding(x, flooding_bits)
     noise = math.hypot(x.noise, zero_noise(x), flood / math.sqrt(3))
     return fits(replace(x, noise=noise, flood=flood, independent=False))
-
-
-def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
-    """Deviation of the rounding error of one division, seen after decryption in slots or only in
-    coefficients.
-
-    Each polynomial is rounded by at most 1/2 and multiplied by a power of the ternary secret s:
-    a coefficient of r1 s has variance (2 N / 3) / 12, one of r2 s^2 about (8 N^2 / 9) / 12.
-    """
-    n = ring_degree
-    variance = 1 + 2 * n / 3 * (TAIL_OF_S**2 if slots else 1)
-    if polys == 3:
-        variance += 8 * n * n / 9 * (TAIL_OF_S2**2 if slots else 1)
-    return math.sqrt(variance / 12)
 
 
 def slot_error(x: CipherMeta) -> float:

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from securefair.ckks import rules
+from securefair.ckks.noise import rounding, zero_noise
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.specs import AffineSpec
 from securefair.errors import EncryptionError
@@ -75,8 +76,8 @@ def test_a_row_of_zeros_may_carry_the_noise_of_its_mask(independent):
     """No rule knows which rows are zero, so none may count on less than a mask's noise."""
     x = replace(encrypted(), independent=independent)
     small = rules.linear(x, affine(log2_scale=0, l1=1.0, l2=1.0))
-    assert x.noise < rules.zero_noise(x)
-    assert small.noise == rules.zero_noise(x) + 0.5
+    assert x.noise < zero_noise(x)
+    assert small.noise == zero_noise(x) + 0.5
     large = rules.linear(x, affine(log2_scale=20, l1=1.0, l2=1.0))
     assert large.noise == x.noise * 2**20 + 0.5
 
@@ -147,7 +148,7 @@ def test_rescaling_divides_scale_and_noise_and_adds_rounding():
     down = rules.rescale(product, 3)
     assert down.limbs == 3
     assert down.log2_scale == pytest.approx(60 - math.log2(math.prod(WIDE.primes[3:5])))
-    assert down.noise == pytest.approx(rules.rounding(8192, 3))  # the noise itself vanished
+    assert down.noise == pytest.approx(rounding(8192, 3))  # the noise itself vanished
     noisy = rules.rescale(replace(product, noise=2.0**50), 4)
     assert noisy.noise == pytest.approx(2.0**50 / WIDE.primes[4], rel=1e-2)
     assert down.bound == product.bound
@@ -176,7 +177,7 @@ def test_products_are_not_multiplied_further_without_relinearisation():
 @given(noise=st.floats(1, 2**40), bits=st.integers(0, 40), polys=st.sampled_from([2, 3]))
 def test_flooding_is_that_many_bits_above_everything_it_must_hide(noise, bits, polys):
     x = replace(encrypted(), noise=noise, polys=polys)
-    hidden = rules.TAIL * math.hypot(noise, rules.zero_noise(x))
+    hidden = rules.TAIL * math.hypot(noise, zero_noise(x))
     amplitude = 2.0 ** rules.flooding(x, bits)
     assert hidden * 2**bits <= amplitude < 2 * hidden * 2**bits
     flooded = rules.sanitize(x, bits)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from securefair.ckks import rules
+from securefair.ckks import noise, rules
 from securefair.ckks.backends import get_backend, kernels, seal_keys, wire
 from securefair.ckks.backends.seal_bytes import (
     GENERATOR_BYTES,
@@ -77,10 +77,10 @@ def test_masks_of_zero_decrypt_to_as_little_as_the_rules_say(keys, limbs, polys)
         masks %= primes
     messages = CONTEXT.from_ntt(seal_keys.decrypt_residues(CONTEXT, secret, masks))
     errors = np.array([signed(row, limbs) for row in messages])
-    stated = rules.zero_noise(meta)
+    stated = noise.zero_noise(meta)
     # 4 x 4096 coefficients: their deviation is known to 1 %. Stated is that of the worst slot,
     # by a factor of TAIL_OF_S or TAIL_OF_S2 above.
-    assert stated / (1.1 * rules.TAIL_OF_S2) <= errors.std() <= stated / 2
+    assert stated / (1.1 * noise.TAIL_OF_S2) <= errors.std() <= stated / 2
     assert np.abs(to_slots(errors)).max() <= rules.TAIL * stated * math.sqrt(4096)
 
 

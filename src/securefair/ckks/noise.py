@@ -1,0 +1,59 @@
+"""Noise that operations add of themselves: key switches, divisions and encryptions of zero.
+
+Each figure is the standard deviation of a coefficient's error, in integer units. `rules` says how
+it joins the noise that is there already.
+"""
+
+from __future__ import annotations
+
+import math
+
+from securefair.ckks.security import ERROR_STD
+from securefair.ckks.tensor import CipherMeta
+
+TAIL_OF_S, TAIL_OF_S2 = 2.2, 7.0
+"""What r s and r s^2, r a rounding error, need in a slot over a Gaussian, for `rules.TAIL`'s 2^-50.
+
+s is a complex Gaussian there. |s|^2 is exponential, so Re(r s) exceeds t deviations with
+probability exp(-2t), Re(r s^2) with about exp(-1.5 (4 t^2)^(1/3)): 17.3 and 55 deviations.
+"""
+
+
+def switching_noise(x: CipherMeta) -> float:
+    """Deviation of what switching a polynomial of x to the key s adds.
+
+    One digit a data prime: noise sum_i d_i e_i / P with d_i uniform below q_i, and the rounding
+    of the division by the special prime P. Digits are not centred: the mean q_i / 2 of their
+    coefficients adds up to q_i / (1 - zeta) at a root zeta, N q_i / pi next to 1. That slot
+    decides.
+    """
+    n, p = x.params.ring_degree, x.params.special_prime
+    digits = n / math.pi * math.hypot(*x.params.primes[: x.limbs]) * ERROR_STD / p
+    return math.hypot(digits, rounding(n, 2))
+
+
+def zero_noise(x: CipherMeta) -> float:
+    """Deviation of the fresh public-key encryptions of zero that sanitising adds.
+
+    Made one prime higher, e u + e0 + e1 s with ternary u and s, and divided by that prime. For
+    three polynomials a second one is added, whose error is multiplied by s.
+    """
+    n = x.params.ring_degree
+    above = (*x.params.primes, x.params.special_prime)[x.limbs]
+    drawn = ERROR_STD * math.sqrt(1 + 4 * n / 3) / above
+    once = math.hypot(drawn, rounding(n, 2))
+    return once if x.polys == 2 else math.hypot(once, drawn * math.sqrt(4 * n / 3), rounding(n, 3))
+
+
+def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
+    """Deviation of the rounding error of one division, seen after decryption in slots or only in
+    coefficients.
+
+    Each polynomial is rounded by at most 1/2 and multiplied by a power of the ternary secret s:
+    a coefficient of r1 s has variance (2 N / 3) / 12, one of r2 s^2 about (8 N^2 / 9) / 12.
+    """
+    n = ring_degree
+    variance = 1 + 2 * n / 3 * (TAIL_OF_S**2 if slots else 1)
+    if polys == 3:
+        variance += 8 * n * n / 9 * (TAIL_OF_S2**2 if slots else 1)
+    return math.sqrt(variance / 12)
