@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -51,6 +52,7 @@ class Chunk(Generic[P]):
     load: Callable[[], CipherTensor[P]]
 
 
+@lru_cache(maxsize=256)
 def affine_specs(spec: ExchangeSpec) -> tuple[AffineSpec, ...]:
     """The public side of every map."""
     specs, inputs = [], spec.features

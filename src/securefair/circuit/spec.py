@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -128,34 +129,7 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @property
     def layers(self) -> tuple[LayerBounds, ...]:
         """Public bounds about every map: a network's, or those of a head of one or two."""
-        if self.network:
-            return self.network
-        bounds, bits = self.bounds, self.weight_bits
-        output = LayerBounds(
-            outputs=self.classes,
-            log2_scale=bits - math.ceil(math.log2(bounds.output_weight)),
-            max_integer=1 << bits,
-            l1=bounds.output_l1,
-            l2=bounds.output_l2,
-            bound=bounds.logit,
-            multiply_adds=self.classes * (self.hidden or self.features),
-        )
-        if not self.hidden:
-            return (output,)
-        log2_scale = bits - math.ceil(math.log2(bounds.row_norm))
-        # Rounding d weights by up to half a unit each lengthens a row by at most sqrt(d) / 2 units.
-        l2 = bounds.row_norm + math.sqrt(self.features) * 2.0 ** (-log2_scale - 1)
-        hidden = LayerBounds(
-            outputs=self.hidden,
-            summed=1,
-            log2_scale=log2_scale,
-            max_integer=1 << bits,
-            l1=l2 * math.sqrt(self.features),
-            l2=l2,
-            bound=self.hidden_bound,
-            multiply_adds=self.hidden * self.features,
-        )
-        return hidden, output
+        return self.network or _head_layers(self)
 
     @property
     def sends_predictions(self) -> bool:
@@ -171,6 +145,36 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def student_basis(self) -> bool:
         """Features travel with the student's encrypted basis."""
         return self.release == "projection" and self.basis == "student"
+
+
+@lru_cache(maxsize=256)
+def _head_layers(spec: ExchangeSpec) -> tuple[LayerBounds, ...]:
+    bounds, bits = spec.bounds, spec.weight_bits
+    output = LayerBounds(
+        outputs=spec.classes,
+        log2_scale=bits - math.ceil(math.log2(bounds.output_weight)),
+        max_integer=1 << bits,
+        l1=bounds.output_l1,
+        l2=bounds.output_l2,
+        bound=bounds.logit,
+        multiply_adds=spec.classes * (spec.hidden or spec.features),
+    )
+    if not spec.hidden:
+        return (output,)
+    log2_scale = bits - math.ceil(math.log2(bounds.row_norm))
+    # Rounding d weights by up to half a unit each lengthens a row by at most sqrt(d) / 2 units.
+    l2 = bounds.row_norm + math.sqrt(spec.features) * 2.0 ** (-log2_scale - 1)
+    hidden = LayerBounds(
+        outputs=spec.hidden,
+        summed=1,
+        log2_scale=log2_scale,
+        max_integer=1 << bits,
+        l1=l2 * math.sqrt(spec.features),
+        l2=l2,
+        bound=spec.hidden_bound,
+        multiply_adds=spec.hidden * spec.features,
+    )
+    return hidden, output
 
 
 def check_spec(spec: ExchangeSpec) -> None:

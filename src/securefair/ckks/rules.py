@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from securefair.ckks.noise import rounding, switching_noise, zero_noise
 from securefair.ckks.parameters import CkksParameters

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+import msgspec
+
 from securefair.ckks.parameters import CkksParameters
 
 PayloadT = TypeVar("PayloadT")
@@ -20,9 +22,10 @@ any key or rotation.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class CipherMeta:
+class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     """The public side of a CipherTensor; a plan is nothing but a sequence of these.
+
+    A struct, because planning makes some hundred thousand.
 
     Attributes:
         params: parameters it was made under.

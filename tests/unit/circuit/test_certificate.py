@@ -44,7 +44,7 @@ def test_the_certificate_agrees_with_the_planner_on_the_error():
 
 
 def bent(plan, **released):
-    answers = tuple(replace(meta, **released) for meta in plan.released)
+    answers = tuple(msgspec.structs.replace(meta, **released) for meta in plan.released)
     return replace(plan, released=answers)
 
 

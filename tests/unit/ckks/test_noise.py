@@ -1,10 +1,10 @@
 """Stated deviations against draws; tests/contract holds them against real ciphertexts."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from securefair.ckks import rules
 from securefair.ckks.noise import (

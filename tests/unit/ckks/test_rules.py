@@ -1,11 +1,12 @@
 """What the rules must state and refuse; tests/contract holds them against real ciphertexts."""
 
+import dataclasses
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from securefair.ckks import rules
 from securefair.ckks.noise import rounding, zero_noise
@@ -122,7 +123,7 @@ MISALIGNED = {
     "polys": {"polys": 3},
     "scale": {"log2_scale": 30.001},
     "params": {
-        "params": replace(
+        "params": dataclasses.replace(
             WIDE, spec=CkksSpec(ring_degree=8192, limb_bits=(31,) * 5, special_bits=30)
         )
     },

@@ -1,9 +1,10 @@
 """Counts of work: by hand for single steps, in proportion for many."""
 
-from dataclasses import replace
+import dataclasses
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from securefair.ckks.backends import kernel_choice, kernels, residues_torch
 from securefair.ckks.parameters import CkksParameters, CkksSpec
@@ -114,7 +115,7 @@ def test_three_polynomials_take_two_masks():
 
 def test_work_is_in_proportion_to_times_and_adds_up():
     once = step("square", meta(), output=meta(polys=3))
-    assert cost(replace(once, times=7)) == total([cost(once)] * 7)
+    assert cost(dataclasses.replace(once, times=7)) == total([cost(once)] * 7)
     assert cost(once) + Cost() == cost(once)
 
 

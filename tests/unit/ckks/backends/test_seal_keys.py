@@ -1,10 +1,10 @@
 import math
 import struct
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import zstandard
+from msgspec.structs import replace
 
 from securefair.ckks import noise, rules
 from securefair.ckks.backends import get_backend, kernels, seal_keys, wire

@@ -1,0 +1,43 @@
+"""The way to the largest scale: the same wherever the search begins."""
+
+import msgspec
+import pytest
+
+from securefair.circuit import candidates
+from securefair.circuit.network import affine_specs
+from securefair.circuit.plan import evaluate
+from securefair.circuit.spec import ExchangeSpec
+from securefair.circuit.walk import WHOLE, walk
+from securefair.ckks.parameters import CkksSpec
+
+CKKS = CkksSpec(ring_degree=8192, limb_bits=(31,) * 5, special_bits=31)
+SPEC = ExchangeSpec(features=5, classes=3, samples=60, hidden=4, release="class_sums")
+
+
+def way(steps):
+    return walk(SPEC, affine_specs(SPEC), CKKS, steps / candidates.SCALE_STEPS, WHOLE)
+
+
+def largest(product, factor, before=None, rise=0):
+    return candidates._largest_scale(SPEC, way, product, factor, before, rise)
+
+
+@pytest.mark.parametrize("start", [16.0, 30.0, 38.375, 40.0])
+@pytest.mark.parametrize("rise", [0, 16, -500, 10**6])
+def test_the_largest_scale_does_not_depend_on_where_the_search_begins(start, rise):
+    before = walk(SPEC, affine_specs(SPEC), CKKS, start, WHOLE)
+    assert largest(5, 40, before, rise) == largest(5, 40)
+
+
+@pytest.mark.parametrize("product", range(2, 6))
+def test_nothing_larger_fits(product):
+    found = largest(product, 40)
+    more = way(round(found.feature_scale * candidates.SCALE_STEPS) + 1)
+    for tried, fits in ((found, True), (more, False)):
+        schedule = candidates._schedule(SPEC, tried, product, 40, product, product)
+        bare = msgspec.structs.replace(schedule, flooding_bits=0)
+        assert (evaluate(SPEC, bare, logits=tried.logits) is not None) == fits
+
+
+def test_where_no_scale_fits_there_is_none():
+    assert largest(1, 58) is None
