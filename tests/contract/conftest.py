@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from contract.crowd import VARIANTS, crowd_of, make
 from securefair.ckks import rules
 from securefair.ckks.backends import BACKENDS, get_backend
 from securefair.ckks.evaluator import Evaluator, Released
@@ -90,3 +91,23 @@ def encrypts(backend):
 def planned(backend):
     """Whether parameters and bytes are the planned ones; `openfhe` works at its own."""
     return backend.name not in ("clear", "openfhe")
+
+
+@pytest.fixture(scope="session", params=sorted(VARIANTS))
+def sums(request):
+    try:
+        return make(request.param)
+    except BackendUnavailableError as error:
+        pytest.skip(f"averaging {request.param} does not run here: {error}")
+
+
+@pytest.fixture(scope="session")
+def senders(sums):
+    """Processes of CrypTen take seconds to start, one for each sender and one more."""
+    return ("east", "west") if sums.name == "crypten" else ("east", "north", "south", "west")
+
+
+@pytest.fixture(scope="session")
+def crowd(sums, senders):
+    """One for all tests of weighted sums; each uses rounds of its own."""
+    return crowd_of(sums, senders)

@@ -4,150 +4,29 @@ A new one joins by being registered; `ckks` joins once with each backend that co
 """
 
 import pickle
-from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from securefair.averaging import (
-    AVERAGING,
-    Gathering,
-    Shares,
-    SumPlan,
-    SumSpec,
-    WeightedSums,
-    get_averaging,
-    make_share,
-    open_sum,
-    plan_sum,
-    release,
+from contract.crowd import (
+    BOUND,
+    RECEIVER,
+    crowd_of,
+    exact,
+    plan_of,
+    spec_of,
+    vectors_of,
+    weights_of,
 )
-from securefair.averaging.ckks import CkksSums
+from securefair.averaging import (
+    SumSpec,
+    plan_sum,
+)
 from securefair.errors import (
-    BackendUnavailableError,
-    LocalProtocolError,
-    ModelError,
     PlanError,
     RemoteProtocolError,
 )
-
-SESSION = bytes(range(32))
-RECEIVER = "hospital"
-BOUND = 4.0
-
-VARIANTS = {**{name: name for name in AVERAGING}, "ckks on seal": "ckks"}
-
-
-@cache
-def make(variant):
-    if variant == "ckks on seal":
-        return CkksSums("seal")
-    return get_averaging(variant)
-
-
-@pytest.fixture(scope="session", params=sorted(VARIANTS))
-def sums(request):
-    try:
-        return make(request.param)
-    except BackendUnavailableError as error:
-        pytest.skip(f"averaging {request.param} does not run here: {error}")
-
-
-@pytest.fixture(scope="session")
-def senders(sums):
-    """Processes of CrypTen take seconds to start, one for each sender and one more."""
-    return ("east", "west") if sums.name == "crypten" else ("east", "north", "south", "west")
-
-
-def spec_of(parameters, senders, **changes):
-    return SumSpec(**{"parameters": parameters, "senders": len(senders), "bound": BOUND} | changes)
-
-
-@dataclass
-class Crowd:
-    """A receiver and its senders, with everybody's keys and the senders' memories."""
-
-    sums: WeightedSums[Any, Any]
-    plan: SumPlan
-    senders: tuple[str, ...]
-    memories: dict[str, Shares] = field(default_factory=dict)
-
-    def __post_init__(self):
-        everyone = (*self.senders, RECEIVER)
-        self.keys = {name: self.sums.generate_keys(self.plan) for name in everyone}
-        self.publics = {name: keys.public for name, keys in self.keys.items()}
-        self.memories = {name: Shares() for name in self.senders}
-
-    def gathering(self, round=0, senders=None):
-        return Gathering.of(SESSION, round, RECEIVER, senders or self.senders)
-
-    def ask(self, gathering, weights):
-        return self.sums.ask(self.plan, self.keys[RECEIVER], gathering, weights)
-
-    def make_share(self, gathering, sender, request, vector):
-        self.memories[sender], closed = make_share(
-            self.memories[sender],
-            self.sums,
-            self.plan,
-            self.keys[sender],
-            self.publics,
-            gathering,
-            sender,
-            request,
-            vector,
-        )
-        return closed
-
-    def release(self, gathering, sender):
-        self.memories[sender], key = release(self.memories[sender], gathering)
-        return key
-
-    def open(self, gathering, closed, keys):
-        return open_sum(self.sums, self.plan, self.keys[RECEIVER], gathering, closed, keys)
-
-    def gather(self, vectors, weights, round=0):
-        gathering = self.gathering(round, tuple(vectors))
-        requests = self.ask(gathering, weights)
-        closed = {
-            name: self.make_share(gathering, name, requests[name], vectors[name])
-            for name in gathering.senders
-        }
-        keys = {name: self.release(gathering, name) for name in gathering.senders}
-        return self.open(gathering, closed, keys)
-
-
-def crowd_of(sums, senders, parameters=300, **changes):
-    return Crowd(sums, plan_of(sums, spec_of(parameters, senders, **changes)), senders)
-
-
-def plan_of(sums, spec):
-    return sums.plan(spec)
-
-
-def vectors_of(senders, parameters, seed=0, dtype=np.float64):
-    rng = np.random.default_rng(seed)
-    return {name: rng.uniform(-BOUND, BOUND, parameters).astype(dtype) for name in senders}
-
-
-def weights_of(senders, seed=0):
-    """A row of a mixing matrix; what is left of it is the receiver's own."""
-    row = np.random.default_rng(seed).dirichlet(np.ones(len(senders) + 1))
-    return dict(zip(senders, row.tolist(), strict=False))
-
-
-def exact(vectors, weights):
-    return sum(weights[name] * vectors[name].astype(np.float64) for name in vectors)
-
-
-@pytest.fixture(scope="session")
-def crowd(sums, senders):
-    """One for all tests of the module; each uses rounds of its own."""
-    return crowd_of(sums, senders)
-
-
-# -- sums ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parameters", [1, 100, 4095, 4096, 4097, 9000])
@@ -222,208 +101,7 @@ def test_bytes_are_what_the_plan_states(crowd, senders):
         assert len(crowd.keys[name].public) == crowd.plan.public_key_bytes
 
 
-# -- rules that every sender keeps ---------------------------------------------------------------
-
-
-def test_a_repeated_request_gets_the_same_bytes(crowd, senders):
-    gathering = crowd.gathering(5)
-    requests = crowd.ask(gathering, weights_of(senders))
-    name = senders[0]
-    first = crowd.make_share(gathering, name, requests[name], np.zeros(300))
-    again = crowd.make_share(gathering, name, requests[name], np.ones(300))
-    assert again == first
-    assert crowd.release(gathering, name) == crowd.release(gathering, name)
-    assert crowd.make_share(gathering, name, requests[name], np.ones(300)) == first
-
-
-def test_a_sum_that_lost_a_sender_is_repeated_without_it(sums):
-    senders = ("a", "b", "lost")
-    crowd = crowd_of(sums, senders)
-    vectors, weights = vectors_of(senders, 300), {"a": 0.5, "b": 0.25, "lost": 0.2}
-    first = crowd.gathering()
-    requests = crowd.ask(first, weights)
-    before = {
-        name: crowd.make_share(first, name, requests[name], vectors[name]) for name in ("a", "b")
-    }
-
-    second = replace(first, attempt=1, senders=("a", "b"))
-    left = {name: weights[name] for name in second.senders}
-    requests = crowd.ask(second, left)
-    closed = {
-        name: crowd.make_share(second, name, requests[name], vectors[name])
-        for name in second.senders
-    }
-    assert all(closed[name] != before[name] for name in second.senders)
-    for name in second.senders:  # the first attempt stays shut for ever
-        with pytest.raises(RemoteProtocolError, match="not under way"):
-            crowd.release(first, name)
-    keys = {name: crowd.release(second, name) for name in second.senders}
-    total = crowd.open(second, closed, keys)
-    assert np.abs(total - exact({n: vectors[n] for n in left}, left)).max() <= (
-        crowd.plan.error_bound
-    )
-
-
-def test_a_sum_that_was_opened_is_not_repeated(sums):
-    senders = ("a", "b", "late")
-    crowd = crowd_of(sums, senders)
-    gathering = crowd.gathering()
-    requests = crowd.ask(gathering, weights_of(senders))
-    crowd.make_share(gathering, "a", requests["a"], np.ones(300))
-    crowd.release(gathering, "a")
-    second = replace(gathering, attempt=1, senders=("a", "b"))
-    with pytest.raises(RemoteProtocolError, match="after one of this round was opened") as error:
-        crowd.make_share(second, "a", requests["a"], np.ones(300))
-    assert error.value.culprit == RECEIVER
-
-
-@pytest.mark.parametrize(
-    ("attempt", "left", "session", "words"),
-    [
-        (0, ("a", "b", "c"), SESSION, "same attempt"),
-        (0, ("a", "b"), SESSION, "same attempt"),
-        (1, ("a", "b", "d"), SESSION, "other senders"),
-        (1, ("a", "b", "c"), SESSION, "other senders"),
-        (1, ("a", "b"), bytes(32), "another session"),
-    ],
-)
-def test_any_other_second_sum_of_a_round_is_refused(sums, attempt, left, session, words):
-    crowd = crowd_of(sums, ("a", "b", "c"))
-    gathering = crowd.gathering()
-    requests = crowd.ask(gathering, weights_of(("a", "b", "c")))
-    crowd.make_share(gathering, "a", requests["a"], np.ones(300))
-    memory = crowd.memories["a"]
-    other = Gathering.asked(session, 0, attempt, RECEIVER, left)
-    request = crowd.ask(gathering, weights_of(("a", "b", "c"), seed=1))["a"]  # other bytes
-    with pytest.raises(RemoteProtocolError, match=words) as error:
-        crowd.make_share(other, "a", request, np.ones(300))
-    assert error.value.culprit == RECEIVER
-    assert crowd.memories["a"] is memory
-
-
-def test_another_weight_for_the_same_sum_is_refused(crowd, senders):
-    """Sums with two sets of weights would tell the senders' models apart."""
-    gathering = crowd.gathering(6)
-    name = senders[0]
-    first = crowd.ask(gathering, weights_of(senders, seed=1))
-    crowd.make_share(gathering, name, first[name], np.ones(300))
-    second = crowd.ask(gathering, weights_of(senders, seed=2))
-    with pytest.raises(RemoteProtocolError, match="same attempt"):
-        crowd.make_share(gathering, name, second[name], np.ones(300))
-
-
-def test_a_key_is_not_released_before_a_share(crowd, senders):
-    with pytest.raises(RemoteProtocolError, match="not under way"):
-        crowd.release(crowd.gathering(7), senders[0])
-
-
-def test_who_is_no_sender_makes_no_share(crowd, senders):
-    gathering = crowd.gathering(8)
-    request = crowd.ask(gathering, weights_of(senders))[senders[0]]
-    with pytest.raises(RemoteProtocolError, match="no sender"):
-        make_share(
-            Shares(),
-            crowd.sums,
-            crowd.plan,
-            crowd.keys[RECEIVER],
-            crowd.publics,
-            gathering,
-            "stranger",
-            request,
-            np.ones(300),
-        )
-
-
-# -- bad input -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("vector", "words"),
-    [
-        (np.ones(299), "differ from the plan"),
-        (np.ones(301), "differ from the plan"),
-        (np.ones((300, 1)), "differ from the plan"),
-        (np.ones(300, dtype=np.int64), "differ from the plan"),
-        (np.r_[np.ones(299), np.nan], "not finite"),
-        (np.r_[np.inf, np.ones(299)], "not finite"),
-        (np.r_[np.ones(299), -np.inf], "not finite"),
-        (np.r_[np.ones(299), BOUND * 1.001], "exceeds the planned range"),
-        (np.r_[-BOUND * 1e9, np.ones(299)], "exceeds the planned range"),
-    ],
-)
-def test_vectors_that_do_not_fit_are_refused_before_anything_is_sent(crowd, senders, vector, words):
-    gathering = crowd.gathering(9)
-    request = crowd.ask(gathering, weights_of(senders))[senders[0]]
-    with pytest.raises(ModelError, match=words):
-        crowd.make_share(gathering, senders[0], request, vector)
-    assert crowd.memories[senders[0]].of(RECEIVER, 9) is None
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"west": -0.1}, "no share"),
-        ({"west": 1.1}, "no share"),
-        ({"west": float("nan")}, "no share"),
-        ({"west": 0.9, "east": 0.9}, "exceed the whole"),
-        ({"stranger": 0.1}, "nobody else"),
-    ],
-)
-def test_weights_that_are_no_shares_are_refused(crowd, senders, change, words):
-    weights = dict.fromkeys(senders, 0.1) | change
-    with pytest.raises(LocalProtocolError, match=words):
-        crowd.ask(crowd.gathering(10), weights)
-
-
-def test_a_missing_weight_is_refused(crowd, senders):
-    with pytest.raises(LocalProtocolError, match="every sender needs a weight"):
-        crowd.ask(crowd.gathering(10), dict.fromkeys(senders[1:], 0.1))
-
-
-@pytest.mark.parametrize("change", ["empty", "short", "long"])
-def test_a_request_of_the_wrong_length_blames_the_receiver(crowd, senders, change):
-    gathering = crowd.gathering(11)
-    request = crowd.ask(gathering, weights_of(senders))[senders[0]]
-    bad = {"empty": b"", "short": request[:-1], "long": request + b"\0"}[change]
-    with pytest.raises(RemoteProtocolError, match="wrong length") as error:
-        crowd.make_share(gathering, senders[0], bad, np.ones(300))
-    assert error.value.culprit == RECEIVER
-
-
-def test_a_request_of_damaged_bytes_blames_the_receiver(crowd, senders):
-    gathering = crowd.gathering(12)
-    with pytest.raises(RemoteProtocolError) as error:
-        crowd.make_share(gathering, senders[0], b"\xff" * crowd.plan.request_bytes, np.ones(300))
-    assert error.value.culprit == RECEIVER
-
-
-def test_a_message_of_the_wrong_length_blames_its_sender(crowd, senders):
-    gathering = crowd.gathering(13)
-    messages = dict.fromkeys(senders, bytes(crowd.plan.share_bytes))
-    messages[senders[1]] += b"\0"
-    with pytest.raises(RemoteProtocolError, match="wrong length") as error:
-        crowd.open(gathering, messages, dict.fromkeys(senders, bytes(32)))
-    assert error.value.culprit == senders[1]
-
-
-def test_a_key_of_the_wrong_length_blames_its_sender(crowd, senders):
-    messages = dict.fromkeys(senders, bytes(crowd.plan.share_bytes))
-    keys = dict.fromkeys(senders, bytes(32)) | {senders[1]: bytes(31)}
-    with pytest.raises(RemoteProtocolError, match="key of the wrong length") as error:
-        crowd.open(crowd.gathering(14), messages, keys)
-    assert error.value.culprit == senders[1]
-
-
-@pytest.mark.parametrize("what", ["message", "key"])
-def test_an_incomplete_sum_is_not_opened(crowd, senders, what):
-    messages = dict.fromkeys(senders, bytes(crowd.plan.share_bytes))
-    keys = dict.fromkeys(senders, bytes(32))
-    del (messages if what == "message" else keys)[senders[0]]
-    with pytest.raises(LocalProtocolError, match=f"lacks a {what}"):
-        crowd.open(crowd.gathering(15), messages, keys)
-
-
-# -- plans and keys ------------------------------------------------------------------------------
+# -- plans and keys --------------------------------------------------------------------------------
 
 
 def test_a_public_part_that_would_spoil_sums_is_refused_when_it_arrives(crowd, senders):

@@ -253,7 +253,7 @@ def test_where_there_is_none_nothing_is_named(tmp_path):
 
 def test_tests_say_aloud_that_openfhe_is_missing():
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    command += ["tests/unit/ckks/backends/test_openfhe.py"]
+    command += ["tests/unit/ckks/backends/openfhe"]
     environment = os.environ | {"SECUREFAIR_OPENFHE_PYTHON": "/bin/false"}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False

@@ -1,0 +1,148 @@
+"""Sending a share and its key, with the receivers played by hand."""
+
+import pytest
+
+from securefair.protocol.jobs import (
+    Adapt,
+    Adapted,
+    KeyReleased,
+    MakeShare,
+    ReleaseKey,
+    ShareMade,
+)
+from securefair.protocol.messages import (
+    DeclineReason,
+    Refusal,
+    Share,
+    ShareKey,
+    ShareReveal,
+)
+from unit.protocol.averager import (
+    WILLING,
+    Stage,
+    blamed,
+    gather,
+    jobs,
+    sent,
+)
+
+
+class TestParts:
+    def made_share(self, stage, *senders, attempt=0, payload=b"closed"):
+        (job,) = jobs(stage.hear("bea", gather(*senders, attempt=attempt)))
+        assert job == MakeShare("bea", 0, attempt, senders, b"w")
+        return sent(stage.done(job, ShareMade(payload)), Share)["bea"]
+
+    def test_a_part_and_its_key_leave_once_and_are_repeated_as_they_are(self):
+        stage = Stage()
+        part = self.made_share(stage, "ann", "cem")
+        assert part == Share(0, 0, b"closed")
+        repeated = stage.hear("bea", gather("ann", "cem"))
+        assert not jobs(repeated)
+        assert sent(repeated, Share) == {"bea": part}
+        (job,) = jobs(stage.hear("bea", ShareReveal(0, 0)))
+        assert job == ReleaseKey("bea", 0, 0, ("ann", "cem"))
+        assert stage.hear("bea", ShareReveal(0, 0)) == []  # while the key is being fetched
+        effects = stage.done(job, KeyReleased(b"key"))
+        assert sent(effects, ShareKey) == {"bea": ShareKey(0, 0, b"key")}
+        again = stage.hear("bea", ShareReveal(0, 0))
+        assert not jobs(again)
+        assert sent(again, ShareKey) == {"bea": ShareKey(0, 0, b"key")}
+
+    def test_the_ledger_counts_a_sum_once(self):
+        stage = Stage()
+        self.made_share(stage, "ann", "cem", "dan")
+        stage.hear("bea", gather("ann", "cem", "dan"))
+        self.made_share(stage, "ann", "cem", attempt=1)
+        assert stage.machine.ledger.accounts["bea"].sums == 1
+
+    @pytest.mark.parametrize(
+        ("senders", "attempt", "reason"),
+        [
+            (("ann", "cem"), 0, "two sums in one attempt"),
+            (("ann", "cem", "dan"), 1, "without losing a sender"),
+            (("ann", "cem", "dan", "eve"), 1, "without losing a sender"),
+            (("ann", "eve"), 1, "without losing a sender"),
+        ],
+        ids=["same attempt", "same senders", "more senders", "other senders"],
+    )
+    def test_a_second_sum_of_a_round_is_refused(self, senders, attempt, reason):
+        stage = Stage()
+        self.made_share(stage, "ann", "cem", "dan")
+        before = stage.machine.memory
+        blame = blamed(stage.hear("bea", gather(*senders, attempt=attempt)))
+        assert reason in blame.reason
+        assert stage.machine.memory is before
+
+    def test_other_weights_in_the_same_attempt_are_refused(self):
+        stage = Stage()
+        self.made_share(stage, "ann", "cem")
+        again = stage.hear("bea", gather("ann", "cem", request=b"other"))
+        assert "two sums in one attempt" in blamed(again).reason
+
+    def test_after_a_key_was_given_away_there_is_no_other_sum(self):
+        stage = Stage()
+        self.made_share(stage, "ann", "cem", "dan")
+        stage.hear("bea", ShareReveal(0, 0))
+        again = stage.hear("bea", gather("ann", "cem", attempt=1))
+        assert "after a key was given away" in blamed(again).reason
+
+    def test_the_key_of_an_earlier_attempt_stays(self):
+        stage = Stage()
+        self.made_share(stage, "ann", "cem", "dan")
+        self.made_share(stage, "ann", "cem", attempt=1)
+        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
+        assert jobs(stage.hear("bea", ShareReveal(0, 1)))
+
+    def test_no_key_before_the_part(self):
+        stage = Stage()
+        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
+        stage.hear("bea", gather("ann", "cem"))  # not yet closed
+        assert "does not exist" in blamed(stage.hear("bea", ShareReveal(0, 0))).reason
+
+    @pytest.mark.parametrize(
+        "senders",
+        [("ann",), ("cem", "dan"), ("ann", "bea"), ("cem", "ann"), ("ann", "ann"), ("ann", "zoe")],
+        ids=["alone", "without us", "with itself", "unordered", "twice", "a stranger"],
+    )
+    def test_impossible_senders_are_refused(self, senders):
+        assert "impossible senders" in blamed(Stage().hear("bea", gather(*senders))).reason
+
+    def test_so_are_fewer_than_agreed(self):
+        stage = Stage(min_senders=3)
+        assert "impossible senders" in blamed(stage.hear("bea", gather("ann", "cem"))).reason
+        assert jobs(stage.hear("bea", gather("ann", "cem", "dan")))
+
+    def test_who_was_not_offered_the_model_gets_no_part(self):
+        stage = Stage({"bea": 0.4, "cem": 1.0, "dan": 1.0})
+        assert "was not offered" in blamed(stage.hear("bea", gather("ann", "cem"))).reason
+        assert "was not offered" in blamed(stage.hear("eve", gather("ann", "cem"))).reason
+        early = Stage(settled=False)
+        assert "was not offered" in blamed(early.hear("bea", gather("ann", "cem"))).reason
+
+    def test_a_failure_is_said_and_repeated(self):
+        stage = Stage()
+        (job,) = jobs(stage.hear("bea", gather("ann", "cem")))
+        withheld = {"bea": Refusal(0, 0, DeclineReason.FAILED)}
+        assert sent(stage.failed(job), Refusal) == withheld
+        assert sent(stage.hear("bea", gather("ann", "cem")), Refusal) == withheld
+
+    def test_a_part_of_an_attempt_that_was_given_up_is_not_sent(self):
+        stage = Stage()
+        (first,) = jobs(stage.hear("bea", gather("ann", "cem", "dan")))
+        (second,) = jobs(stage.hear("bea", gather("ann", "cem", attempt=1)))
+        assert not sent(stage.done(first, ShareMade(b"late")), Share)
+        assert sent(stage.done(second, ShareMade(b"closed")), Share)
+
+    def test_the_last_round_is_still_served_and_older_ones_are_stale(self):
+        stage = Stage()
+        stage.linked()
+        for number in (1, 2):
+            stage.begin(number)
+            if number == 1:
+                assert jobs(stage.hear("bea", gather("ann", "cem")))
+            stage.done(Adapt(number, (), ()), Adapted(WILLING))
+            stage.linked()
+        stale = sent(stage.hear("cem", gather("ann", "dan")), Refusal)
+        assert stale == {"cem": Refusal(0, 0, DeclineReason.STALE)}
+        assert stage.hear("bea", ShareReveal(0, 0)) == []
