@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,12 +70,12 @@ def test_senders_that_see_no_weights_cannot_limit_them():
 
 def test_a_digest_covers_limbs_scales_and_primes():
     plan = plan_ckks(spec_of())
-    scaled = replace(plan.weight, log2_scale=plan.weight.log2_scale - 1)
+    scaled = msgspec.structs.replace(plan.weight, log2_scale=plan.weight.log2_scale - 1)
     larger = plan_ckks(spec_of(flooding_bits=60)).params
     for change in (
         {"weight": scaled},
         {"params": larger},
-        {"answer": replace(plan.answer, limbs=plan.answer.limbs + 1)},
+        {"answer": msgspec.structs.replace(plan.answer, limbs=plan.answer.limbs + 1)},
     ):
         assert replace(plan, **change).digest != plan.digest, change
 
