@@ -7,6 +7,7 @@ Anything else that is raised is a bug.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from typing import Self
 
 
@@ -63,13 +64,18 @@ class SecureFairError(Exception):
         return printable(f"{text}. {self.hint}" if self.hint else text)
 
 
-def printable(text: str) -> str:
+def printable(text: str, instead: Callable[[str], str] = lambda _: "?") -> str:
     """Text for a terminal or a log: what would steer it becomes a question mark.
 
     Names come from peers and from files: escape codes, and marks that turn the direction of
     writing, could make a terminal show what is not there.
+
+    Args:
+        text: anything.
+        instead: what stands for such a character.
     """
-    return "".join("?" if _steers(c) and c not in "\n\t" else c for c in text)
+    found = {c for c in set(text) if _steers(c) and c not in "\n\t"}
+    return text.translate({ord(c): instead(c) for c in found}) if found else text
 
 
 def _steers(character: str) -> bool:

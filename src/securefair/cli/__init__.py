@@ -24,6 +24,7 @@ from securefair.cli.site import audit_app, refit
 from securefair.cli.starting import check, config, new
 from securefair.profiling.commands import app as profile_app
 from securefair.profiling.plan_command import plan
+from securefair.report.telling import say
 
 __all__ = ["app", "main"]
 
@@ -41,9 +42,9 @@ def _version(wanted: bool) -> None:
         from importlib.metadata import PackageNotFoundError, version
 
         try:
-            typer.echo(version("securefair"))
+            say(version("securefair"))
         except PackageNotFoundError:
-            typer.echo("not installed: runs from its source folder")
+            say("not installed: runs from its source folder")
         raise typer.Exit
 
 

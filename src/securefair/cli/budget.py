@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.options import JsonOption
+from securefair.report.telling import say, say_json
 
 
 def budget(
@@ -22,24 +23,23 @@ def budget(
 
     Example: securefair budget clinic-store
     """
-    import msgspec
 
     from securefair.privacy.durable import costs_in
     from securefair.privacy.guarantees import meaning_of
 
     costs = costs_in(store)
     if json:
-        typer.echo(msgspec.json.encode(costs).decode())
+        say_json(costs)
         return
     if not costs:
-        typer.echo("No private fit was charged to this store.")
+        say("No private fit was charged to this store.")
     for hospital, cost in costs.items():
-        typer.echo(f"{hospital}: {cost.fits} private fits, {cost.alignments} private alignments")
+        say(f"{hospital}: {cost.fits} private fits, {cost.alignments} private alignments")
         for whose, spent, events in (
             ("Behind its model", cost.behind_the_model, cost.fits),
             ("Asked about", cost.asked_about, cost.alignments),
             ("Together, for a patient of both", cost.together, cost.fits * cost.alignments),
         ):
             if events:
-                typer.echo(f"  {whose}: epsilon {spent.epsilon:.3g}, delta {spent.delta:.1e}")
-        typer.echo(f"  {meaning_of(cost.together.epsilon, cost.together.delta)}")
+                say(f"  {whose}: epsilon {spent.epsilon:.3g}, delta {spent.delta:.1e}")
+        say(f"  {meaning_of(cost.together.epsilon, cost.together.delta)}")

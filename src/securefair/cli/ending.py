@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from securefair.report.telling import say
+
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 """Something required is broken; the input or the machine does not allow it; Ctrl-C."""
 
@@ -51,13 +53,13 @@ def os_problem(error: OSError) -> str:
 
 def stop(message: str) -> NoReturn:
     """End with one line that says why."""
-    typer.echo(f"securefair: {message}", err=True)
+    say(f"securefair: {message}", err=True)
     raise typer.Exit(EXIT_USAGE) from None
 
 
 def interrupted(message: str) -> NoReturn:
     """End after Ctrl-C, with a line that says what is left."""
-    typer.echo(f"securefair: {message}", err=True)
+    say(f"securefair: {message}", err=True)
     raise typer.Exit(EXIT_INTERRUPTED) from None
 
 

@@ -9,6 +9,7 @@ import typer
 
 from securefair.cli.ending import stop
 from securefair.cli.options import JsonOption
+from securefair.report.telling import say, say_json
 
 
 def export(
@@ -31,7 +32,6 @@ def export(
 
     Example: securefair export runs/mine/models/north --out north.onnx
     """
-    import msgspec
 
     from securefair.report import check_writable
 
@@ -46,15 +46,13 @@ def export(
     check_writable(target.parent)
     files = write_bundle(run, target)
     if json:
-        typer.echo(msgspec.json.encode({"out": str(target), "files": files}).decode())
+        say_json({"out": str(target), "files": files})
         return
-    typer.echo(f"{target}: {', '.join(files)}")
+    say(f"{target}: {', '.join(files)}")
 
 
 def _model(folder: Path, out: Path, json: bool) -> None:
     from importlib.util import find_spec
-
-    import msgspec
 
     from securefair.prediction import load_model
     from securefair.prediction.onnx_file import largest_difference, onnx_bytes
@@ -72,11 +70,11 @@ def _model(folder: Path, out: Path, json: bool) -> None:
     write_bytes(out, data, private=True)
     if json:
         said = {"out": str(out), "largest_difference": apart}
-        typer.echo(msgspec.json.encode(said).decode())
+        say_json(said)
         return
     checked = (
         "not compared: onnxruntime is not installed"
         if apart is None
         else f"onnxruntime gives the same probabilities within {apart:.1e}"
     )
-    typer.echo(f"{out}: {checked}")
+    say(f"{out}: {checked}")

@@ -27,4 +27,5 @@ def line_of(finding: Finding) -> str:
         where.append(f"column {finding.column}")
     if finding.line is not None:
         where.append(f"line {finding.line}")
-    return f"{', '.join(where)}: {finding.message}. {finding.remedy}."
+    text = f"{', '.join(where)}: {finding.message}. {finding.remedy}."
+    return text.replace("\n", " ")

@@ -6,6 +6,7 @@ import typer
 
 from securefair.cli.ending import EXIT_FAILED
 from securefair.cli.options import JsonOption
+from securefair.report.telling import say_json
 
 MARKS = {
     "ok": ("ok", "green"),
@@ -21,18 +22,17 @@ def doctor(json: JsonOption = False) -> None:
     """
     import logging
 
-    import msgspec
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from securefair.cli.diagnosis import diagnose
+    from securefair.report.screen import Screen
 
     logging.getLogger("securefair").setLevel(logging.ERROR)  # what it would warn of is a finding
     diagnosis = diagnose()
     if json:
-        typer.echo(msgspec.json.encode(diagnosis).decode())
+        say_json(diagnosis)
     else:
         table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
         topic = ""
@@ -45,14 +45,13 @@ def doctor(json: JsonOption = False) -> None:
                 one.topic if one.topic != topic else "", one.name, Text(mark, style=style), text
             )
             topic = one.topic
-        console = Console()
+        console = Screen()
         console.print(table)
         broken = [one.name for one in diagnosis.findings if one.required and one.status != "ok"]
         console.print(
             f"Something that is needed does not work: {', '.join(broken)}."
             if broken
             else "Everything that is needed works.",
-            markup=False,
         )
     if not diagnosis.healthy:
         raise typer.Exit(EXIT_FAILED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from securefair.cli.options import JsonOption
-from securefair.cli.telling import tell
+from securefair.report.telling import tell
 
 if TYPE_CHECKING:
     from securefair.deployment.card import Card

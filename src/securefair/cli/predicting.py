@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.options import JsonOption
+from securefair.report.telling import say, say_json
 
 ModelArgument = Annotated[
     Path, typer.Argument(help="Folder of a model, such as runs/mine/models/north.")
@@ -33,12 +34,12 @@ def predict(
     the model does not know the level, or the value is missing and never was in training, which is
     warned of; and columns that are missing as in training. A table without a column is refused.
     Of a folder each image is a patient, in the order of names, and its name is the first column.
+    Characters that would steer a terminal are shown as ?; a file (--out, --json) keeps them.
 
     Example: securefair predict runs/mine/models/north new.csv --out predictions.csv
 
     Example: securefair predict runs/skin/models/north photographs --out predictions.csv
     """
-    import msgspec
 
     from securefair.prediction import load_model
     from securefair.prediction.writing import predictions_csv
@@ -52,7 +53,7 @@ def predict(
     if out is not None:
         write_text(out, text)
     for warning in prediction.warnings:
-        typer.echo(f"Warning: {warning}", err=True)
+        say(f"Warning: {warning}", err=True)
     if json:
         said = {
             "classes": prediction.classes,
@@ -64,15 +65,15 @@ def predict(
             "missing": prediction.missing,
             "warnings": prediction.warnings,
         }
-        typer.echo(msgspec.json.encode(said).decode())
+        say_json(said)
         return
     if out is None:
-        typer.echo(text, nl=False)
+        say(text, nl=False)
         return
     count, outside = len(prediction.outside), sum(map(bool, prediction.outside))
-    typer.echo(f"{count} patients: {out}")
+    say(f"{count} patients: {out}")
     if outside:
-        typer.echo(
+        say(
             f"{outside} of them have values outside the range of the training patients: see column "
             "outside_training_range. Values beyond the agreed range of a column count as its "
             "nearer end."
@@ -88,20 +89,18 @@ def evaluate(
 
     Example: securefair evaluate runs/mine/models/north external.csv
     """
-    import msgspec
-    from rich.console import Console
-
     from securefair.cli.model_tables import evaluation_report
     from securefair.prediction import evaluate as scored
     from securefair.prediction import load_model
+    from securefair.report.screen import Screen
 
     evaluation = scored(load_model(model), table)
     for warning in evaluation.warnings:
-        typer.echo(f"Warning: {warning}", err=True)
+        say(f"Warning: {warning}", err=True)
     if json:
-        typer.echo(msgspec.json.encode(evaluation).decode())
+        say_json(evaluation)
         return
-    Console().print(evaluation_report(evaluation))
+    Screen().print(evaluation_report(evaluation))
 
 
 def show(model: ModelArgument, json: JsonOption = False) -> None:
@@ -109,17 +108,16 @@ def show(model: ModelArgument, json: JsonOption = False) -> None:
 
     Example: securefair show runs/mine/models/north
     """
-    import msgspec
-    from rich.console import Console
     from rich.markdown import Markdown
 
     from securefair.prediction import load_model
     from securefair.prediction.card import markdown
     from securefair.prediction.folder import load_card
+    from securefair.report.screen import Screen
 
     load_model(model)  # a card alone would not tell that the weights are damaged
     card = load_card(model)
     if json:
-        typer.echo(msgspec.json.encode(card).decode())
+        say_json(card)
         return
-    Console().print(Markdown(markdown(card)))
+    Screen().print(Markdown(markdown(card), hyperlinks=False))

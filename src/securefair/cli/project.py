@@ -9,7 +9,7 @@ import typer
 
 from securefair.cli.identity import PassphraseOption, card_file, passphrase
 from securefair.cli.options import JsonOption
-from securefair.cli.telling import tell
+from securefair.report.telling import tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.options import JsonOption
+from securefair.report.telling import say_json
 
 
 def report(
@@ -21,10 +22,8 @@ def report(
 
     Example: securefair report runs/demo
     """
-    import msgspec
-    from rich.console import Console
-
     from securefair.report import check_writable, summary
+    from securefair.report.screen import Screen
     from securefair.run.folder import read_run, write_page
 
     run = read_run(folder)
@@ -33,9 +32,9 @@ def report(
     page = write_page(run, out or folder)
     outcome = run.outcome
     if json:
-        typer.echo(msgspec.json.encode(outcome.result).decode())
+        say_json(outcome.result)
         return
-    console = Console()
+    console = Screen()
     console.print(
         summary(
             outcome.result,
@@ -45,7 +44,7 @@ def report(
             smaller=None if outcome.smaller is None else outcome.smaller.result,
         )
     )
-    console.print(f"Report: {page}", markup=False, soft_wrap=True)
+    console.print(f"Report: {page}", soft_wrap=True)
 
 
 def compare(
@@ -59,18 +58,17 @@ def compare(
 
     Example: securefair compare runs/demo runs/mine --html comparison.html
     """
-    import msgspec
-    from rich.console import Console
     from rich.text import Text
 
     from securefair.report.fitting import Column, FittingTable
+    from securefair.report.screen import Screen
     from securefair.run.compare import compare_runs, comparison_rows, write_comparison
 
     comparison = compare_runs(folders)
     if html is not None:
         write_comparison(comparison, html)
     if json:
-        typer.echo(msgspec.json.encode(comparison).decode())
+        say_json(comparison)
         return
     headings, rows = comparison_rows(comparison)
     columns = [
@@ -83,9 +81,9 @@ def compare(
         )
         for at, heading in enumerate(headings)
     ]
-    console = Console()
+    console = Screen()
     console.print(FittingTable("Runs (accuracy in %, gains in points)", columns))
     for caution in comparison.cautions:
         console.print(Text(f"Note: {caution}", style="yellow"))
     if html is not None:
-        console.print(f"Page: {html}", markup=False, soft_wrap=True)
+        console.print(f"Page: {html}", soft_wrap=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from securefair.cli.options import JsonOption
+from securefair.report.telling import say, say_json
 
 
 def rehearse(
@@ -34,8 +35,6 @@ def rehearse(
     import tempfile
     from pathlib import Path
 
-    import msgspec
-
     from securefair.cli.ending import EXIT_FAILED
     from securefair.deployment.rehearsal import rehearse as rehearsed
     from securefair.errors import ConfigError
@@ -56,10 +55,10 @@ def rehearse(
             faults=faults,
         )
     if json:
-        typer.echo(msgspec.json.encode(result).decode())
+        say_json(result)
     else:
         equal = "the same as" if result.decisions_equal else "OTHER THAN"
-        typer.echo(
+        say(
             f"{sites} sites, {result.rounds} rounds each, {result.kills} processes killed, "
             f"{result.refused} envelopes refused, {result.seconds:.0f} s.\n"
             f"Decisions and models are {equal} in one process; rounds lost: {result.lost_rounds}."

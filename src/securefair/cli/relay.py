@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from securefair.cli.options import JsonOption
-from securefair.cli.telling import tell
+from securefair.report.telling import say, tell
 
 app = typer.Typer(name="flare", help="NVIDIA FLARE as a relay.", no_args_is_help=True)
 
@@ -73,5 +73,5 @@ def keep(
     from securefair.deployment.relay import keep as kept
     from securefair.deployment.relay import sites_of
 
-    count = kept(kit, job, sites_of(job), lambda line: typer.echo(line, err=json))
+    count = kept(kit, job, sites_of(job), lambda line: say(line, err=json))
     tell(json, f"Over; the job was submitted {count} times.", {"submitted": count})

@@ -23,6 +23,7 @@ from securefair.cli.options import (
     TrustOption,
 )
 from securefair.cli.trust import check_trusted
+from securefair.report.telling import say_json
 
 if TYPE_CHECKING:
     from securefair.config import RunConfig
@@ -220,12 +221,10 @@ def _run(
     resume: bool,
     log: Sequence[str],
 ) -> None:
-    import msgspec
-    from rich.console import Console
-
     from securefair.ckks.threads import set_threads
     from securefair.cli.findings import findings_report
     from securefair.report import show_progress, summary
+    from securefair.report.screen import Screen
     from securefair.run.execute import run_experiment, write_outcome
     from securefair.run.lock import only_run
     from securefair.user.inspection import inspect_tables
@@ -233,7 +232,7 @@ def _run(
 
     # On heads of this size threads mostly wait for each other.
     set_threads(1)
-    console = Console(stderr=json, quiet=quiet)
+    console = Screen(err=json, quiet=quiet)
     with tables_read_once():
         config = resolve(config).config  # once: tables may change while it runs
         findings = inspect_tables(config)
@@ -264,7 +263,7 @@ def _run(
     except OSError as error:  # such as a full disk
         stop(_how_to_go_on(os_problem(error), folder))
     if json:
-        typer.echo(msgspec.json.encode(outcome.result).decode())
+        say_json(outcome.result)
         return
     console.print(
         summary(
@@ -276,9 +275,9 @@ def _run(
         )
     )
     for problem in outcome.problems:
-        console.print(problem, style="yellow", markup=False)
+        console.print(problem, style="yellow")
     name = "report.html" if config.report.html else "metrics.json"
-    Console().print(f"Results: {folder / name}", markup=False, soft_wrap=True)
+    Screen().print(f"Results: {folder / name}", soft_wrap=True)
 
 
 def _how_to_go_on(why: str, folder: Path) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from securefair.cli.identity import PassphraseOption, passphrase
 from securefair.cli.options import JsonOption
-from securefair.cli.telling import tell
+from securefair.report.telling import say, tell
 
 app = typer.Typer(name="site", help="One hospital's own machine.", no_args_is_help=True)
 audit_app = typer.Typer(name="audit", help="The log of what a site did.", no_args_is_help=True)
@@ -101,7 +101,7 @@ def start(
     from securefair.deployment.starting import run_site
 
     def log(line: str) -> None:
-        typer.echo(line, err=json)
+        say(line, err=json)
 
     rounds, own = run_site(folder, passphrase(passphrase_file), log)
     text = (

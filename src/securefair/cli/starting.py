@@ -10,6 +10,7 @@ import typer
 from securefair.cli.ending import shown
 from securefair.cli.options import JsonOption, TrustOption
 from securefair.cli.trust import check_trusted
+from securefair.report.telling import say, say_json
 
 
 def new(
@@ -55,7 +56,6 @@ def new(
 
     Example: securefair new skin --data north.csv --data south.csv --label finding --image photo
     """
-    import msgspec
 
     from securefair.cli.findings import line_of
     from securefair.user.tables import tables_read_once
@@ -70,16 +70,16 @@ def new(
             image=None if image is None else image_column(image, extractor, weights, features),
         )
     if json:
-        typer.echo(msgspec.json.encode(project).decode())
+        say_json(project)
         return
-    typer.echo(f"Made {project.folder} with {', '.join(project.files)}")
+    say(f"Made {project.folder} with {', '.join(project.files)}")
     for column, why in project.unused.items():
-        typer.echo(f"Column {column} is not used: {why}.")
+        say(f"Column {column} is not used: {why}.")
     for finding in project.findings:
-        typer.echo(line_of(finding))
-    typer.echo("\nNext:")
+        say(line_of(finding))
+    say("\nNext:")
     for command in ("check", "run"):
-        typer.echo(f"  securefair {command} {shown(name / 'config.toml')}")
+        say(f"  securefair {command} {shown(name / 'config.toml')}")
 
 
 def check(
@@ -101,7 +101,6 @@ def check(
     Example: securefair check my-hospitals/config.toml
     """
     import msgspec
-    from rich.console import Console
 
     from securefair.cli.check_tables import check_report
     from securefair.cli.findings import findings_report
@@ -109,6 +108,7 @@ def check(
     from securefair.data.quality import Finding, refusal
     from securefair.errors import SecureFairError
     from securefair.profiling.forecast import check_config
+    from securefair.report.screen import Screen
     from securefair.user.inspection import inspect_tables
     from securefair.user.tables import tables_read_once
 
@@ -122,16 +122,16 @@ def check(
     except SecureFairError as error:
         if json:
             said = {"findings": [*findings, refusal(error)]}
-            typer.echo(msgspec.json.encode(said).decode())
+            say_json(said)
         raise
     if json:
         plain = msgspec.to_builtins(checked) | {"findings": msgspec.to_builtins(findings)}
-        typer.echo(msgspec.json.encode(plain).decode())
+        say_json(plain)
         return
-    console = Console()
+    console = Screen()
     console.print(findings_report(findings), soft_wrap=True)  # one finding, one line
     console.print(check_report(checked, len(findings)))
-    typer.echo(f"\nNext: securefair run {shown(config)}")
+    say(f"\nNext: securefair run {shown(config)}")
 
 
 def config(json: JsonOption = False) -> None:
@@ -141,13 +141,12 @@ def config(json: JsonOption = False) -> None:
 
     Example: securefair config > my-hospitals.toml
     """
-    import msgspec
 
     from securefair.user.template import demo_text
 
     if json:
         from securefair.config import demo_config
 
-        typer.echo(msgspec.json.encode(demo_config().model_dump(mode="json")).decode())
+        say_json(demo_config().model_dump(mode="json"))
         return
-    typer.echo(demo_text(), nl=False)
+    say(demo_text(), nl=False)

@@ -13,7 +13,7 @@ from securefair.data.encoding import encode
 from securefair.data.inference import infer_table
 from securefair.data.proposal import propose
 from securefair.data.rows import read_rows
-from securefair.errors import DataError
+from securefair.errors import DataError, printable
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def converted(
             raise DataError("the table has no rows", where=table.source)
         rules = infer_table({"this table": propose(table, label=label, at_least=1)})
         for name, why in rules.unused.items():
-            _log.warning("%s: column %s is no feature: %s", table.source, name, why)
+            _log.warning("%s", printable(f"{table.source}: column {name} is no feature: {why}"))
         return encode(table, rules.spec)
     features, labels = arrays_of(data, where="samples")
     named = named_classes([labels])

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
 from torch import nn
 
 from securefair.circuit.spec import Basis
@@ -36,6 +35,7 @@ from securefair.library.tables import participants_of_tables
 from securefair.model.heads import Head
 from securefair.model.training import OptimizerConfig
 from securefair.report.progress import Progress, Silence, show_progress
+from securefair.report.screen import Screen
 from securefair.run.callbacks import Callback
 from securefair.run.execute import Task, run_task
 from securefair.user.data_sets import alike
@@ -214,7 +214,7 @@ def collaborate(
 @contextmanager
 def _watched(wanted: bool | None) -> Iterator[Progress]:
     """Progress for whoever sits before it, on standard error; scripts' own output stays clean."""
-    console = Console(stderr=True)
+    console = Screen(err=True)
     if wanted or (wanted is None and (console.is_terminal or console.is_jupyter)):
         with show_progress(console) as progress:
             yield progress

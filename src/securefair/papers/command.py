@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from securefair.report.telling import say
+
 
 def reproduce(
     name: Annotated[
@@ -93,11 +95,11 @@ def reproduce(
         asked = Asked.of(name, size, seeds, out=out, data=data, device=device, runs=runs)
         try:
             if shard is not None:
-                typer.echo(part(asked, shard, resume=resume), err=True)
+                say(part(asked, shard, resume=resume), err=True)
                 return
             finished = whole(asked, resume=resume)
         except KeyboardInterrupt:
-            typer.echo(
+            say(
                 f"Stopped; every finished round is in {asked.out}. Add --resume to go on.", err=True
             )
             raise typer.Exit(130) from None

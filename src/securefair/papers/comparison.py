@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from securefair.papers.experiment import Experiment, Row, Size
 from securefair.papers.origin import Origin
@@ -148,10 +148,10 @@ def comparison_table(comparison: Comparison) -> Table:
         names = _names(number)
         if names[0] != above[0]:
             table.add_section()
-            table.add_row(f"[bold]{escape(names[0])}[/]")
+            table.add_row(Text(names[0], style="bold"))
         spread = f" ± {number.spread:.2f}" if comparison.seeds > 1 else ""
         table.add_row(
-            "" if names == above else f"  {escape(names[1])}",
+            "" if names == above else Text(f"  {names[1]}"),
             number.metric,
             f"{number.ours:.2f}{spread}",
             "-" if number.paper is None else f"{number.paper:.2f}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from securefair.data.folder import data_folder
 from securefair.errors import ConfigError, DataError
@@ -14,6 +13,8 @@ from securefair.papers.device import chosen_device
 from securefair.papers.estimate import Estimate, estimate
 from securefair.papers.experiment import Size
 from securefair.papers.reproduction import Asked, conclude, whole
+from securefair.report.screen import Screen
+from securefair.report.telling import say
 from securefair.report.wording import plural
 
 SIZES: tuple[Size, ...] = ("smoke", "cpu", "paper")
@@ -63,11 +64,11 @@ def everything(
             device=device,
             runs=root / "shared",
         )
-        typer.echo(experiment.name, err=True)
+        say(experiment.name, err=True)
         try:
             conclude(asked, whole(asked, resume=True), papers, against=None, json=False)
         except KeyboardInterrupt:
-            typer.echo(f"Stopped. The same command goes on with {root}.", err=True)
+            say(f"Stopped. The same command goes on with {root}.", err=True)
             raise typer.Exit(130) from None
     if found.without:
         raise DataError(
@@ -79,7 +80,7 @@ def everything(
 
 
 def _tell(found: Estimate, device: str) -> None:
-    console = Console(stderr=True)
+    console = Screen(err=True)
     for trial in found.trials:
         shape = " x ".join(map(str, trial.shape))
         console.print(

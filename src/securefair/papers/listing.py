@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-import typer
-from rich.console import Console
 from rich.table import Table
 
 from securefair.papers.catalogue import EXPERIMENTS
 from securefair.papers.stored import stored_seeds
+from securefair.report.screen import Screen
+from securefair.report.telling import say_json
 
 
 def print_list(*, json: bool) -> None:
@@ -27,7 +26,7 @@ def print_list(*, json: bool) -> None:
             }
             for e in EXPERIMENTS.values()
         ]
-        typer.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        say_json(rows, indent=2)
         return
     table = Table(box=None, header_style="bold")
     for heading in ("name", "paper", "shows", "needs", "sizes", "seeds stored"):
@@ -45,4 +44,4 @@ def print_list(*, json: bool) -> None:
             ", ".join(e.sizes),
             str(seeds) if seeds else "",
         )
-    Console().print(table)
+    Screen().print(table)

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import typer
-from rich.console import Console
-
 from securefair.data.folder import data_folder
 from securefair.errors import ConfigError
 from securefair.papers.catalogue import experiment_named
@@ -35,6 +32,8 @@ from securefair.papers.running import (
 )
 from securefair.papers.shard import Shard
 from securefair.report import read_json, show_progress
+from securefair.report.screen import Screen
+from securefair.report.telling import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +94,7 @@ class Asked:
 
 def whole(asked: Asked, *, resume: bool) -> list[Finished]:
     """All runs; see `running.finished_runs`."""
-    with show_progress(Console(stderr=True)) as progress:
+    with show_progress(Screen(err=True)) as progress:
         return finished_runs(
             asked.experiment,
             asked.size,
@@ -124,7 +123,7 @@ def part(asked: Asked, shard: str, *, resume: bool) -> str:
         resume=resume or (asked.out / FINGERPRINT).exists(),
         device=asked.device,
     )
-    with show_progress(Console(stderr=True)) as progress:
+    with show_progress(Screen(err=True)) as progress:
         count = run_shard(
             asked.experiment,
             asked.size,
@@ -191,7 +190,7 @@ def conclude(
     if experiment.draw is not None:
         files.append(write_figure(experiment.draw(finished, rows), out / "figure.png"))
     if json:
-        typer.echo((out / "comparison.json").read_text(encoding="utf-8"), nl=False)
+        say((out / "comparison.json").read_text(encoding="utf-8"), nl=False)
     else:
         _tell(comparison, files, papers is not None, out)
     if against is not None:
@@ -199,7 +198,7 @@ def conclude(
 
 
 def _tell(comparison: Comparison, files: Sequence[Path], with_papers: bool, out: Path) -> None:
-    console = Console()
+    console = Screen()
     console.print(comparison_table(comparison))
     for judged in comparison.claims:
         console.print(f"{'shown' if judged.holds else 'NOT shown'}: {judged.claim}")
@@ -212,7 +211,7 @@ def _tell(comparison: Comparison, files: Sequence[Path], with_papers: bool, out:
 
 def _tell_repetition(stored: Comparison, again: Comparison) -> None:
     found = repetition(stored, again)
-    console = Console(stderr=True)
+    console = Screen(err=True)
     if not found.different:
         console.print(f"All {found.numbers} numbers repeat, with every seed.")
     else:

@@ -24,6 +24,7 @@ from securefair.profiling.options import (
     WeightBitsOption,
 )
 from securefair.profiling.scale_command import scale
+from securefair.report.telling import say_json
 
 app = typer.Typer(
     name="profile",
@@ -66,11 +67,9 @@ def head(
 
     Example: securefair profile head --features 512 --hidden 64 --classes 10 --release logits
     """
-    import msgspec
-    from rich.console import Console
-
     from securefair.profiling.head import profile_head
     from securefair.profiling.tables import profile_table
+    from securefair.report.screen import Screen
 
     spec = options.spec_of(
         features=features,
@@ -87,9 +86,9 @@ def head(
     )
     measured = profile_head(spec, backend=backend, threads=threads, repeats=repeats, warm=warm)
     if json:
-        typer.echo(msgspec.json.encode(measured).decode())
+        say_json(measured)
     else:
-        Console().print(profile_table(measured))
+        Screen().print(profile_table(measured))
 
 
 @app.command()
@@ -138,8 +137,6 @@ def sharing(
 
     Example: securefair profile sharing --participants 4 --rounds 30 --out runs/sharing
     """
-    import msgspec
-    from rich.console import Console
     from rich.progress import Progress
 
     from securefair.ckks.threads import set_threads
@@ -149,6 +146,7 @@ def sharing(
     from securefair.profiling.sharing_table import sharing_table
     from securefair.profiling.tasks import reshaped, task_config, with_possible_q
     from securefair.report import check_writable
+    from securefair.report.screen import Screen
     from securefair.user.participants import load_participants
 
     if out is not None:
@@ -171,7 +169,7 @@ def sharing(
         enough = enough_rounds(len(everyone), task.fairness.forced_every)
         task = override(task, {"training.rounds": enough}, source="default")
     set_threads(threads)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Screen(err=True), transient=True) as bar:
         shown = bar.add_task("Encrypted rounds", total=None)
         measured = profile_sharing(
             task, everyone, chosen, seed=seed, on_round=lambda: bar.advance(shown)
@@ -179,9 +177,9 @@ def sharing(
     if out is not None:
         write_sharing(measured, out)
     if json:
-        typer.echo(msgspec.json.encode(measured).decode())
+        say_json(measured)
     else:
-        Console().print(sharing_table(measured))
+        Screen().print(sharing_table(measured))
 
 
 app.command()(scale)
@@ -206,13 +204,11 @@ def alignment(
 
     Example: securefair profile alignment --dimension 1000000 --json
     """
-    import msgspec
-    from rich.console import Console
-
     from securefair.ckks.threads import cores, set_threads
     from securefair.collaboration.gossip import AlignmentSpec
     from securefair.profiling.alignment import profile_alignment
     from securefair.profiling.alignment_table import alignment_table
+    from securefair.report.screen import Screen
 
     set_threads(threads or cores())
     spec = AlignmentSpec(
@@ -223,9 +219,9 @@ def alignment(
     )
     measured = profile_alignment(spec, backend=backend, repeats=repeats)
     if json:
-        typer.echo(msgspec.json.encode(measured).decode())
+        say_json(measured)
     else:
-        Console().print(alignment_table(measured))
+        Screen().print(alignment_table(measured))
 
 
 @app.command()
@@ -248,13 +244,11 @@ def averaging(
 
     Example: securefair profile averaging --parameters 1000000 --averaging ckks --json
     """
-    import msgspec
-    from rich.console import Console
-
     from securefair.averaging import SumSpec
     from securefair.ckks.threads import cores, set_threads
     from securefair.profiling.averaging import profile_averaging
     from securefair.profiling.averaging_table import averaging_table
+    from securefair.report.screen import Screen
 
     set_threads(threads or cores())
     spec = SumSpec(
@@ -266,9 +260,9 @@ def averaging(
     )
     measured = profile_averaging(averaging, spec, repeats=repeats)
     if json:
-        typer.echo(msgspec.json.encode(measured).decode())
+        say_json(measured)
     else:
-        Console().print(averaging_table(measured))
+        Screen().print(averaging_table(measured))
 
 
 @app.command()
@@ -295,14 +289,12 @@ def cnn(
     """
     from typing import cast
 
-    import msgspec
-    from rich.console import Console
-
     from securefair.ckks.threads import cores, set_threads
     from securefair.model.networks import ReferenceName
     from securefair.profiling.cnn import profile_cnn
     from securefair.profiling.cnn_table import cnn_table
     from securefair.profiling.cnn_task import cnn_task
+    from securefair.report.screen import Screen
 
     set_threads(threads or cores())
     task = cnn_task(
@@ -314,6 +306,6 @@ def cnn(
     )
     measured = profile_cnn(task, backend=backend, threads=threads, warm=warm)
     if json:
-        typer.echo(msgspec.json.encode(measured).decode())
+        say_json(measured)
     else:
-        Console().print(cnn_table(measured))
+        Screen().print(cnn_table(measured))

@@ -22,6 +22,7 @@ from securefair.profiling.options import (
     SamplesOption,
     WeightBitsOption,
 )
+from securefair.report.telling import say_json
 
 
 def plan(
@@ -64,13 +65,13 @@ def plan(
     Example: securefair plan --features 512 --hidden 64 --classes 10 --release projection
     """
     import msgspec
-    from rich.console import Console
 
     from securefair.circuit.planner import plan_exchange
     from securefair.errors import PlanError
     from securefair.profiling.nearest import nearest_plan
     from securefair.profiling.plan_tables import plan_table
     from securefair.profiling.planned import report_plan
+    from securefair.report.screen import Screen
 
     spec = options.spec_of(
         features=features,
@@ -92,7 +93,7 @@ def plan(
         if nearest is not None:
             field, instead = nearest
             value = getattr(instead.spec, field)
-            console = Console(stderr=True)
+            console = Screen(err=True)
             console.print(plan_table(report_plan(instead)))
             console.print(f"Nearest possible plan: {field} = {value:.4g}, shown above.")
         raise
@@ -119,12 +120,12 @@ def plan(
         facts = msgspec.structs.asdict(report)
         facts |= {"estimate": cost} if cost else {}
         facts |= {"security_estimate": security} if security else {}
-        typer.echo(msgspec.json.encode(facts).decode())
+        say_json(facts)
         return
-    Console().print(plan_table(report))
+    Screen().print(plan_table(report))
     if security is not None:
-        Console().print(estimate_text(security))
+        Screen().print(estimate_text(security))
     if cost is not None and prices is not None:
         from securefair.profiling.scale_table import estimate_text as cost_text
 
-        Console().print(cost_text(cost, prices, spec))
+        Screen().print(cost_text(cost, prices, spec))

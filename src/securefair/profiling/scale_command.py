@@ -19,6 +19,7 @@ from securefair.profiling.options import (
     PrecisionOption,
     ReleaseOption,
 )
+from securefair.report.telling import say_json
 
 if TYPE_CHECKING:
     from securefair.circuit.spec import ExchangeSpec
@@ -84,14 +85,13 @@ def scale(
 
     Example: securefair profile scale --hidden 16 --classes 2 --out cost.json
     """
-    import msgspec
-    from rich.console import Console
     from rich.progress import Progress
 
     from securefair.errors import ConfigError
     from securefair.profiling.scale_table import scale_table, transfer_table
     from securefair.profiling.scale_transfer import TransferProfile
     from securefair.report import check_writable, write_json
+    from securefair.report.screen import Screen
 
     if of not in SIZES:
         raise ConfigError("unknown", where="--of", found=of, expected=" or ".join(SIZES))
@@ -101,7 +101,7 @@ def scale(
     given |= {"held_out": held_out}
     sizes = {name: value or SIZES[of][name] for name, value in given.items()}
     prices: CostModel | TransferProfile
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Screen(err=True), transient=True) as bar:
         shown = bar.add_task("Measuring", total=None)
 
         def on_point() -> None:
@@ -131,9 +131,9 @@ def scale(
     if out is not None:
         write_json(out, prices)
     if json:
-        typer.echo(msgspec.json.encode(measured).decode())
+        say_json(measured)
     else:
-        Console().print(table)
+        Screen().print(table)
 
 
 def _exchanges(

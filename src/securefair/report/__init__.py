@@ -2,21 +2,28 @@
 
 Place in the flow: metrics -> **report**; nothing computes here any more. `facts` derives what
 every output shows, `sentences` says it in words, `html` and `terminal` lay it out, `progress`
-shows a run while it goes on, `files` writes so that a crash leaves no half file.
+shows a run while it goes on, `files` writes so that a crash leaves no half file. `telling` and
+`screen` are how commands print: nothing that came from a file or a peer steers a terminal.
 """
 
-from securefair.report.files import (
-    check_writable,
-    read_json,
-    read_json_lines,
-    write_bytes,
-    write_json,
-    write_json_lines,
-    write_text,
-)
-from securefair.report.html import write_report
-from securefair.report.progress import Progress, show_progress
-from securefair.report.terminal import summary
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from securefair.report.files import (
+        check_writable,
+        read_json,
+        read_json_lines,
+        write_bytes,
+        write_json,
+        write_json_lines,
+        write_text,
+    )
+    from securefair.report.html import write_report
+    from securefair.report.progress import Progress, show_progress
+    from securefair.report.terminal import summary
 
 __all__ = [
     "Progress",
@@ -31,3 +38,24 @@ __all__ = [
     "write_report",
     "write_text",
 ]
+
+_HOME = {
+    "Progress": "progress",
+    "check_writable": "files",
+    "read_json": "files",
+    "read_json_lines": "files",
+    "show_progress": "progress",
+    "summary": "terminal",
+    "write_bytes": "files",
+    "write_json": "files",
+    "write_json_lines": "files",
+    "write_report": "html",
+    "write_text": "files",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used: printing a line needs no engine of reports."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
