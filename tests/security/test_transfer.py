@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from securefair.averaging import Shares, release, share_message
 from securefair.averaging.gathering import Gathering
 from securefair.averaging.pairwise import generate_private, public_bytes
+from securefair.averaging.streams import crypt
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.exchange import (
     TransferStudent,
@@ -17,8 +19,10 @@ from securefair.collaboration.transfer.exchange import (
 from securefair.collaboration.transfer.participant import TransferParticipant
 from securefair.collaboration.transfer.run import start_transfer
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import EncryptionError, RemoteProtocolError
+from securefair.errors import EncryptionError, LedgerError, RemoteProtocolError
 from securefair.model.transfer import own_fit
+from securefair.protocol.jobs import ImportPeer, MakeShare, ReleaseKey
+from securefair.protocol.messages import Keys
 
 NAMES = ("a", "b", "c", "d")
 
@@ -51,9 +55,13 @@ class Teachers:
         self.private = {name: generate_private() for name in self.models}
         self.publics = {name: public_bytes(key) for name, key in self.private.items()}
 
-    def answer(self, name, request, senders=("b", "c", "d"), attempt=0):
+    def answer(self, name, request, senders=("b", "c", "d"), attempt=0, round=0):
         gathering = Gathering(
-            session=self.agreement.digest, round=0, attempt=attempt, receiver="a", senders=senders
+            session=self.agreement.digest,
+            round=round,
+            attempt=attempt,
+            receiver="a",
+            senders=senders,
         )
         asked = read_request(request, "a")
         plan, data = answer(self.agreement, self.models[name], asked, backend="rns")
@@ -155,9 +163,6 @@ def test_nothing_that_was_opened_reaches_an_answer():
 
 def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
     """A student that claims to have lost a sender never gets both sums."""
-    from securefair.protocol.jobs import ImportPeer, MakeShare, ReleaseKey
-    from securefair.protocol.messages import Keys
-
     participant = TransferParticipant(HOSPITALS[1], agreed(), seed=0, backend="rns")
     for peer in ("c", "d"):
         key = public_bytes(generate_private())
@@ -170,6 +175,97 @@ def test_a_repetition_of_the_sum_costs_a_sender_its_first_part():
     participant.run(ReleaseKey("a", 0, 1, ("b", "c")))
     with pytest.raises(RemoteProtocolError, match="after one of this round was opened"):
         participant.run(MakeShare("a", 0, 2, ("b", "d"), request))
+
+
+class ForgetfulTeachers(Teachers):
+    """The rule as it was: two sums of one *round* are refused, and nothing else."""
+
+    def __init__(self, agreement):
+        super().__init__(agreement)
+        self.shares = dict.fromkeys(self.models, Shares())
+
+    def give(self, name, round, senders, request):
+        gathering = Gathering.of(self.agreement.digest, round, "a", senders)
+
+        def make():
+            return self.answer(name, request, senders, round=round)[1]
+
+        memory, closed = share_message(self.shares[name], gathering, name, request, make)
+        self.shares[name], key = release(memory, gathering)
+        return crypt(closed, key)
+
+
+class OurTeachers:
+    """Three participants with keys for masks, and their ledgers."""
+
+    def __init__(self, agreement):
+        self.people = {
+            one.name: TransferParticipant(one, agreement, seed=0, backend="rns")
+            for one in HOSPITALS[1:]
+        }
+        for one in self.people.values():
+            for name, other in self.people.items():
+                if other is not one:
+                    keys = Keys(0, public_bytes(other._private), b"")
+                    one.run(ImportPeer(name, keys, None))
+
+    def give(self, name, round, senders, request):
+        own = self.people[name]
+        closed = own.run(MakeShare("a", round, 0, senders, request)).payload
+        return crypt(closed, own.run(ReleaseKey("a", round, 0, senders)).key)
+
+
+def mean_times_senders(teachers, student, round, senders, request):
+    answers = [teachers.give(name, round, senders, request) for name in senders]
+    return student.open_mean(answers) * len(senders)
+
+
+def test_one_teacher_is_not_taken_out_of_two_means_of_different_rounds(student):
+    """Two rounds, the same question, one sender less: 5 numbers of d's model, the whole of it.
+
+    As the rule was, the second sum cost nothing in any ledger: the question had been answered.
+    """
+    request = student.request()
+    forgetful = ForgetfulTeachers(agreed())
+    three = mean_times_senders(forgetful, student, 0, ("b", "c", "d"), request)
+    two = mean_times_senders(forgetful, student, 1, ("b", "c"), request)
+    alone = student.open(forgetful.answer("d", request)[0])
+    assert np.abs(three - two - alone).max() < 0.03 * np.abs(alone).max()
+
+    ours = OurTeachers(agreed())
+    mean_times_senders(ours, student, 0, ("b", "c", "d"), request)
+    for name in "bc":
+        with pytest.raises(LedgerError, match="tell a of a single teacher"):
+            ours.give(name, 1, ("b", "c"), request)
+        assert ours.people[name].ledger.accounts["a"].total == 5
+    again = mean_times_senders(ours, student, 1, ("b", "c", "d"), request)
+    np.testing.assert_allclose(again, three, atol=0.002)  # what it had, and nothing else
+
+
+def test_nor_by_a_key_that_is_asked_for_later(student):
+    """Shares of two rounds over other senders: only one of them is ever opened."""
+    request = student.request()
+    own = OurTeachers(agreed()).people["b"]
+    for round, senders in ((0, ("b", "c", "d")), (1, ("b", "c"))):
+        own.run(MakeShare("a", round, 0, senders, request))
+    own.run(ReleaseKey("a", 1, 0, ("b", "c")))
+    with pytest.raises(LedgerError, match="tell a of a single teacher"):
+        own.run(ReleaseKey("a", 0, 0, ("b", "c", "d")))
+
+
+def test_nor_by_waiting_until_its_patients_change(student):
+    """Sums before and after one teacher's renewal differ by what its new patients changed."""
+    request, teachers = student.request(), OurTeachers(agreed())
+    everyone = ("b", "c", "d")
+    mean_times_senders(teachers, student, 0, everyone, request)
+    renewed = teachers.people["d"]
+    renewed.begin(0)
+    renewed.run(MakeShare("b", 0, 0, ("c", "d"), request))
+    renewed.renew(replace(HOSPITALS[3], train=draw(77, 20)))
+    with pytest.raises(LedgerError, match="version 1"):
+        teachers.give("d", 1, everyone, request)
+    with pytest.raises(RemoteProtocolError, match="not under way"):  # of the fit that was
+        renewed.run(ReleaseKey("b", 0, 0, ("c", "d")))
 
 
 @pytest.mark.parametrize("junk", [b"", b"\xc1", b"\x94\x01\x02\x03\x04"])

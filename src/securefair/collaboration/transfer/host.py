@@ -5,6 +5,7 @@
     ledger              what it let out                                       before an answer
     request             its question, which every teacher gets alike          once
     share PEER ROUND    its masked answer, closed, and its key                before it leaves
+    given               whose answers are in the means that it gave           before a key leaves
     upload PEER         a peer's key for masks                                after every import
 
 Its own fit is made again from its patients, with the same folds. Secret keys are in the keystore.
@@ -24,6 +25,7 @@ from securefair.collaboration.host import KEPT, Role, Stored
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.agreement import TransferAgreement
+from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.participant import MEAN, TransferNotes, TransferParticipant
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
@@ -47,6 +49,7 @@ from securefair.protocol.messages import Keys
 
 MODEL, OPENED = KEPT + "model", KEPT + "opened"
 LEDGER, REQUEST, SHARE, UPLOAD = "ledger", "request", "share ", "upload "
+GIVEN = "given"
 
 Array = NDArray[np.float64]
 
@@ -104,6 +107,7 @@ class TransferHost(TransferParticipant):
                 share = self._shares.of(job.peer, job.round)
                 self._changed[f"{SHARE}{job.peer} {job.round}"] = msgspec.msgpack.encode(share)
                 self._changed[LEDGER] = msgspec.msgpack.encode(self.ledger.accounts)
+                self._changed[GIVEN] = msgspec.msgpack.encode(self.given)
             case Combine():
                 self._changed[MODEL] = _written(self.transferred)
                 self._changed[OPENED] = encode_state((self.notes.released, self.notes.senders))
@@ -185,6 +189,8 @@ class TransferHost(TransferParticipant):
         if LEDGER in pieces:
             accounts = msgspec.msgpack.decode(pieces[LEDGER], type=dict[str, Account])
             self.ledger = type(self.ledger)(self.ledger.policy, accounts)
+        if GIVEN in pieces:
+            self.given = msgspec.msgpack.decode(pieces[GIVEN], type=Given)
         self._request = pieces.get(REQUEST)
         shares = Shares()
         for name, data in pieces.items():

@@ -42,6 +42,7 @@ from securefair.collaboration.transfer.exchange import (
     masked,
     read_request,
 )
+from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
@@ -163,7 +164,7 @@ class TransferParticipant:
         self.transferred: Transferred = transfer(self.own, None)
         accounts = {} if left.saved_state is None else left.saved_state.accounts
         self.ledger = Ledger(agreement.disclosure_policy(limits), accounts)
-        self.notes = TransferNotes()
+        self.notes, self.given = TransferNotes(), Given()
         self._backend = backend
         private, student = (None, None) if left.keys is None else _imported(left.keys)
         self._student = TransferStudent(agreement, data.train, backend=backend, keys=student)
@@ -171,10 +172,12 @@ class TransferParticipant:
         self._key_epoch = left.key_epoch
         self._publics: dict[str, bytes] = {}
         self._shares = Shares()
+        self._round = -1
         self._request: bytes | None = None
 
     def begin(self, round: int) -> None:
-        """Nothing to keep: answers come from the own fit, in every round the same."""
+        """Nothing else to keep: answers come from the own fit, in every round the same."""
+        self._round = round
 
     def renew(self, data: ParticipantData) -> None:
         """Other own patients: fit anew, which is a new version that answers, and ask again.
@@ -191,6 +194,7 @@ class TransferParticipant:
                 expected="a new collaboration",
             )
         self._student = TransferStudent(self.agreement, data.train, backend=self._backend)
+        self._shares = self._shares.forget(self._round + 1)  # shares of the fit that was
         self._request, self.data, self.asks = None, data, True
         self.own = fitted(data, self.agreement.degree, self._seed)
         self.answering, self.version = self.own.model, self.version + 1
@@ -219,8 +223,7 @@ class TransferParticipant:
                 self.notes.answered_seconds[job.peer] = time.perf_counter() - started
                 return closed
             case ReleaseKey():
-                self._shares, key = release(self._shares, self._gathering(job))
-                return KeyReleased(key)
+                return KeyReleased(self._release(job))
             case Combine():
                 started = time.perf_counter()
                 self._combine(job)
@@ -278,9 +281,12 @@ class TransferParticipant:
         """The own fit's answer to a student, charged before it is computed.
 
         Raises:
-            LedgerError: it would disclose more than this hospital allows.
+            LedgerError: it would disclose more than this hospital allows, or one of two means that
+                tell of a single teacher.
         """
         asked = read_request(job.request, job.peer)
+        if self.agreement.opens == "mean":
+            self.given.check(job.peer, self.version, gathering.senders)
         self.ledger = self.ledger.charge(
             job.peer,
             numbers=self.agreement.spec_for(asked.patients).q * self.agreement.outputs,
@@ -301,6 +307,14 @@ class TransferParticipant:
             job.request,
             backend=self._backend,
         )
+
+    def _release(self, job: ReleaseKey) -> bytes:
+        """The key of a share, which may be of an earlier round than another that was opened."""
+        shares, key = release(self._shares, self._gathering(job))
+        if self.agreement.opens == "mean":
+            self.given = self.given.plus(job.peer, self.version, job.senders)
+        self._shares = shares
+        return key
 
     def _combine(self, job: Combine) -> None:
         agreement = self.agreement
