@@ -72,7 +72,8 @@ constexpr std::size_t rows_ahead = 6, line_bytes = 64;
 
 void pack_first(const Arrived& x, std::size_t inputs, const Columns& at, const Workspace& memory,
                 const Basis& basis) {
-    const unsigned bits = width(basis[at.limb]->p);
+    const Prime& q = *basis[at.limb];
+    const unsigned bits = width(q.p);
     const std::size_t inside = at.first % block_residues, bytes = packed_bytes(at.count, bits);
     const std::uint8_t* block = x.at(0, at.limb, basis) + packed_bytes(at.first - inside, bits);
     const std::uint8_t* later = block + packed_bytes(inside, bits) + rows_ahead * x.first_stride;
@@ -85,9 +86,9 @@ void pack_first(const Arrived& x, std::size_t inputs, const Columns& at, const W
         block += x.first_stride;
         later += x.first_stride;
         if (i % 2 == 1)
-            pack_pair(memory.strips, i / 2, inputs, rows[0], rows[1], at.count);
+            pack_pair(memory.strips, i / 2, inputs, rows[0], rows[1], at.count, q);
         else if (i + 1 == inputs)
-            pack_pair(memory.strips, i / 2, inputs, rows[0], nullptr, at.count);
+            pack_pair(memory.strips, i / 2, inputs, rows[0], nullptr, at.count, q);
     }
 }
 
@@ -98,7 +99,7 @@ void pack_second(const Arrived& x, std::size_t inputs, const Columns& at, const 
         const u32* const a = second_row(x, i, at, memory, memory.rows, basis);
         const u32* const b =
             i + 1 < inputs ? second_row(x, i + 1, at, memory, other, basis) : nullptr;
-        pack_pair(memory.strips, i / 2, inputs, a, b, at.count);
+        pack_pair(memory.strips, i / 2, inputs, a, b, at.count, *basis[at.limb]);
     }
 }
 

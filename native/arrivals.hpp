@@ -1,5 +1,5 @@
-// Dense maps on ciphertexts as they arrived, tile by tile: what a seed stands for is made, multiplied
-// and dropped while it is in the cache.
+// Dense maps on ciphertexts as they arrived, tile by tile: what a seed stands for is made,
+// multiplied and dropped while it is in the cache.
 #pragma once
 
 #include <functional>

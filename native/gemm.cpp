@@ -1,4 +1,4 @@
-// The product runs on 16-bit digits. A residue less 2^30 has two signed digits and a weight has
+// The product runs on 16-bit digits. A residue less an offset has two signed digits and a weight has
 // one, so AVX-512 VNNI does 16 multiply-additions of residues an instruction where float64 does 8
 // (AVX2: 8 in two). The 32-bit sums are added up in doubles before they can overflow.
 #include "gemm.hpp"
@@ -29,13 +29,13 @@ constexpr std::size_t rows_ahead = 6;
 namespace securefair {
 
 void pack_pair(u32* strips, std::size_t k, std::size_t inputs, const u32* first, const u32* second,
-               std::size_t columns) {
-    DISPATCH(pack_pair, strips, k, inputs, first, second, columns)
+               std::size_t columns, const Prime& q) {
+    DISPATCH(pack_pair, strips, k, inputs, first, second, columns, q)
 }
 
 void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size_t inputs,
-                 std::size_t columns) {
-    DISPATCH(pack_strips, strips, x, stride, inputs, columns)
+                 std::size_t columns, const Prime& q) {
+    DISPATCH(pack_strips, strips, x, stride, inputs, columns, q)
 }
 
 void multiply_strips(const Product& product, const std::vector<RowBlock>& blocks,
@@ -51,7 +51,7 @@ std::vector<double> output_constants(const PackedWeights& packed, const u32* bia
         for (std::size_t limb = 0; limb < limbs; ++limb)
             for (std::size_t o = 0; o < outputs; ++o) {
                 const i64 p = basis[limb]->p;
-                const i64 sum = digit_constant(packed.sums[o], p);
+                const i64 sum = digit_constant(packed.sums[o], basis[limb]->p);
                 const i64 added = bias != nullptr && poly == 0 ? bias[o * limbs + limb] : 0;
                 constants[(poly * limbs + limb) * outputs + o] =
                     static_cast<double>((sum + added) % p);
@@ -68,7 +68,7 @@ void linear_layer(u32* to, const std::int32_t* weights, const u32* x, const u32*
     parallel_for(polys * limbs * tiles, [&](std::size_t task) {
         const std::size_t row = task / tiles, column = task % tiles * columns;
         u32* const strips = scratch(strips_words(inputs, columns));
-        pack_strips(strips, x + row * n + column, stride, inputs, columns);
+        pack_strips(strips, x + row * n + column, stride, inputs, columns, *basis[row % limbs]);
         const Product product{to + row * n + column, stride,        inputs, columns,
                               &constants[row * outputs], basis[row % limbs]};
         multiply_strips(product, packed.blocks, strips);

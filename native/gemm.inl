@@ -2,23 +2,25 @@
 
 // `at`: of the pair in the first strip.
 static INLINE TARGET void pack_columns(u32* at, const u32* first, const u32* second, std::size_t c,
-                                       std::size_t words) {
+                                       std::size_t words, const Digits& digits) {
     u32* const to = at + c / M::width * words;
     const reg a = M::load(first + c);
     const reg b = second != nullptr ? M::load(second + c) : M::set1(0);
-    M::store(to, M::pack_low(a, b));
-    M::store(to + M::width, M::pack_high(a, b));
+    M::store(to, M::pack_low(a, b, digits));
+    M::store(to + M::width, M::pack_high(a, b, digits));
 }
 
 TARGET void pack_pair(u32* strips, std::size_t k, std::size_t inputs, const u32* first,
-                      const u32* second, std::size_t columns) {
+                      const u32* second, std::size_t columns, const Prime& q) {
+    const Digits digits(q.p);
     const std::size_t words = strip_words((inputs + 1) / 2, M::width);
     for (std::size_t c = 0; c < columns; c += M::width)
-        pack_columns(strips + 2 * k * M::width, first, second, c, words);
+        pack_columns(strips + 2 * k * M::width, first, second, c, words, digits);
 }
 
 TARGET void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size_t inputs,
-                        std::size_t columns) {
+                        std::size_t columns, const Prime& q) {
+    const Digits digits(q.p);
     const std::size_t pairs = (inputs + 1) / 2, words = strip_words(pairs, M::width);
     for (std::size_t k = 0; k < pairs; ++k) {
         const u32* const first = x + 2 * k * stride;
@@ -28,7 +30,7 @@ TARGET void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size
         for (std::size_t c = 0; c < columns; c += M::width) {
             __builtin_prefetch(later + c);
             __builtin_prefetch(later + stride_ahead + c);
-            pack_columns(strips + 2 * k * M::width, first, second, c, words);
+            pack_columns(strips + 2 * k * M::width, first, second, c, words, digits);
         }
     }
 }

@@ -6,12 +6,10 @@
 
 #include <cmath>
 
+#include "packed_weights.hpp"
 #include "simd.hpp"
 
 namespace securefair {
-
-// x = low + 2^16 high + 2^30 with signed 16-bit digits: high is in [-2^14, 2^14].
-constexpr u32 digit_offset = 0x8000U - (u32{1} << 30);
 
 namespace scalar {
 
@@ -19,27 +17,37 @@ struct M : V {
     struct doubles {
         double value;
     };
-    static INLINE reg pack_low(reg x, reg y) { return (x & 0xFFFF) | (y << 16); }
-    static INLINE reg pack_high(reg x, reg y) {
-        return ((x + digit_offset) >> 16) | ((y + digit_offset) & 0xFFFF0000);
+    static INLINE reg pack_low(reg x, reg y, const Digits& d) {
+        return signed_digit(x, d) | signed_digit(y, d) << 16;
+    }
+    static INLINE reg pack_high(reg x, reg y, const Digits& d) {
+        return (high_digit(x, d) & 0xFFFF) | high_digit(y, d) << 16;
+    }
+    // The low digit in 16 bits; the high one in 32.
+    static INLINE reg signed_digit(reg x, const Digits& d) {
+        const auto top = static_cast<std::int16_t>(x << (16 - d.bits));
+        return static_cast<std::uint16_t>(top >> (16 - d.bits));
+    }
+    static INLINE reg high_digit(reg x, const Digits& d) {
+        return static_cast<u32>(static_cast<std::int32_t>(x + d.rounding) >> d.bits);
     }
     static INLINE reg dot(reg sum, reg x, reg w) {
         const auto low = [](u32 v) { return std::int32_t{static_cast<std::int16_t>(v)}; };
         const auto high = [](u32 v) { return static_cast<std::int32_t>(v) >> 16; };
         return sum + static_cast<u32>(low(x) * low(w)) + static_cast<u32>(high(x) * high(w));
     }
-    // at += low + 2^16 high
-    static INLINE void add_digits(double* at, reg low, reg high) {
-        *at += static_cast<std::int32_t>(low) + 65536.0 * static_cast<std::int32_t>(high);
+    // at += low + base high
+    static INLINE void add_digits(double* at, reg low, reg high, double base) {
+        *at += static_cast<std::int32_t>(low) + base * static_cast<std::int32_t>(high);
     }
     // at -= nearest multiple of p
     static INLINE void fold(double* at, double p, double inverse) {
         *at = std::fma(-std::nearbyint(*at * inverse), p, *at);
     }
-    // (sum + low + 2^16 high + constant) mod p, for a constant in [0, p); sum may be null
-    static INLINE void finish(u32* to, const double* sum, reg low, reg high, double constant,
-                              double p, double inverse) {
-        double r = static_cast<std::int32_t>(low) + 65536.0 * static_cast<std::int32_t>(high);
+    // (sum + low + base high + constant) mod p, for a constant in [0, p); sum may be null
+    static INLINE void finish(u32* to, const double* sum, reg low, reg high, double base,
+                              double constant, double p, double inverse) {
+        double r = static_cast<std::int32_t>(low) + base * static_cast<std::int32_t>(high);
         if (sum != nullptr) r += *sum;
         fold(&r, p, inverse);
         r += constant;
@@ -56,16 +64,19 @@ namespace avx2 {
 
 #define OPERATION static INLINE TARGET_AVX2
 struct M : V {
-    OPERATION reg pack_low(reg x, reg y) {
-        return _mm256_blend_epi16(x, _mm256_slli_epi32(y, 16), 0xAA);
+    OPERATION reg pack_low(reg x, reg y, const Digits& d) {
+        const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(16 - d.bits));
+        const reg both = _mm256_blend_epi16(x, _mm256_slli_epi32(y, 16), 0xAA);
+        return _mm256_sra_epi16(_mm256_sll_epi16(both, bits), bits);
     }
-    OPERATION reg pack_high(reg x, reg y) {
-        const reg shift = set1(digit_offset);
-        return _mm256_blend_epi16(_mm256_srli_epi32(V::add(x, shift), 16), V::add(y, shift), 0xAA);
+    OPERATION reg pack_high(reg x, reg y, const Digits& d) {
+        const reg rounding = set1(d.rounding);
+        return _mm256_blend_epi16(V::shift_right(V::add(x, rounding), d.bits),
+                                  V::shift_left(V::add(y, rounding), 16 - d.bits), 0xAA);
     }
     OPERATION reg dot(reg sum, reg x, reg w) { return V::add(sum, _mm256_madd_epi16(x, w)); }
-    OPERATION __m256d join(__m128i low, __m128i high) {
-        return _mm256_fmadd_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(65536.0),
+    OPERATION __m256d join(__m128i low, __m128i high, double base) {
+        return _mm256_fmadd_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(base),
                                _mm256_cvtepi32_pd(low));
     }
     OPERATION __m128i lower(reg x) { return _mm256_castsi256_si128(x); }
@@ -75,8 +86,9 @@ struct M : V {
                                           _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
         return _mm256_fnmadd_pd(q, _mm256_set1_pd(p), v);
     }
-    OPERATION void add_digits(double* at, reg low, reg high) {
-        const __m256d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+    OPERATION void add_digits(double* at, reg low, reg high, double base) {
+        const __m256d a = join(lower(low), lower(high), base);
+        const __m256d b = join(upper(low), upper(high), base);
         _mm256_storeu_pd(at, _mm256_add_pd(_mm256_loadu_pd(at), a));
         _mm256_storeu_pd(at + 4, _mm256_add_pd(_mm256_loadu_pd(at + 4), b));
     }
@@ -92,9 +104,9 @@ struct M : V {
         r = _mm256_sub_pd(r, _mm256_and_pd(_mm256_cmp_pd(r, m, _CMP_GE_OQ), m));
         return _mm256_cvttpd_epi32(r);
     }
-    OPERATION void finish(u32* to, const double* sum, reg low, reg high, double constant, double p,
-                          double inverse) {
-        __m256d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+    OPERATION void finish(u32* to, const double* sum, reg low, reg high, double base,
+                          double constant, double p, double inverse) {
+        __m256d a = join(lower(low), lower(high), base), b = join(upper(low), upper(high), base);
         if (sum != nullptr) {
             a = _mm256_add_pd(a, _mm256_loadu_pd(sum));
             b = _mm256_add_pd(b, _mm256_loadu_pd(sum + 4));
@@ -111,21 +123,23 @@ namespace avx512 {
 
 #define OPERATION static INLINE TARGET_AVX512
 struct M : V {
-    OPERATION reg pack_low(reg x, reg y) {
-        return _mm512_mask_blend_epi16(0xAAAAAAAA, x, _mm512_slli_epi32(y, 16));
+    OPERATION reg pack_low(reg x, reg y, const Digits& d) {
+        const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(16 - d.bits));
+        const reg both = _mm512_mask_blend_epi16(0xAAAAAAAA, x, _mm512_slli_epi32(y, 16));
+        return _mm512_sra_epi16(_mm512_sll_epi16(both, bits), bits);
     }
-    OPERATION reg pack_high(reg x, reg y) {
-        const reg shift = set1(digit_offset);
-        return _mm512_mask_blend_epi16(0xAAAAAAAA, _mm512_srli_epi32(V::add(x, shift), 16),
-                                       V::add(y, shift));
+    OPERATION reg pack_high(reg x, reg y, const Digits& d) {
+        const reg rounding = set1(d.rounding);
+        return _mm512_mask_blend_epi16(0xAAAAAAAA, V::shift_right(V::add(x, rounding), d.bits),
+                                       V::shift_left(V::add(y, rounding), 16 - d.bits));
     }
     OPERATION reg dot(reg sum, reg x, reg w) {
         // As the intrinsic, but GCC 12 would copy and spill the sums around it.
         asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
         return sum;
     }
-    OPERATION __m512d join(__m256i low, __m256i high) {
-        return _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(65536.0),
+    OPERATION __m512d join(__m256i low, __m256i high, double base) {
+        return _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(base),
                                _mm512_cvtepi32_pd(low));
     }
     OPERATION __m256i lower(reg x) { return _mm512_castsi512_si256(x); }
@@ -135,8 +149,9 @@ struct M : V {
                                                _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
         return _mm512_fnmadd_pd(q, _mm512_set1_pd(p), v);
     }
-    OPERATION void add_digits(double* at, reg low, reg high) {
-        const __m512d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+    OPERATION void add_digits(double* at, reg low, reg high, double base) {
+        const __m512d a = join(lower(low), lower(high), base);
+        const __m512d b = join(upper(low), upper(high), base);
         _mm512_storeu_pd(at, _mm512_add_pd(_mm512_loadu_pd(at), a));
         _mm512_storeu_pd(at + 8, _mm512_add_pd(_mm512_loadu_pd(at + 8), b));
     }
@@ -151,9 +166,9 @@ struct M : V {
         r = _mm512_mask_sub_pd(r, _mm512_cmp_pd_mask(r, m, _CMP_GE_OQ), r, m);
         return _mm512_cvttpd_epi32(r);
     }
-    OPERATION void finish(u32* to, const double* sum, reg low, reg high, double constant, double p,
-                          double inverse) {
-        __m512d a = join(lower(low), lower(high)), b = join(upper(low), upper(high));
+    OPERATION void finish(u32* to, const double* sum, reg low, reg high, double base,
+                          double constant, double p, double inverse) {
+        __m512d a = join(lower(low), lower(high), base), b = join(upper(low), upper(high), base);
         if (sum != nullptr) {
             a = _mm512_add_pd(a, _mm512_loadu_pd(sum));
             b = _mm512_add_pd(b, _mm512_loadu_pd(sum + 8));

@@ -38,7 +38,7 @@ public:
         }
         for (std::size_t part = 0; part < 3; ++part) {
             const std::size_t row = part * limbs + limb;
-            pack_strips(strips, memory + part * columns, 3 * columns, map_.inputs, columns);
+            pack_strips(strips, memory + part * columns, 3 * columns, map_.inputs, columns, q);
             map_.multiply(to + row * n + first, 3 * limbs * n, row, strips, columns, q);
         }
     }

@@ -2,7 +2,8 @@
 
 // Columns of all pairs as digits: for every pair one register of low digits, one of high.
 static TARGET void pack_pairs(u32* strips, const PairedRows& x, std::size_t offset,
-                              std::size_t columns) {
+                              std::size_t columns, const Prime& q) {
+    const Digits digits(q.p);
     const std::size_t count = x.pairs.size() / 2;
     for (std::size_t k = 0; k < count; ++k) {
         const i64 i = x.pairs[2 * k], j = x.pairs[2 * k + 1];
@@ -18,14 +19,14 @@ static TARGET void pack_pairs(u32* strips, const PairedRows& x, std::size_t offs
             __builtin_prefetch(beside + c);
             const reg a = M::load(first + c);
             const reg b = second != nullptr ? M::load(second + c) : M::set1(0);
-            M::store(to, M::pack_low(a, b));
-            M::store(to + M::width, M::pack_high(a, b));
+            M::store(to, M::pack_low(a, b, digits));
+            M::store(to + M::width, M::pack_high(a, b, digits));
         }
     }
 }
 
 TARGET void multiply_patches(const PatchTile& tile, u32* strips) {
-    pack_pairs(strips, tile.x, tile.offset, tile.columns);
+    pack_pairs(strips, tile.x, tile.offset, tile.columns, *tile.prime);
     const std::size_t words = strip_words(tile.x.pairs.size() / 2, M::width);
     const u32 p = tile.prime->p;
     for (std::size_t c = 0; c < tile.columns; c += M::width, strips += words) {

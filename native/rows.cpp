@@ -50,9 +50,9 @@ void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t te
     DISPATCH(sum_products, to, x, y, terms, n, q)
 }
 
-void inner_product(u32* to, const u32* const* x, const u32* const* y, std::size_t terms,
-                   std::size_t n, const Prime& q) {
-    DISPATCH(inner_product, to, x, y, terms, n, q)
+void inner_quotients(const Both& to, Factor w, const Pair& corrections, const u32* const* x,
+                     const Pair* y, std::size_t terms, std::size_t n, const Prime& q) {
+    DISPATCH(inner_quotients, to, w, corrections, x, y, terms, n, q)
 }
 
 void reduce(u32* to, const u32* x, std::size_t n, const Prime& q) {

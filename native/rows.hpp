@@ -35,9 +35,13 @@ void add_mirrored(u32* x, std::size_t n, const Prime& q);
 void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t terms,
                   std::size_t n, const Prime& q);
 
-// sum_i x_i y_i of `terms` pairs of rows.
-void inner_product(u32* to, const u32* const* x, const u32* const* y, std::size_t terms,
-                   std::size_t n, const Prime& q);
+// w (sum_i x_i y_i) less corrections, for both rows of `terms` pairs y_i; without corrections the
+// sums alone. Results may not be where corrections lie.
+struct Both {
+    u32 *c0, *c1;
+};
+void inner_quotients(const Both& to, Factor w, const Pair& corrections, const u32* const* x,
+                     const Pair* y, std::size_t terms, std::size_t n, const Prime& q);
 
 // x mod q for any 32-bit x.
 void reduce(u32* to, const u32* x, std::size_t n, const Prime& q);

@@ -127,13 +127,39 @@ TARGET void sum_products(const Triple& to, const Pair* x, const Pair* y, std::si
     }
 }
 
-TARGET void inner_product(u32* to, const u32* const* x, const u32* const* y, std::size_t terms,
-                          std::size_t n, const Prime& q) {
-    for (std::size_t i = 0; i < n; i += V::width) {
-        V::wide sum = V::zero();
-        for (std::size_t t = 0; t < terms; ++t)
-            sum = accumulate(sum, V::load(x[t] + i), V::load(y[t] + i), q);
-        V::store(to + i, V::remainder(sum, q));
+// Registers of columns that are summed at a time: all sums stay in registers, and each of the many
+// rows is read in runs of cache lines.
+constexpr int run = 4;
+
+TARGET void inner_quotients(const Both& to, Factor w, const Pair& corrections, const u32* const* x,
+                            const Pair* y, std::size_t terms, std::size_t n, const Prime& q) {
+    const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
+    for (std::size_t i = 0; i < n; i += run * V::width) {
+        V::wide sums[2][run];
+#pragma GCC unroll 4
+        for (int r = 0; r < run; ++r) sums[0][r] = sums[1][r] = V::zero();
+        for (std::size_t t = 0; t < terms; ++t) {
+#pragma GCC unroll 4
+            for (int r = 0; r < run; ++r) {
+                const std::size_t at = i + r * V::width;
+                const reg v = V::load(x[t] + at);
+                sums[0][r] = accumulate(sums[0][r], v, V::load(y[t].c0 + at), q);
+                sums[1][r] = accumulate(sums[1][r], v, V::load(y[t].c1 + at), q);
+            }
+        }
+        u32* const rows[] = {to.c0, to.c1};
+        const u32* const subtracted[] = {corrections.c0, corrections.c1};
+#pragma GCC unroll 2
+        for (int part = 0; part < 2; ++part) {
+#pragma GCC unroll 4
+            for (int r = 0; r < run; ++r) {
+                const std::size_t at = i + r * V::width;
+                reg v = V::remainder(sums[part][r], q);
+                if (subtracted[part] != nullptr)
+                    v = difference(scale(v, value, quotient, p), V::load(subtracted[part] + at), p);
+                V::store(rows[part] + at, v);
+            }
+        }
     }
 }
 

@@ -8,10 +8,13 @@ static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u
     alignas(64) double total[rows][M::width];
     const double p = q.p, inverse = 1.0 / q.p;
     const u32* weights = block.weights;
-    const std::size_t last = block.chunks.size() - 1;
+    const Digits digits(q.p);
+    const double base = digits.base();
+    const std::vector<Chunk>& chunks = block.chunks(digits);
+    const std::size_t last = chunks.size() - 1;
     if (last != 0) std::fill_n(total[0], rows * M::width, 0.0);
     for (std::size_t i = 0; i <= last; ++i) {
-        const Chunk& chunk = block.chunks[i];
+        const Chunk& chunk = chunks[i];
         reg low[rows], high[rows];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) low[r] = high[r] = M::set1(0);
@@ -31,10 +34,10 @@ static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u
         for (int r = 0; r < rows; ++r) {
             if (i == last) {
                 const double* const sum = last != 0 ? total[r] : nullptr;
-                M::finish(to[r], sum, low[r], high[r], constant[r], p, inverse);
+                M::finish(to[r], sum, low[r], high[r], base, constant[r], p, inverse);
                 continue;
             }
-            M::add_digits(total[r], low[r], high[r]);
+            M::add_digits(total[r], low[r], high[r], base);
             if (chunk.fold) M::fold(total[r], p, inverse);
         }
     }

@@ -21,11 +21,11 @@ inline std::size_t strips_words(std::size_t inputs, std::size_t columns) {
 
 // Digits of inputs 2k and 2k + 1 to their place in the strips; a null second row is zero.
 void pack_pair(u32* strips, std::size_t k, std::size_t inputs, const u32* first, const u32* second,
-               std::size_t columns);
+               std::size_t columns, const Prime& q);
 
 // The same of all inputs, whose rows lie `stride` words apart.
 void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size_t inputs,
-                 std::size_t columns);
+                 std::size_t columns, const Prime& q);
 
 // Columns of one limb of all outputs: where they go, `stride` words apart, and what is added.
 struct Product {
