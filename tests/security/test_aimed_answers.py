@@ -15,7 +15,7 @@ import pytest
 
 from securefair.algorithms.releases import ProjectionRelease
 from securefair.data.dataset import Samples
-from securefair.exchange import steps
+from securefair.exchange import learning
 from securefair.fairness.reputation import ReputationRule
 from securefair.model.building import build_model
 from securefair.model.plausibility import IMPLAUSIBLE, Clip, SmoothPrior
@@ -206,7 +206,7 @@ def by_reputation(*, chances=4, trials=TRIALS):
             refused += 1
         else:
             logits = victim.clip.applied(victim.opened.logits(released))
-            aligned = steps.align(victim.state.model, victim.samples, logits, 5.0)
+            aligned = learning.align(victim.state.model, victim.samples, logits, 5.0)
             reputation = rule.update(reputation, aligned)
         declined = (coins.random(chances) > reputation).any()
         right += (-1.0 if declined else 1.0) == secret

@@ -116,6 +116,7 @@ NO_LIBRARY_ERROR = {
     # What Python or scikit-learn ask for by name.
     "__init__.py": {"AttributeError"},
     "data/__init__.py": {"AttributeError"},
+    "model/__init__.py": {"AttributeError"},
     "report/__init__.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"ValueError"},

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.errors import LedgerError
-from securefair.model.heads import Foldable
+from securefair.model.foldable import Foldable
 from securefair.storage import Access, Amount, Ledger, Limits, Store
 from securefair.storage.ledger import ledger_in_memory
 

@@ -11,10 +11,9 @@ import numpy as np
 from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import ModelError
 from securefair.exchange.saved import decoded
+from securefair.model.foldable import Calibrated, Foldable
 from securefair.model.folded import FoldedNetwork, Square, dense_network
-from securefair.model.heads import Foldable
 from securefair.model.linear_maps import DenseMap
-from securefair.model.networks import NetworkHead
 from securefair.storage import Cost, Keystore, Secret
 
 SAVED_FORMAT = 2
@@ -88,7 +87,7 @@ def saved_layers(model: Foldable) -> tuple[SavedMap, ...]:
     for layer in model.folded().layers:
         if isinstance(layer, Square):
             continue  # between any two maps of a head
-        if not isinstance(layer, DenseMap) or isinstance(model, NetworkHead):
+        if not isinstance(layer, DenseMap) or isinstance(model, Calibrated):
             raise ModelError(
                 "only heads can be saved with their teacher",
                 found=type(model).__name__,

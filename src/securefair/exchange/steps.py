@@ -1,21 +1,19 @@
 """The flow of one exchange, one function an arrow.
 
     samples -> slots -> ciphertexts -> the teacher's encrypted inference -> released numbers
-            -> teacher logits -> alignment -> reputation -> sharing decision -> optimiser step
 
-Everything else in the package is either called from here or hosts these calls.
+`learning` goes on from there. Everything else in the package is either called from one of the two
+or hosts these calls. Neither side needs torch here: a model comes folded into weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn.functional import softmax
 
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.network import Chunk
@@ -24,24 +22,11 @@ from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import Decryptor, Encryptor
 from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, ModelError
 from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
-from securefair.fairness.alignment import cosine
-from securefair.fairness.reputation import ReputationRule
-from securefair.fairness.sharing import distillation_weights
 from securefair.model.balance import balanced_by_weights
-from securefair.model.gradients import flat_gradient
-from securefair.model.heads import Foldable, Head
-from securefair.model.losses import approximate_kl
-from securefair.model.networks import NetworkHead
+from securefair.model.foldable import Calibrated, Foldable
 from securefair.model.projection import block_signs, public_indices, sample_at
-from securefair.model.training import (
-    TeacherAnswer,
-    TrainState,
-    distil_steps,
-    weighed_cross_entropy,
-)
 
 Array = NDArray[np.float64]
 P = TypeVar("P")
@@ -204,7 +189,7 @@ def compile_model(plan: ExchangePlan, model: Foldable) -> CompiledNetwork:
         ModelError: the model's shape is not the plan's.
     """
     spec, folded = plan.spec, model.folded()
-    if isinstance(model, NetworkHead) != bool(spec.network):
+    if isinstance(model, Calibrated) != bool(spec.network):
         planned = "network" if spec.network else "head"
         raise ModelError(f"a {planned} was planned", found=type(model).__name__)
     if spec.network:
@@ -287,55 +272,6 @@ def _natural_unit(
     if spec.student_basis:
         return sums.reshape(spec.q, spec.classes)
     return sums if spec.release == "class_sums" else np.asarray(sums[0])
-
-
-def predictions(model: Head, samples: Samples, temperature: float) -> Array:
-    """p = softmax(u / T) of the student, (B, M)."""
-    with torch.no_grad():
-        logits = model(torch.from_numpy(samples.features))
-        return np.asarray(softmax(logits / temperature, dim=1))
-
-
-def align(model: Head, samples: Samples, teacher_logits: Array, temperature: float) -> float:
-    """Cosine of the cross-entropy and distillation gradients over all parameters."""
-    logits = model(torch.from_numpy(samples.features))
-    hard = weighed_cross_entropy(logits, samples)
-    soft = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature).mean()
-    return cosine(flat_gradient(hard, model), flat_gradient(soft, model))
-
-
-def distillation_loss(
-    model: Head, samples: Samples, teacher_logits: Array, temperature: float
-) -> float:
-    """Approximate KL a sample between the student's model and a teacher's logits."""
-    with torch.no_grad():
-        logits = model(torch.from_numpy(samples.features))
-        loss = approximate_kl(logits, torch.from_numpy(teacher_logits), temperature)
-    return float(loss.mean())
-
-
-def update_reputation(rule: ReputationRule, previous: float | None, alignment: float) -> float:
-    """Alignment -> this participant's new reputation of the teacher."""
-    return rule.update(previous, alignment)
-
-
-def learn(
-    train_state: TrainState,
-    samples: Samples,
-    teacher_logits: Mapping[str, Array],
-    reputations: Mapping[str, float],
-    *,
-    participants: int,
-    lambda_0: float,
-    steps: int,
-    temperature: float,
-) -> None:
-    """Local steps on cross-entropy and the reputation-weighted distillation losses."""
-    weights = distillation_weights(reputations, participants)
-    answers = [
-        TeacherAnswer(logits, lambda_0 * weights[peer]) for peer, logits in teacher_logits.items()
-    ]
-    distil_steps(train_state, samples, answers, steps, temperature=temperature)
 
 
 def _plausible(values: Array, part: Released) -> Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from torch import nn
 
 from securefair.circuit.answer import Inputs
 from securefair.circuit.network import Chunk
@@ -30,10 +30,11 @@ from securefair.exchange.saved_teacher import (
     saved_layers,
     write_teacher,
 )
-from securefair.model.heads import Foldable
-from securefair.model.modules import foldable
-from securefair.model.networks import NetworkHead
+from securefair.model.foldable import Calibrated, Foldable, foldable
 from securefair.storage import Amount, Cost, Limits, Secret
+
+if TYPE_CHECKING:
+    from torch import nn
 
 MIN_FLOODING_BITS = 30
 """A teacher refuses to answer with less."""
@@ -251,7 +252,7 @@ class Teacher:
             factors = steps.receive(upload.evaluator, plan.factors, predictions, plan.blocks)
         inputs = Inputs(upload.features, factors, upload.basis.signs, upload.basis.coefficients)
         model = steps.compile_model(plan, self.model)
-        if isinstance(self.model, NetworkHead):
+        if isinstance(self.model, Calibrated):
             steps.check_own_bounds(plan, model, self.model.calibration)
         self._account.charge(upload.peer, item_of(self.model), plan, self._limits(plan))
         return steps.infer(upload.evaluator, plan, model, inputs)

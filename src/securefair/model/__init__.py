@@ -4,30 +4,36 @@ In the flow this package stands at both ends. A head is folded and quantised bef
 ciphertexts; what the teachers release comes back here, is turned into logits and learned from.
 """
 
-from securefair.model.folded import FoldedNetwork, StageRange, activation_ranges
-from securefair.model.gradients import flat_gradient
-from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
-from securefair.model.linear_maps import DenseMap
-from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
-from securefair.model.quantize import (
-    LayerNorms,
-    QuantizationReport,
-    QuantizedNetwork,
-    quantization_report,
-    quantize,
-)
-from securefair.model.reconstruction import Reconstruction, Reconstructor, reconstruct
-from securefair.model.seeds import derived_seed
-from securefair.model.training import (
-    Evaluation,
-    OptimizerConfig,
-    TeacherAnswer,
-    TrainState,
-    descend,
-    distil_steps,
-    evaluate,
-    train_epochs,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from securefair.model.folded import FoldedNetwork, StageRange, activation_ranges
+    from securefair.model.gradients import flat_gradient
+    from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
+    from securefair.model.linear_maps import DenseMap
+    from securefair.model.projection import block_signs, public_indices, public_rows, student_basis
+    from securefair.model.quantize import (
+        LayerNorms,
+        QuantizationReport,
+        QuantizedNetwork,
+        quantization_report,
+        quantize,
+    )
+    from securefair.model.reconstruction import Reconstruction, Reconstructor, reconstruct
+    from securefair.model.seeds import derived_seed
+    from securefair.model.training import (
+        Evaluation,
+        OptimizerConfig,
+        TeacherAnswer,
+        TrainState,
+        descend,
+        distil_steps,
+        evaluate,
+        train_epochs,
+    )
 
 __all__ = [
     "DenseMap",
@@ -36,7 +42,6 @@ __all__ = [
     "Head",
     "HeadKind",
     "LayerNorms",
-    "TrainState",
     "LinearHead",
     "OptimizerConfig",
     "QuadraticHead",
@@ -46,6 +51,7 @@ __all__ = [
     "Reconstructor",
     "StageRange",
     "TeacherAnswer",
+    "TrainState",
     "activation_ranges",
     "block_signs",
     "build_head",
@@ -62,3 +68,44 @@ __all__ = [
     "student_basis",
     "train_epochs",
 ]
+
+_HOME = {
+    "DenseMap": "linear_maps",
+    "Evaluation": "training",
+    "FoldedNetwork": "folded",
+    "Head": "heads",
+    "HeadKind": "heads",
+    "LayerNorms": "quantize",
+    "LinearHead": "heads",
+    "OptimizerConfig": "training",
+    "QuadraticHead": "heads",
+    "QuantizationReport": "quantize",
+    "QuantizedNetwork": "quantize",
+    "Reconstruction": "reconstruction",
+    "Reconstructor": "reconstruction",
+    "StageRange": "folded",
+    "TeacherAnswer": "training",
+    "TrainState": "training",
+    "activation_ranges": "folded",
+    "block_signs": "projection",
+    "build_head": "heads",
+    "derived_seed": "seeds",
+    "descend": "training",
+    "distil_steps": "training",
+    "evaluate": "training",
+    "flat_gradient": "gradients",
+    "public_indices": "projection",
+    "public_rows": "projection",
+    "quantization_report": "quantize",
+    "quantize": "quantize",
+    "reconstruct": "reconstruction",
+    "student_basis": "projection",
+    "train_epochs": "training",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used: only training needs torch."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

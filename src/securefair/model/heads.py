@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import torch
@@ -22,14 +22,6 @@ from securefair.model.linear_maps import DenseMap
 from securefair.model.quadratic import SLOPE_INITIAL, coefficient, completed_square
 
 HeadKind = Literal["linear", "quadratic"]
-
-
-class Foldable(Protocol):
-    """A model that encrypted inference can evaluate, trained by whatever means."""
-
-    def folded(self) -> FoldedNetwork:
-        """The model as linear maps with pure squares between them."""
-        ...
 
 
 class Head(nn.Module, ABC):

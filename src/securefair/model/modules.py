@@ -8,13 +8,12 @@ could be written instead, because approximating it would be another model than t
 from __future__ import annotations
 
 import copy
-from typing import cast
 
 import torch
 from torch import Tensor, fx, nn
 
 from securefair.errors import ModelError
-from securefair.model.heads import Foldable, Head, LinearHead, QuadraticHead
+from securefair.model.heads import Head, LinearHead, QuadraticHead
 from securefair.model.quadratic import Quadratic, coefficient
 
 HINT = (
@@ -50,18 +49,12 @@ def head_of(module: nn.Module) -> Head:
             raise _refusal(layers)
 
 
-def foldable(model: object) -> Foldable:
-    """Anything that encryption can evaluate, as a model with `folded()`.
-
-    Args:
-        model: a head or network of securefair, a fit of a transfer, or a torch module that
-            `head_of` takes.
+def head_of_module(model: object) -> Head:
+    """`head_of` for whatever a caller gives as a model.
 
     Raises:
-        ModelError: it is something else, or a module of no shape that encryption evaluates.
+        ModelError: it is no module, or none of a shape that encryption evaluates.
     """
-    if callable(getattr(model, "folded", None)):
-        return cast(Foldable, model)
     if isinstance(model, nn.Module):
         return head_of(model)
     raise ModelError(

@@ -14,7 +14,7 @@ from securefair.collaboration.audit import Audit
 from securefair.collaboration.distillation.participant import Participant, RoundNotes
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.data.dataset import ParticipantData
-from securefair.exchange import steps
+from securefair.exchange import learning
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import Head
@@ -47,7 +47,7 @@ class ReleaseAudit(Audit):
         upload = twin.receive(spec, seed, student.public_keys, features, basis)
         question = b""
         if spec.sends_predictions:
-            p = steps.predictions(notes.snapshot, data.train, agreed.temperature)
+            p = learning.predictions(notes.snapshot, data.train, agreed.temperature)
             question = student.encrypt_predictions(p)
         answer = twin.evaluate(upload, question)
         return student.open(answer, temperature=agreed.temperature).released

@@ -24,7 +24,7 @@ from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, RemoteProtocolError
-from securefair.exchange import steps
+from securefair.exchange import learning
 from securefair.exchange.student import Opened, Student
 from securefair.exchange.teacher import Teacher, Upload
 from securefair.model.building import ModelKind, build_model
@@ -285,7 +285,7 @@ class Participant:
 
     def _predictions(self, round: int) -> bytes:
         return self._student.encrypt_predictions(
-            steps.predictions(
+            learning.predictions(
                 self._notes(round).snapshot, self.data.train, self.collaboration.temperature
             )
         )
@@ -319,15 +319,15 @@ class Participant:
         else:
             logits = self._learnable(opened.logits)
             notes.opened[job.peer] = replace(opened, logits=logits)
-            notes.distillation_loss[job.peer] = steps.distillation_loss(
+            notes.distillation_loss[job.peer] = learning.distillation_loss(
                 notes.snapshot, self.data.train, logits, temperature
             )
             if aligned is None and job.score:
-                aligned = steps.align(notes.snapshot, self.data.train, logits, temperature)
+                aligned = learning.align(notes.snapshot, self.data.train, logits, temperature)
         if aligned is None:
             return None
         notes.alignment[job.peer] = aligned
-        return steps.update_reputation(self.collaboration.rule, job.reputation, aligned)
+        return learning.update_reputation(self.collaboration.rule, job.reputation, aligned)
 
     def _learnable(self, logits: Array) -> Array:
         """What an answer may say at most, and how often it expects what."""
@@ -353,7 +353,7 @@ class Participant:
         reputations: Mapping[str, float],
     ) -> None:
         """The steps of one round, in place, as they were agreed on."""
-        steps.learn(
+        learning.learn(
             train_state,
             self.data.train,
             logits,

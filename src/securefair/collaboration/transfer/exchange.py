@@ -22,7 +22,7 @@ from securefair.data.dataset import Samples
 from securefair.errors import RemoteProtocolError
 from securefair.exchange import steps
 from securefair.exchange.teacher import Teacher
-from securefair.model.heads import Foldable
+from securefair.model.foldable import Foldable
 from securefair.model.projection import public_rows
 from securefair.model.transfer.answers import (
     asked_about,

@@ -18,7 +18,7 @@ from securefair.errors import (
     PlanError,
     RemoteProtocolError,
 )
-from securefair.exchange import steps
+from securefair.exchange import learning
 from securefair.model.heads import build_head
 from securefair.model.prevalence import own_prevalence
 from securefair.model.training import evaluate, train_epochs
@@ -210,7 +210,7 @@ class TestOpening:
         payload = ask(student, teacher)
         first = student.run(OpenAnswer("b", 0, 0, payload, True, None)).reputation
         notes = student.rounds[0]
-        expected = steps.align(notes.snapshot, student.data.train, notes.opened["b"].logits, 5.0)
+        expected = learning.align(notes.snapshot, student.data.train, notes.opened["b"].logits, 5.0)
         assert notes.alignment == {"b": expected}
         rule = student.collaboration.rule
         assert first == rule.score(expected)
@@ -317,7 +317,7 @@ class TestOpening:
         payload = ask(student, teacher, predictions=predictions)
         assert student.run(OpenAnswer("b", 0, 0, payload, False, 1.0)).reputation is None
         opened = student.rounds[0].opened["b"]
-        p = steps.predictions(student.rounds[0].snapshot, student.data.train, 5.0)
+        p = learning.predictions(student.rounds[0].snapshot, student.data.train, 5.0)
         z = teacher.train_state.model.logits(student.data.train.features)
         by_class = (p * z).sum(axis=0) / 5.0
         expected = by_class if release == "class_sums" else by_class.sum()
@@ -362,9 +362,9 @@ class TestStep:
         student, teacher = pair()
         student.run(OpenAnswer("b", 0, 0, ask(student, teacher), True, None))
         x, z = student.data.train, student.rounds[0].opened["b"].logits
-        before = steps.distillation_loss(student.train_state.model, x, z, 5.0)
+        before = learning.distillation_loss(student.train_state.model, x, z, 5.0)
         student.run(Step(0, ("b",), (1.0,)))
-        assert steps.distillation_loss(student.train_state.model, x, z, 5.0) < before
+        assert learning.distillation_loss(student.train_state.model, x, z, 5.0) < before
 
     def test_all_answers_of_the_round_come_from_the_snapshot(self, pair):
         student, _ = pair()

@@ -1,0 +1,89 @@
+"""What each side loads: a client, and a teacher that was saved, need neither torch nor tables."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from securefair import ExchangeSpec, Teacher, build_head
+from securefair.ckks.backends import kernels
+from securefair.storage import Cost
+
+HEAVY = ("torch", "scipy", "sklearn", "pandas", "pyarrow")
+CHEAP = Cost(log2_n=1)
+FEATURES, CLASSES, SAMPLES = 3, 2, 8
+
+pytestmark = pytest.mark.skipif(not kernels.available(), reason="torch computes without them")
+
+BEGIN = """
+import sys
+import numpy as np
+import securefair as sf
+
+spec = sf.ExchangeSpec(features=3, classes=2, samples=8, hidden=2, q=3, release=sys.argv[1])
+samples = sf.Samples(np.load("features.npy"), np.arange(8) % 2, 2)
+"""
+KEYS = (
+    BEGIN
+    + """
+from securefair.storage import Cost
+
+sf.Student(spec, seed=b"s").save("student", "p", cost=Cost(log2_n=1))
+"""
+)
+ENCRYPT = (
+    BEGIN
+    + """
+student = sf.Student.load("student", "p")
+p = np.full((8, 2), 0.5) if spec.sends_predictions else None
+open("request", "wb").write(student.request(samples, predictions=p))
+"""
+)
+ANSWER = """
+import securefair as sf
+
+answer = sf.Teacher.load("teacher", "p").answer(open("request", "rb").read())
+open("answer", "wb").write(answer)
+"""
+OPEN = (
+    BEGIN
+    + """
+student = sf.Student.load("student", "p")
+student.prepare(samples)
+np.save("released.npy", student.open(open("answer", "rb").read()).released)
+"""
+)
+LOADED = f"""
+import sys
+print([name for name in {HEAVY} if name in sys.modules])
+"""
+
+
+def loaded(code, release, folder):
+    """What a process of its own has loaded after some code."""
+    run = [sys.executable, "-W", "error", "-c", code + LOADED, release]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("release", ["logits", "projection", "loss"])
+def test_every_stage_runs_without_torch_and_tables(release, tmp_path):
+    features = np.random.default_rng(0).uniform(-1, 1, (SAMPLES, FEATURES))
+    np.save(tmp_path / "features.npy", features)
+    spec = ExchangeSpec(
+        features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=2, q=3, release=release
+    )
+    head = build_head("quadratic", FEATURES, 2, CLASSES, seed=0)
+    Teacher(head, spec, seed=b"s", max_numbers=math.inf).save(tmp_path / "teacher", "p", cost=CHEAP)
+    for code in (KEYS, ENCRYPT, ANSWER, OPEN):
+        assert loaded(code, release, tmp_path) == "[]"
+    if release == "logits":
+        opened = np.load(tmp_path / "released.npy")
+        assert np.abs(opened - head.logits(features)).max() < 0.05  # weights are rounded
+
+
+def test_the_search_would_find_torch(tmp_path):
+    assert loaded("import securefair.model.heads", "", tmp_path) == "['torch']"
