@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, ClassVar, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from securefair.data import Row, Table, encode_new, feature_names, read_rows, samples_of
 from securefair.data.arrays import array_of
@@ -76,11 +75,12 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HospitalModel:
     """One hospital's trained model: a classifier of scikit-learn that is fitted.
 
     Its scorers, displays, `permutation_importance` and `FrozenEstimator` take it. It is not fitted
-    anew, so `cross_val_score` and searches are for `TransferClassifier`.
+    anew, so `cross_val_score` and searches are for `TransferClassifier`. It has what scikit-learn
+    asks of a classifier without deriving from its classes, which take a second to load.
 
     Data come as the path of a table, or of a folder of images where the model looks at nothing but
     one image a patient, as its rows (`read_rows`), as a DataFrame of pandas or polars,
@@ -102,6 +102,8 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     record: ModelRecord
     function: Function
     extractors: Mapping[str, Path] = field(default_factory=dict)
+
+    _estimator_type: ClassVar = "classifier"  # scikit-learn before 1.6 looks for it
 
     def __post_init__(self) -> None:
         record, width = self.record, inputs_of(self.function)
@@ -160,6 +162,33 @@ class HospitalModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         """It is."""
         return True
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn, from 1.6 on, wants to know of a classifier."""
+        from sklearn.utils import ClassifierTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=self._estimator_type,
+            target_tags=TargetTags(required=True),
+            transformer_tags=None,
+            regressor_tags=None,
+            classifier_tags=ClassifierTags(),
+        )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """What it was made of, by name; `deep` makes no difference."""
+        del deep
+        return {"record": self.record, "function": self.function, "extractors": self.extractors}
+
+    def score(self, X: Data, y: Any, sample_weight: Any = None) -> float:
+        """Share of patients whose class is the one in y, weighted by `sample_weight`.
+
+        Raises:
+            DataError: see `predict_details`.
+        """
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def predict(self, X: Data) -> NDArray[Any]:
         """The most probable class of each patient, (B,), the first of equals.
