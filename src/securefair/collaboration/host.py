@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from securefair.model.stored import Function
 from securefair.protocol.ledger import Ledger
 from securefair.protocol.saved_state import SavedState as MachineState
 from securefair.protocol.turn import Memory
 from securefair.simulation.engine import Hosted
 from securefair.storage import Secret, Store
+
+if TYPE_CHECKING:
+    from securefair.model.stored import Function
 
 Role = Literal["both", "teacher", "student"]
 """Of one site: a teacher lets no patient's features out, a student no answer."""

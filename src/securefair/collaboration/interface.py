@@ -20,9 +20,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-from securefair.collaboration.controls import Control, head_controls
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
@@ -30,10 +29,13 @@ from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.model.heads import Head
-from securefair.model.stored import Function
 from securefair.protocol.codec import Limits
 from securefair.records import ExchangeRecord, RoundRecord
+
+if TYPE_CHECKING:
+    from securefair.collaboration.controls import Control
+    from securefair.model.heads import Head
+    from securefair.model.stored import Function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,6 +242,8 @@ class Kind(ABC, Generic[A]):
         Raises:
             ConfigError: this kind cannot start from given models.
         """
+        from securefair.collaboration.controls import head_controls  # trains, so it takes torch
+
         return head_controls(config, data, models)
 
     @abstractmethod

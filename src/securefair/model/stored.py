@@ -10,22 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
-from scipy.special import expit, softmax
 
 from securefair.errors import ConfigError, DataError, ModelError
-from securefair.model.architectures import architecture
 from securefair.model.folded import FoldedNetwork, Layer, Square
-from securefair.model.heads import Head
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
-from securefair.model.stacked import Stacked
 from securefair.model.transfer.polynomial import Polynomial
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
+    from securefair.model.stacked import Stacked
 
 Array = NDArray[np.float64]
 
@@ -52,6 +51,8 @@ class NamedNetwork:
 
     def logits(self, features: Array) -> Array:
         """Samples (B, ...) -> logits (B, M)."""
+        import torch  # only such networks need it
+
         network = self.stacked().network(torch.from_numpy(self.vector))
         with torch.no_grad():
             shaped = torch.from_numpy(np.ascontiguousarray(features)).double()
@@ -60,6 +61,11 @@ class NamedNetwork:
 
     def stacked(self) -> Stacked:
         """The architecture, in float64."""
+        import torch
+
+        from securefair.model.architectures import architecture
+        from securefair.model.stacked import Stacked
+
         return Stacked(architecture(self.name, self.shape, self.classes), dtype=torch.float64)
 
 
@@ -102,6 +108,8 @@ def logits_of(function: Function, features: Array) -> Array:
 
 def probabilities_of(logits: Array) -> Array:
     """Logits (B, L) -> probabilities (B, M); one logit stands for two classes."""
+    from scipy.special import expit, softmax  # takes a while to load
+
     if logits.shape[-1] == 1:
         return np.concatenate([expit(-logits), expit(logits)], axis=-1)
     result: Array = softmax(logits, axis=-1)

@@ -17,7 +17,6 @@ from typing import TypeVar
 import msgspec
 
 from securefair.errors import DataError, SecureFairError
-from securefair.model.image_columns import weights_digest
 from securefair.model.stored import from_bytes, to_bytes
 from securefair.prediction.card import ModelCard, markdown
 from securefair.prediction.hospital_model import HospitalModel
@@ -90,7 +89,7 @@ def _extractor_name(digest: str) -> str:
 
 def _keep_extractor(path: Path, target: Path, digest: str) -> None:
     """Put the weights of an extractor beside the model: its own are not those of another day."""
-    if target.exists() and weights_digest(target) == digest:
+    if target.exists() and _digest(_read(target)) == digest:
         return
     content = _read(path)
     if _digest(content) != digest:

@@ -18,11 +18,10 @@ from securefair.data.arrays import array_of
 from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import table_of
 from securefair.data.databases import is_query
-from securefair.data.encoding import Filled
+from securefair.data.encoding import Extract, Filled
 from securefair.data.images.files import image_files
 from securefair.data.table import Image
 from securefair.errors import ConfigError, DataError
-from securefair.model.image_columns import ImageColumns
 from securefair.model.stored import Function, inputs_of, logits_of, probabilities_of
 from securefair.prediction.pictures import folder_table, strange_images
 from securefair.prediction.record import ModelRecord
@@ -241,9 +240,14 @@ class HospitalModel:
         """Data as the model sees them, (B, d), but for clipping to [-1, 1]."""
         table = self.record.table
         if table is not None and _are_rows(data):
-            extract = ImageColumns(self.extractors) if table.images else None
+            extract = self._extract() if table.images else None
             return encode_new(data, table, np.array(self.record.usual), extract)
         return self._numbers(np.asarray(data) if is_frame(data) else data), []
+
+    def _extract(self) -> Extract:
+        from securefair.model.image_columns import ImageColumns  # torch, which tables do not need
+
+        return ImageColumns(self.extractors)
 
     def _rows(self, data: Data) -> Sequence[Row] | None:
         """Data as rows of a table; None where they are numbers."""

@@ -21,7 +21,6 @@ from securefair.data import (
 )
 from securefair.data.encoding import Extract
 from securefair.errors import ConfigError, DataError
-from securefair.model.image_columns import ImageColumns, headers_only
 from securefair.user.data_sets import alike
 from securefair.user.tables import about, extractor_files, resolve, rows_of, table_spec
 
@@ -130,6 +129,8 @@ class _FileLoader:
         """What looks at the images of a table, if any; for outlines it sees that it could."""
         if not spec.images:
             return None
+        from securefair.model.image_columns import ImageColumns, headers_only  # torch
+
         images = ImageColumns(extractor_files(self._table, folder), cache=folder / FEATURES)
         if not self._outlines:
             return images

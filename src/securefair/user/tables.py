@@ -34,7 +34,6 @@ from securefair.data import (
 from securefair.data.cells import stacked
 from securefair.data.table import Image, Rule
 from securefair.errors import ConfigError, DataError
-from securefair.model.extractor import lite0_weights
 
 
 @dataclass(frozen=True)
@@ -166,10 +165,14 @@ def extractor_files(table: TableSection | None, folder: Path) -> dict[str, Path]
         BackendUnavailableError: weights that come with the extra `vision` are not installed.
     """
     columns = () if table is None else table.columns
+    images = [one for one in columns if isinstance(one, ImageColumn)]
+    if not images:
+        return {}
+    from securefair.model.extractor import lite0_weights  # torch, which tables alone do not need
+
     return {
         one.sha256: lite0_weights() if one.weights is None else folder / one.weights
-        for one in columns
-        if isinstance(one, ImageColumn)
+        for one in images
     }
 
 

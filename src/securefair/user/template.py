@@ -29,8 +29,6 @@ from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
-from securefair.model.extractor import lite0_weights
-from securefair.model.image_columns import LITE0, weights_digest
 from securefair.user.files import from_files
 from securefair.user.inspection import inspect_tables
 from securefair.user.tables import resolve, table_settings
@@ -136,6 +134,9 @@ def image_column(
         DataError: the weights cannot be read.
         BackendUnavailableError: those that come with the extra `vision` are not installed.
     """
+    from securefair.model.extractor import lite0_weights  # torch, which tables do not need
+    from securefair.model.image_columns import LITE0, weights_digest
+
     if weights is None and architecture != LITE0:
         raise ConfigError(
             "this network needs its weights", where="--weights", expected="a .safetensors file"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from securefair.model.transfer.penalised import losses
 
@@ -26,6 +25,8 @@ def temperature(held_out: Array, labels: NDArray[np.int64], weights: Array | Non
         labels: (n,).
         weights: (n,), how much each counts; None: alike.
     """
+    from scipy.optimize import minimize_scalar  # takes a while to load
+
     each = np.ones(len(labels)) if weights is None else weights
 
     def cost(log_t: float) -> float:
