@@ -24,7 +24,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from scipy.optimize import nnls
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
@@ -181,6 +180,8 @@ def fit_model(
     Raises:
         DataError: too few measurements, or one that is not positive.
     """
+    from scipy.optimize import nnls  # takes a while to load
+
     widest = max(QUANTITIES.values())
     lowest = min(
         (m[name] for m in measured for name in QUANTITIES if name not in OPTIONAL), default=0

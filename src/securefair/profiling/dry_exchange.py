@@ -20,7 +20,10 @@ from securefair.ckks.tensor import CipherTensor
 from securefair.data.dataset import Samples
 from securefair.errors import DataError
 from securefair.exchange import steps
-from securefair.model.heads import Head, HeadKind, build_head
+from securefair.exchange.saved_teacher import LoadedHead
+from securefair.model.foldable import Foldable
+from securefair.model.folded import dense_network
+from securefair.model.linear_maps import DenseMap
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
 from securefair.profiling.measure import Stopwatch
@@ -33,6 +36,9 @@ EPOCH, QUERY = "epoch", "query"
 IMPORT, RECEIVE, ANSWER = "import", "receive", "answer"
 """Totals: the student's upload and each of its queries; the teacher's keys, upload and answer."""
 
+
+SQUARE_ROOT = 0.5
+"""Of a new head's coefficient of the square, which folding moves into its first map."""
 
 AHEAD = "zeros_ahead"
 """Stage: what a teacher makes while it waits, in no total."""
@@ -53,7 +59,7 @@ class Material:
     plan: ExchangePlan
     samples: Samples
     predictions: Array | None
-    model: Head
+    model: Foldable
     basis: steps.PublicBasis
 
 
@@ -94,11 +100,22 @@ def synthetic(plan: ExchangePlan, *, seed: int = 0) -> Material:
     )
 
 
-def synthetic_model(plan: ExchangePlan, *, seed: int = 0) -> Head:
-    """The teacher's part of it."""
-    spec = plan.spec
-    kind: HeadKind = "quadratic" if spec.hidden else "linear"
-    return build_head(kind, spec.features, spec.hidden, spec.classes, seed)
+def synthetic_model(plan: ExchangePlan, *, seed: int = 0) -> LoadedHead:
+    """The teacher's part of it: weights as a head begins with them, and as its teacher loads them.
+
+    So a teacher that is measured takes the memory of one that was saved, without torch.
+    """
+    spec, rng = plan.spec, np.random.default_rng(seed)
+
+    def uniform(outputs: int, inputs: int, gain: float = 1.0) -> DenseMap:
+        bound = gain / np.sqrt(inputs)
+        weights = rng.uniform(-bound, bound, (outputs, inputs))
+        return DenseMap(weights, rng.uniform(-bound, bound, outputs))
+
+    if not spec.hidden:
+        return LoadedHead(dense_network(uniform(spec.classes, spec.features)))
+    first = uniform(spec.hidden, spec.features, SQUARE_ROOT)
+    return LoadedHead(dense_network(first, uniform(spec.classes, spec.hidden)))
 
 
 def dry_exchange(
@@ -154,7 +171,7 @@ class DryTeacher:
     def __init__(
         self,
         plan: ExchangePlan,
-        model: Head,
+        model: Foldable,
         backend: Backend,
         public: PublicKeys,
         stages: Stopwatch,
@@ -225,10 +242,10 @@ def encode_only(material: Material, stages: Stopwatch) -> None:
             encoded(block, meta)
 
 
-def rounding_error(plan: ExchangePlan, model: Head, samples: Samples) -> float:
+def rounding_error(plan: ExchangePlan, model: Foldable, samples: Samples) -> float:
     """Largest change of a logit when weights become integers: no part of what a plan promises."""
     rounded = steps.compile_model(plan, model).logits(samples.features)
-    return float(np.abs(rounded - model.logits(samples.features)).max())
+    return float(np.abs(rounded - model.folded().logits(samples.features)).max())
 
 
 def basis_rows(material: Material) -> Array:

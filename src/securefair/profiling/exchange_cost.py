@@ -17,6 +17,7 @@ from securefair.ckks.backends import kernels
 from securefair.errors import ModelError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher, Upload
+from securefair.model.foldable import Foldable
 from securefair.model.heads import Head
 from securefair.model.networks import NetworkHead
 from securefair.profiling.dry_exchange import Material, rounding_error, synthetic
@@ -97,13 +98,13 @@ class PreparedExchange:
     """
 
     def __init__(
-        self, spec: ExchangeSpec, head: Head | None = None, *, backend: str = "rns"
+        self, spec: ExchangeSpec, head: Foldable | None = None, *, backend: str = "rns"
     ) -> None:
         reset_peak_memory()
         self.plan: ExchangePlan = plan_exchange(spec)
         self._backend = backend
         material: Material = synthetic(self.plan)
-        self._head = material.model if head is None else head
+        self._head: Foldable = material.model if head is None else head
         self._samples = material.samples
         self._seconds = Stopwatch()
         with self._seconds.stage("keys"):

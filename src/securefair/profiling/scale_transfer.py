@@ -18,7 +18,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from scipy.optimize import nnls
 
 from securefair.ckks.threads import set_threads
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -110,6 +109,8 @@ def profile_transfer(
         ConfigError: too few or too small transfers, or a number out of range.
         PlanError: the exchange is impossible.
     """
+    from scipy.optimize import nnls  # takes a while to load
+
     if len(set(participants)) < 3 or min(*participants, held_out) < 4:
         raise ConfigError(
             "three prices need three sizes",
