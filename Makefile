@@ -30,8 +30,10 @@ $(STAMP): pyproject.toml constraints/torch.txt constraints/development.txt $(wil
 	$(BIN)/python -m pip check
 	touch $(STAMP)
 
-# Tests of one file stay in one process: they share what their fixtures have run.
-PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile
+# Tests of one file stay in one process: they share what their fixtures have run. Files are taken in
+# the order of tests/conftest.py, long ones first.
+PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile \
+	--no-loadscope-reorder
 
 test: setup openfhe-if-possible
 	$(PYTEST)

@@ -19,6 +19,17 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 
+
+def pytest_collection_modifyitems(items):
+    """Files of whole runs first: processes that take file after file should end together."""
+    long = {
+        item.path
+        for item in items
+        if item.get_closest_marker("slow") or item.path.parent.name == "system"
+    }
+    items.sort(key=lambda item: item.path not in long)
+
+
 NO_OPENFHE = "no interpreter here can import openfhe"
 
 

@@ -1,13 +1,10 @@
 """What operators type, and the table of a hospital."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 from typer.testing import CliRunner
 
 from securefair.cli import app
+from support.processes import Process
 
 SETTINGS = """
 [transfer]
@@ -63,13 +60,16 @@ def init_arguments(place, name, folder, identity=None):
 
 def start(place, name):
     """A site in a process of its own."""
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "securefair.cli", "site", "start", str(place / name)),
-            *("--passphrase-file", str(place / "passphrase")),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
+    words = ("site", "start", place / name, "--passphrase-file", place / "passphrase")
+    return Process("securefair.cli", words, cwd=place)
+
+
+def ended(running, timeout):
+    """What sites said until each ended well; none of them runs afterwards."""
+    try:
+        outputs = ["".join(site.communicate(timeout)) for site in running]
+    finally:
+        for site in running:
+            site.kill()
+    assert [site.returncode for site in running] == [0] * len(running), outputs
+    return outputs

@@ -110,6 +110,7 @@ class Town:
         self.stores = {}
         self.sites = {}
         self.posts = {}
+        self.nothing_for = {}  # posts, and their changes when they had nothing for a peer
         for name in self.names:
             self.start(name)
 
@@ -208,10 +209,15 @@ class Town:
         for peer in self.names:
             if peer == name or name not in self.posts:
                 continue
+            post = self.posts[name]
+            since = (post, post.changes)  # as a courier, which waits until something was committed
+            if self.nothing_for.get((name, peer)) == since:
+                continue
             parcel = None
             with self.surviving(name):
-                parcel = self.posts[name].pending(peer, 0)
+                parcel = post.pending(peer, 0)
             if parcel is None:
+                self.nothing_for[name, peer] = since
                 continue
             receipt = (hand_over or self.deliver)(peer, parcel)
             if receipt:

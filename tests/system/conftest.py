@@ -9,6 +9,7 @@ import pytest
 
 from securefair.data import load_heart
 from securefair.data.dataset import ParticipantData
+from support.processes import Process, run
 
 
 @pytest.fixture(scope="session")
@@ -30,37 +31,34 @@ class Program:
     """`securefair`, in processes of its own."""
 
     timeout = 120  # seconds
-    # A shell may have started this suite with interrupts ignored, which children inherit.
-    code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from securefair.cli import main; main()"
-    )
-
-    def _asked(self, arguments, cwd):
-        variables = os.environ | {"PYTHONUNBUFFERED": "1", "COLUMNS": "100"}
-        if paths := os.environ.get("PYTHONPATH"):  # relative ones mean another folder there
-            parts = map(os.path.abspath, paths.split(os.pathsep))
-            variables["PYTHONPATH"] = os.pathsep.join(parts)
-        return {"args": [sys.executable, "-c", self.code, *arguments], "cwd": cwd, "env": variables}
 
     def run(self, *arguments, cwd):
         """Until it ends."""
+        return run("securefair.cli", arguments, cwd=cwd, env=self._variables, timeout=self.timeout)
+
+    def start(self, *arguments, cwd):
+        """It goes on."""
+        return Process("securefair.cli", arguments, cwd=cwd, env=self._variables)
+
+    def fresh(self, *arguments, cwd):
+        """Until it ends, in an interpreter that has loaded nothing before."""
         return subprocess.run(
-            **self._asked(arguments, cwd),
+            [sys.executable, "-m", "securefair.cli", *arguments],
+            cwd=cwd,
+            env=self._variables,
             capture_output=True,
             text=True,
             timeout=self.timeout,
             check=False,
         )
 
-    def start(self, *arguments, cwd):
-        """It goes on."""
-        return subprocess.Popen(
-            **self._asked(arguments, cwd),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    @property
+    def _variables(self):
+        variables = os.environ | {"COLUMNS": "100"}
+        if paths := os.environ.get("PYTHONPATH"):  # relative ones mean another folder there
+            parts = map(os.path.abspath, paths.split(os.pathsep))
+            variables["PYTHONPATH"] = os.pathsep.join(parts)
+        return variables
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,13 @@
-"""The command line as somebody meets it: from nothing to results, mistakes, Ctrl-C."""
+"""The command line as somebody meets it: from nothing to results, and mistakes."""
 
 import errno
-import json
 import os
 import shutil
-import signal
 
 import pytest
 from typer.testing import CliRunner
 
 from securefair.cli import app
-from support.alike import assert_runs_alike
 
 QUICK = ("--rounds", "2", "--seeds", "1", "--backend", "clear")
 
@@ -30,7 +27,7 @@ def test_from_nothing_to_results(program, tmp_path):
     checked = program.run(*following[0], cwd=tmp_path)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert not (tmp_path / "runs").exists()
-    ran = program.run(*following[1], *QUICK, cwd=tmp_path)
+    ran = program.fresh(*following[1], *QUICK, cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert (tmp_path / "runs" / "mine" / "report.html").exists()
 
@@ -190,31 +187,3 @@ def test_a_run_whose_data_changed_is_not_gone_on_with(workplace, monkeypatch):
     assert invoke("resume", "out").exit_code == 0
     for name in ("metrics.json", "rounds.jsonl", "ledger.json", "traffic.json"):
         assert (workplace / "out" / name).read_bytes() == (workplace / "done" / name).read_bytes()
-
-
-def test_an_interrupted_encrypted_run_goes_on_to_equal_metrics(program, tmp_path):
-    """Ctrl-C in the middle of encrypted rounds, in a real process."""
-    options = ("demo", "--rounds", "2", "--seeds", "1")
-    with program.start(*options, "--out", "out", cwd=tmp_path) as process:
-        try:
-            for text in process.stdout:
-                if text.startswith("VPDL: round 1 of 2"):
-                    break
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=program.timeout)
-        finally:
-            process.kill()
-    assert process.returncode == 130
-    assert errors == (
-        "securefair: Interrupted. Go on from the last finished round: securefair resume out\n"
-    )
-    resumed = program.run("resume", "out", "--json", cwd=tmp_path)
-    assert resumed.returncode == 0, resumed.stderr
-    assert json.loads(resumed.stdout)["algorithm"] == "transfer"  # nothing but JSON on stdout
-    whole = program.run(*options, "--out", "whole", cwd=tmp_path)
-    assert whole.returncode == 0, whole.stderr
-    first, second = (
-        json.loads((tmp_path / name / "metrics.json").read_text("utf-8"))
-        for name in ("out", "whole")
-    )
-    assert_runs_alike(first, second)

@@ -33,6 +33,7 @@ ENCRYPTION_KEYS = {
     "declines",
     "seconds",
 }
+QUICK = ("--rounds", "3", "--seeds", "1")
 FILES = {
     "config.toml",
     "exchanges.jsonl",
@@ -51,7 +52,7 @@ FILES = {
 def demo(program, tmp_path_factory):
     """`securefair demo` with three rounds of one seed, encrypted by the default backend."""
     folder = tmp_path_factory.mktemp("demo")
-    done = program.run("demo", "--rounds", "3", "--seeds", "1", cwd=folder)
+    done = program.run("demo", *QUICK, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done, folder / "runs" / "demo"
 
@@ -60,10 +61,32 @@ def demo(program, tmp_path_factory):
 def clear(tmp_path_factory):
     """The same without encryption, in this process."""
     out = tmp_path_factory.mktemp("clear") / "out"
-    options = ("--rounds", "3", "--seeds", "1", "--backend", "clear", "--out", str(out))
-    done = CliRunner().invoke(app, ["demo", *options])
+    done = CliRunner().invoke(app, ["demo", *QUICK, "--backend", "clear", "--out", str(out)])
     assert done.exit_code == 0, done.output
     return out
+
+
+@pytest.fixture(scope="module")
+def interrupted(program, tmp_path_factory):
+    """The demonstration, stopped by Ctrl-C in the middle of encrypted rounds."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    with program.start("demo", *QUICK, "--out", "out", cwd=folder) as process:
+        try:
+            for text in process.stdout:
+                if text.startswith("VPDL: round 1 of 3"):
+                    break
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=program.timeout)
+        finally:
+            process.kill()
+    return process.returncode, errors, folder / "out"
+
+
+@pytest.fixture(scope="module")
+def resumed(program, interrupted):
+    """The same, gone on with to its end."""
+    *_, out = interrupted
+    return program.run("resume", "out", "--json", cwd=out.parent), out
 
 
 def rounds(folder):
@@ -142,16 +165,15 @@ class TestResults:
             first, second = (folder / name for folder in (clear, tmp_path / "again"))
             assert first.read_bytes() == second.read_bytes()
 
-    def test_metrics_repeat_under_other_keys(self, program, demo, tmp_path):
+    def test_an_interrupted_run_goes_on_to_equal_metrics_under_other_keys(self, demo, resumed):
         """Opened values differ by the noise of answers, so what a hair decides could differ."""
-        done = program.run("run", str(demo[1] / "config.toml"), "--out", "again", cwd=tmp_path)
+        done, out = resumed
         assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["algorithm"] == "transfer"  # nothing but JSON on stdout
         for name in ("ledger.json", "traffic.json"):
-            first, second = (folder / name for folder in (demo[1], tmp_path / "again"))
-            assert first.read_bytes() == second.read_bytes()
+            assert (demo[1] / name).read_bytes() == (out / name).read_bytes()
         first, second = (
-            json.loads((folder / "metrics.json").read_text("utf-8"))
-            for folder in (demo[1], tmp_path / "again")
+            json.loads((folder / "metrics.json").read_text("utf-8")) for folder in (demo[1], out)
         )
         assert_runs_alike(first, second)
 
@@ -197,6 +219,13 @@ def test_the_report_is_one_file_that_loads_nothing(demo):
 
 
 class TestStopping:
+    def test_an_interrupt_in_encrypted_rounds_is_one_line(self, interrupted):
+        code, errors, _ = interrupted
+        assert code == 130
+        assert errors == (
+            "securefair: Interrupted. Go on from the last finished round: securefair resume out\n"
+        )
+
     def test_an_interrupt_ends_it_with_130_and_the_run_can_go_on(self, program, tmp_path):
         """Once training has begun, and long before it could end."""
         arguments = ("demo", "--backend", "clear", "--rounds", "20000", "--out", "out")
@@ -212,8 +241,8 @@ class TestStopping:
         assert "Traceback" not in errors
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["unfinished"]
         assert not list(tmp_path.rglob("*.tmp"))
-        again = program.run(*arguments, cwd=tmp_path)
-        assert again.returncode == 2
+        again = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path / "out")])
+        assert again.exit_code == 2
         assert "interrupted run" in again.stderr
 
     def test_a_mistake_ends_it_with_2_and_one_line(self, program, tmp_path):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from support.operators import SETTINGS, init_arguments, securefair, start, write_table
+from support.operators import SETTINGS, ended, init_arguments, securefair, start, write_table
 
 soak = pytest.mark.skipif(
     "SECUREFAIR_KILLS" not in os.environ, reason="minutes of waiting: `make soak` runs it"
@@ -35,13 +35,7 @@ def half_staffed(tmp_path_factory):
     (place / "shared").mkdir()
     for name, role in (("north", "teacher"), ("south", "both")):
         securefair(*init_arguments(place, name, place / name), "--role", role)
-    running = [start(place, "north"), start(place, "south")]
-    try:
-        outputs = [site.communicate(timeout=600)[0] for site in running]
-    finally:
-        for site in running:
-            site.kill()
-    assert [site.returncode for site in running] == [0, 0], outputs
+    ended([start(place, "north"), start(place, "south")], timeout=600)
     return place
 
 

@@ -68,7 +68,7 @@ def test_networks_that_outgrow_their_room_decline_with_encryption_and_without(ba
     """One promise for logits that no trained network keeps; all others hold."""
     narrow = dataclasses.replace(compilation.LAST_HEADROOM, bound=0.25)
     monkeypatch.setattr(compilation, "LAST_HEADROOM", narrow)
-    asked = config(encryption__backend=backend, training__rounds=1)
+    asked = config(encryption__backend=backend, training__rounds=1, training__local_epochs=5)
     found = run_experiment(asked, PlainProgress(Console(file=io.StringIO())))
     (record,) = (r for r in found.rounds if r.algorithm == "cycle")
     assert np.array(record.asked).sum() == 6
@@ -79,7 +79,11 @@ def test_the_penalty_of_a_configuration_reaches_every_way_of_training():
     """Alone, stopped early and together, whoever leaves the range learns something else."""
     free, paid = (
         run_experiment(
-            config(encryption__backend="clear", model__range_penalty=weight, training__rounds=1),
+            config(
+                encryption__backend="clear",
+                model__range_penalty=weight,
+                training__rounds=1,
+            ),
             PlainProgress(Console(file=io.StringIO())),
         ).rounds
         for weight in (0.0, 1000.0)

@@ -6,16 +6,14 @@ import re
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from support.operators import securefair, write_table
+from support.operators import ended, securefair, write_table
+from support.processes import Process
 
 GUIDE = Path(__file__).parents[2] / "docs" / "operators-guide.md"
 BOTH = {
@@ -67,16 +65,8 @@ class Hospital:
         return securefair(*self.words(words), fails=fails, types="y\n")
 
     def start(self, *words):
-        return subprocess.Popen(
-            [sys.executable, "-m", "securefair.cli", *self.words(words)],
-            cwd=self.work,
-            env=os.environ | {"HOME": str(self.home), "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            # As at a terminal: a shell that runs these tests in the background ignores it.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
-        )
+        variables = os.environ | {"HOME": str(self.home)}
+        return Process("securefair.cli", self.words(words), cwd=self.work, env=variables)
 
 
 def exchange(hospitals):
@@ -117,13 +107,7 @@ def read_page(north, words):
 
 
 def run_sites(hospitals, words):
-    running = [one.start(*words) for one in hospitals]
-    try:
-        outputs = [site.communicate(timeout=600)[0] for site in running]
-    finally:
-        for site in running:
-            site.kill()
-    assert [site.returncode for site in running] == [0, 0], outputs
+    outputs = ended([one.start(*words) for one in hospitals], timeout=600)
     assert all("All rounds are over" in output for output in outputs)
 
 
@@ -144,6 +128,9 @@ def test_two_hospitals_do_what_the_page_says(hospitals, monkeypatch):
             run_sites(hospitals, words)
         elif what == "site page":
             read_page(north, words)
+        elif what == "site leave":  # the other has ended: nobody would hear it in a minute either
+            said = north.run([*words, "--seconds", "1"], monkeypatch)
+            assert "south: not reached" in said
         elif what == "flare harden":
             kit = north.work / "kits" / "north"
             (kit / "startup").mkdir(parents=True)

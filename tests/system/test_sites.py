@@ -1,15 +1,13 @@
 """Two hospitals, from their cards to their models: what operators type, and what they see."""
 
 import json
-import os
-import signal
 import time
 from pathlib import Path
 
 import pytest
 
 from securefair.storage import Store
-from support.operators import SETTINGS, init_arguments, securefair, start, write_table
+from support.operators import SETTINGS, ended, init_arguments, securefair, start, write_table
 
 NOW = time.time
 
@@ -85,18 +83,18 @@ def test_proposals_are_joined_into_settings_of_a_project(ward):
 
 @pytest.fixture(scope="module")
 def finished(ward):
-    """The same two after all rounds; the machine of one has crashed meanwhile."""
+    """The same two after all rounds; the machine of one has crashed as it sent its first parcel."""
     north, south = start(ward, "north"), start(ward, "south")
     try:
-        time.sleep(3)
-        os.kill(south.pid, signal.SIGKILL)
-        south.communicate()
-        south = start(ward, "south")
-        outputs = [site.communicate(timeout=240)[0] for site in (north, south)]
+        until = time.monotonic() + 240
+        while not (ward / "shared" / "north" / "south.parcel").exists():
+            assert south.returncode is None, south.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.01)
     finally:
-        for site in (north, south):
-            site.kill()
-    assert [site.returncode for site in (north, south)] == [0, 0], outputs
+        south.kill()
+    south.communicate()
+    ended([north, start(ward, "south")], timeout=240)
     return ward
 
 
