@@ -7,8 +7,8 @@ The same products as in a plan for the release `loss` of 512 -> 64 -> 10, at its
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -45,7 +45,7 @@ def test_cross_term(benchmark: BenchmarkFixture, backend: str, samples: int, thr
     rng = np.random.default_rng(0)
     given, tensors = {}, {}
     for name, bound in bounds.items():
-        meta = replace(plan.factors, bound=bound)
+        meta = msgspec.structs.replace(plan.factors, bound=bound)
         values = rng.uniform(0, bound / CLASSES, (CLASSES, plan.params.slots))
         upload = keys.encryptor.encrypt(values, meta)
         given[name], tensors[name] = values, evaluator.load(upload, meta)

@@ -77,7 +77,7 @@ def test_one_band_of_a_convolution(
     evaluator: Evaluator[Any] = engine.evaluator(plan.params, keys.public)
     limbs, layer, groups = plan.schedule.stages[place].linear.limbs, band.layer, band.groups
     assert groups is not None
-    meta = replace(plan.features, count=layer.inputs, limbs=limbs)
+    meta = msgspec.structs.replace(plan.features, count=layer.inputs, limbs=limbs)
     least, rng = min(plan.params.primes), np.random.default_rng(0)
     residues = rng.integers(0, least, meta.residue_shape, dtype=np.int32)
     rows = np.stack([np.zeros(layer.inputs, np.int64), np.arange(layer.inputs)], axis=1)

@@ -18,7 +18,7 @@ CORPUS = json.loads(
     (Path(__file__).parents[1] / "vectors" / "equivalent.json").read_text(encoding="utf-8")
 )["pairs"]
 POOL_SEED = 0
-PARTS, PAIRS_OF_A_PART = 10, 50
+PARTS, PAIRS_OF_A_PART, QUICK_PARTS = 10, 50, 2
 
 
 @cache
@@ -32,7 +32,10 @@ def keeps_levels(backend):
         pytest.skip("openfhe rescales by itself: levels of both sides differ")
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(p, marks=pytest.mark.slow if p >= QUICK_PARTS else ()) for p in range(PARTS)],
+)
 def test_equivalent_expressions_open_alike_within_the_bounds(backend, part):
     pool = pool_of(backend, POOL_SEED)
     for seed in range(part * PAIRS_OF_A_PART, (part + 1) * PAIRS_OF_A_PART):

@@ -4,6 +4,7 @@ import ast
 import builtins
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ ROOMS, LAYERS = 30, 10
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
 AT_HOME = ("algorithms", "papers", "collaboration/kinds.py")
 """Where names of algorithms may be compared, besides the folder of each kind."""
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text("utf-8"))
 
 
 def compared_texts(tree):
@@ -38,16 +44,21 @@ def homes_of(name):
     return (*AT_HOME, "/".join(module.split(".")[1:-1]))
 
 
+@cache
+def compared_everywhere():
+    """Every module's place with the texts that it compares with."""
+    paths = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    return {where: tuple(compared_texts(tree_of(path))) for where, path in paths.items()}
+
+
 @pytest.mark.parametrize("name", sorted(REGISTERED))
 def test_no_algorithm_is_compared_outside_its_kind(name):
-    found = []
-    for path in PACKAGE.rglob("*.py"):
-        where = path.relative_to(PACKAGE).as_posix()
-        if where.startswith(homes_of(name)):
-            continue
-        for line, text in compared_texts(ast.parse(path.read_text("utf-8"))):
-            if text == name:
-                found.append(f"{where}:{line}")
+    found = [
+        f"{where}:{line}"
+        for where, texts in compared_everywhere().items()
+        for line, text in texts
+        if text == name and not where.startswith(homes_of(name))
+    ]
     assert found == []
 
 
@@ -99,7 +110,7 @@ def test_no_algorithm_is_named_where_sites_are():
     """A new kind of collaboration runs on sites without a word about it there."""
     found = []
     for path in (PACKAGE / "deployment").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Constant) and node.value in REGISTERED:
                 found.append(f"{path.name}:{node.lineno} {node.value}")
             module = getattr(node, "module", None) or ""
@@ -164,7 +175,7 @@ def raised(tree):
 def test_errors_are_the_library_s_own():
     found = {}
     for path in PACKAGE.rglob("*.py"):
-        names = set(raised(ast.parse(path.read_text("utf-8")))) & BUILTINS
+        names = set(raised(tree_of(path))) & BUILTINS
         if names:
             found[path.relative_to(PACKAGE).as_posix()] = names
     assert found == NO_LIBRARY_ERROR

@@ -48,10 +48,13 @@ def rate(hits: int, trials: int, *, confidence: float = 0.95) -> Rate:
     """
     if not 0 <= hits <= trials or trials == 0:
         raise ConfigError("no rate", where="hits", found=f"{hits} of {trials}")
-    from scipy import stats
+    from scipy import special
 
-    found = stats.binomtest(hits, trials).proportion_ci(confidence, method="exact")
-    return Rate(hits=hits, trials=trials, low=float(found.low), high=float(found.high))
+    tail, missed = (1 - confidence) / 2, trials - hits
+    # Quantiles of beta distributions; none where every trial hit, or none did.
+    low = special.betaincinv(hits, missed + 1, tail) if hits else 0.0
+    high = special.betaincinv(hits + 1, missed, 1 - tail) if missed else 1.0
+    return Rate(hits=hits, trials=trials, low=float(low), high=float(high))
 
 
 def true_positives_at(

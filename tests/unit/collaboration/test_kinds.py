@@ -11,23 +11,29 @@ from securefair.config import RunConfig
 from securefair.errors import ConfigError
 
 
-@pytest.mark.parametrize("name", ["transfer", "cycle-gossip"])
-def test_only_the_kinds_of_a_run_are_loaded(name):
+def test_only_the_kinds_of_a_run_are_loaded():
+    """In one new process: first of one run, then of another."""
     code = (
         "import sys\n"
         "from securefair.collaboration.kinds import REGISTERED, kinds_of\n"
         "from securefair.config import RunConfig\n"
         "data = {'source': 'heart', 'test_fraction': 0.25}\n"
-        "run = {'name': 'x', 'algorithms': ['standalone', sys.argv[1]]}\n"
-        "kinds_of(RunConfig.model_validate({'data': data, 'run': run}))\n"
-        "print([n for n, at in REGISTERED.items() if at.partition(':')[0] in sys.modules])\n"
+        "for name in sys.argv[1:]:\n"
+        "    run = {'name': 'x', 'algorithms': ['standalone', name]}\n"
+        "    kinds_of(RunConfig.model_validate({'data': data, 'run': run}))\n"
+        "    print([n for n, at in REGISTERED.items() if at.partition(':')[0] in sys.modules])\n"
     )
+    names = ["transfer", "cycle-gossip"]
     shown = subprocess.run(
-        [sys.executable, "-c", code, name], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, *names], capture_output=True, text=True, check=True
     )
-    folder = REGISTERED[name].partition(":")[0]
-    expected = [one for one, at in REGISTERED.items() if at.partition(":")[0] == folder]
-    assert shown.stdout.strip() == str(expected)
+    expected, folders = [], set()
+    for name in names:
+        folders.add(REGISTERED[name].partition(":")[0])
+        loaded = [one for one, at in REGISTERED.items() if at.partition(":")[0] in folders]
+        assert loaded != list(REGISTERED)
+        expected.append(str(loaded))
+    assert shown.stdout.splitlines() == expected
 
 
 def test_a_section_of_a_kind_that_is_not_run_is_checked():

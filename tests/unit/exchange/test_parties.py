@@ -147,7 +147,6 @@ def test_one_upload_serves_many_models(linear):
         ("public", 4, {}),
         ("logits", 4, {}),
         ("public", 0, {"samples": 4796, "features": 2}),
-        ("public", 0, {"samples": 9000, "features": 2}),
         ("public", 0, {"samples": 20, "features": 300}),
         ("logits", 0, {"samples": 4796, "features": 2}),
     ],
