@@ -180,8 +180,8 @@ def product(summed, evaluator, weight, vector):
 def divided_masks(summed, evaluator, weight, tensor):
     """Parameters as quotients of second polynomials, modulo the first prime: plain division."""
     prime = summed.plan.params.primes[0]
-    known = expanded(weight.payload)[0, 1, 0].numpy().astype(object)
-    seen = tensor.payload[:, 1, 0].numpy().astype(object)
+    known = expanded(weight.payload)[0, 1, 0].astype(object)
+    seen = tensor.payload[:, 1, 0].astype(object)
     inverse = np.array([pow(int(a), -1, prime) for a in known], dtype=object)
     quotient = (seen * inverse % prime).astype(np.uint64)
     primes = np.array(summed.plan.params.primes, dtype=np.uint64)[:, None]  # the first is largest

@@ -66,7 +66,7 @@ class Exchange:
     @property
     def masks(self):
         """a_i at every root, modulo the first prime: public, from the student's own seeds."""
-        return expanded(self.features.payload)[:, 1, 0].numpy().astype(np.int64)
+        return expanded(self.features.payload)[:, 1, 0].astype(np.int64)
 
     def answer(self, *, sanitised):
         """The logits' ciphertexts at full level, as the student would receive them."""
