@@ -80,16 +80,21 @@ def delta_of(epsilon: float, *, ratio: float, degrees: int, curvature: float) ->
         degrees: r, at least 1.
         curvature: c, at least 0.
     """
-    from scipy import integrate, stats
+    from scipy import integrate
 
     left = epsilon - curvature - ratio**2 / 2
     peak = math.sqrt(degrees)  # around which chi lies, within a few units however large r
     start = max(0.0, left / ratio, peak - _TAIL)
     end = max(start, peak) + _TAIL
     marks = [start + 0.5, start + 2, start + 8, *(peak + step for step in (-8, -2, 0, 2, 8))]
-    density = stats.chi(degrees).pdf
+    constant = (1 - degrees / 2) * math.log(2) - math.lgamma(degrees / 2)
+
+    def density(t: float) -> float:
+        """Of the chi distribution; scipy's own takes forty times as long for one number."""
+        return math.exp(constant + (degrees - 1) * math.log(t) - t * t / 2)
+
     value, error = integrate.quad(
-        lambda t: float(density(t)) * -math.expm1(left - ratio * t),
+        lambda t: density(t) * -math.expm1(left - ratio * t),
         start,
         end,
         points=sorted({mark for mark in marks if start < mark < end}),

@@ -4,6 +4,7 @@ that allows nothing else."""
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 from importlib import resources
 
@@ -36,8 +37,12 @@ def rendered(template: str, **content: object) -> str:
     return stacked_tables(page)
 
 
+@functools.cache
 def environment() -> jinja2.Environment:
-    """The templates of all pages, which escape every name, with the words for numbers."""
+    """The templates of all pages, which escape every name, with the words for numbers.
+
+    Made once: each template is compiled by its first page.
+    """
     pages = jinja2.Environment(
         loader=jinja2.PackageLoader("securefair.report"),
         autoescape=True,

@@ -63,7 +63,10 @@ def spec_of(*, squares=1, **changes):
     )
 
 
-@pytest.mark.parametrize(("backend", "squares"), [("rns", 1), ("rns", 2), ("seal", 1), ("seal", 2)])
+@pytest.mark.parametrize(
+    ("backend", "squares"),
+    [("rns", 1), ("rns", 2), ("seal", 1), pytest.param("seal", 2, marks=pytest.mark.slow)],
+)
 def test_a_student_learns_the_logits_of_a_network(samples, backend, squares):
     student = Student(spec_of(squares=squares), backend=backend)
     model = model_of(samples, squares=squares)
