@@ -4,8 +4,11 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 import torch
 from hypothesis import HealthCheck, settings
+
+from securefair.ckks.keys import Backend
 
 # Heads are so small that threads mostly wait for each other: twenty times slower with two.
 torch.set_num_threads(1)
@@ -31,6 +34,12 @@ def pytest_collection_modifyitems(items):
 
 
 NO_OPENFHE = "no interpreter here can import openfhe"
+
+
+@pytest.fixture
+def samples_in_slots(monkeypatch):
+    """Both sides plan as with a backend that packs no coefficients."""
+    monkeypatch.setattr(Backend, "packs_coefficients", False)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -162,7 +162,7 @@ def test_the_former_step_searched_for_every_request(monkeypatch):
     """A copy of it planned what it was asked, and forgot that there was no plan."""
     searched = []
     search = planner._search
-    monkeypatch.setattr(planner, "_search", lambda spec: searched.append(spec) or search(spec))
+    monkeypatch.setattr(planner, "_search", lambda *a: searched.append(a) or search(*a))
 
     impossible = msgspec.structs.replace(SPEC, precision=2.0**-40, flooding_bits=60)
     for _ in range(2):

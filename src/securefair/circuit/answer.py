@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.circuit.monomials import form_polynomials, form_spec, layout, monomial_logits
 from securefair.circuit.network import Chunk, PrivateMap, network_logits
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
@@ -55,12 +56,25 @@ def answer(
     inputs: Inputs[P],
 ) -> list[Released]:
     """One released tensor; for `logits` one a block."""
-    bounds = spec.layers
-    logits = [
-        network_logits(evaluator, block, specs, schedule.stages, bounds, maps)
-        for block in inputs.features
-    ]
+    logits = logits_of(evaluator, spec, schedule, specs, maps, inputs.features)
     return release_of(evaluator, spec, schedule, logits, inputs)
+
+
+def logits_of(
+    evaluator: Evaluator[P],
+    spec: ExchangeSpec,
+    schedule: Schedule,
+    specs: Sequence[AffineSpec],
+    maps: Sequence[PrivateMap | None],
+    blocks: Sequence[CipherTensor[P] | Sequence[Chunk[P]]],
+) -> list[CipherTensor[P]]:
+    """One ciphertext a class for each block; maps are None where nothing is computed."""
+    if not schedule.monomials:
+        stages, bounds = schedule.stages, spec.layers
+        return [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
+    form, polynomials = form_spec(spec, schedule), form_polynomials(spec, schedule, specs, maps)
+    whole = [block for block in blocks if isinstance(block, CipherTensor)]
+    return [monomial_logits(evaluator, block, form, polynomials) for block in whole]
 
 
 def release_of(
@@ -72,7 +86,8 @@ def release_of(
 ) -> list[Released]:
     """What leaves of the logits of all blocks; the features among the inputs are not read."""
     if spec.release == "logits":
-        return [release(evaluator, schedule, block, None) for block in logits]
+        which = layout(spec, schedule.ckks.ring_degree).coefficients if schedule.monomials else None
+        return [release(evaluator, schedule, block, which) for block in logits]
     if spec.multiplies:
         products = [
             multiply(evaluator, spec, schedule, block, factor)

@@ -110,7 +110,7 @@ class _Check:
         value = self._combined(value)
         if schedule.relinearize and value.polys > 2:
             value = self._relinearized(value)
-        slots = spec.release == "logits"
+        slots = plan.coefficients is None
         value = self._rescaled(value, schedule.flooding_limbs, slots=slots)
         hidden = root_above(value.variance + self._zeros(value))
         (answer, *_) = plan.released
@@ -128,6 +128,8 @@ class _Check:
 
     def _logits(self) -> _State:
         plan = self.plan
+        if plan.schedule.monomials:
+            return self._forms()
         spec, scale = plan.spec, power_above(plan.schedule.feature_scale)
         rounding, bound = Fraction(1, 12), Fraction(spec.bounds.feature)
         paired = plan.schedule.paired
@@ -158,6 +160,34 @@ class _Check:
                 value = self._product(value, value)
                 value = self._summed(value, bounds.summed)
         return value
+
+    def _forms(self) -> _State:
+        """Inner products of monomials with rounded forms, of weights and biases up to their
+        bounds: a coefficient's noise is one of fresh errors weighted by the integers. There is room
+        for four times the largest logit."""
+        plan, spec, form_scale = self.plan, self.plan.spec, self._form_scale
+        *inner, outer = plan.specs
+        norm = Fraction(outer.l1) * Fraction(inner[0].l2) ** 2 if inner else Fraction(outer.l2)
+        places = Fraction(plan.features.count * self.n)
+        logit = Fraction(spec.bounds.logit)
+        norm = (norm + logit) * form_scale + root_above(places) / 2
+        scale = power_above(plan.schedule.feature_scale) * form_scale
+        fresh = ERROR_VARIANCE + Fraction(1, 12)
+        return self._fits(_State(plan.params.limbs, 2, scale, 4 * logit, fresh * norm * norm))
+
+    @property
+    def _form_scale(self) -> Fraction:
+        return power_above(self.plan.schedule.factor_scale)
+
+    def _rounded_forms(self) -> Fraction:
+        """What half a unit in every coefficient moves a logit by, at most (Cauchy, Schwarz)."""
+        spec, width = self.plan.spec, self.plan.spec.features + 1
+        feature = Fraction(spec.bounds.feature)
+        given = spec.bounds.feature_norm
+        square = feature * feature * (width - 1) if given is None else Fraction(given) ** 2
+        values = width * (width + 1) // 2 if spec.hidden else width
+        length = square + 1 if spec.hidden else root_above(square + 1)
+        return root_above(Fraction(values)) / 2 * length / self._form_scale
 
     def _with_conjugate(self, x: _State) -> _State:
         """Pairs and their conjugates, whose masks were switched: what conjugation negates is gone,
@@ -259,7 +289,9 @@ class _Check:
     def _error(self, x: _State) -> Fact:
         plan, spec = self.plan, self.plan.spec
         noise = TAIL * root_above(x.variance) / x.scale
-        if spec.release == "logits":
+        if plan.schedule.monomials:
+            noise += self._rounded_forms()
+        elif spec.release == "logits":
             noise *= root_above(Fraction(self.n))
         noise += x.bound / (1 << 40)  # cleartext arithmetic
         if spec.multiplies:

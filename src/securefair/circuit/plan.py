@@ -14,8 +14,9 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from securefair.circuit.answer import Inputs, release_of
-from securefair.circuit.network import affine_specs, network_logits
+from securefair.circuit.answer import Inputs, logits_of, release_of
+from securefair.circuit.monomials import Layout, layout, monomials_meta, rounding_error
+from securefair.circuit.network import affine_specs
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
@@ -41,7 +42,7 @@ class ExchangePlan:
         schedule: limbs and scales that grant it.
         params: concrete primes.
         specs: public facts of each layer.
-        blocks: ciphertext blocks that the samples fill.
+        blocks: of ciphertexts that the samples fill.
         features: public facts of one block of features.
         factors: public facts of one block of predictions or basis rows, None if there are none.
         released: public facts of an answer, one entry a released tensor.
@@ -88,8 +89,10 @@ class ExchangePlan:
         """How many numbers an answer lets out: what the disclosure ledger counts.
 
         For `logits` all coefficients of all blocks, whatever number of samples is claimed: a
-        dishonest student may fill every slot.
+        dishonest student may fill every slot. Of monomials only the coefficients that are sent.
         """
+        if self.monomials is not None:
+            return self.blocks * self.monomials.samples * self.spec.classes
         return {
             "loss": 1,
             "class_sums": self.spec.classes,
@@ -128,6 +131,8 @@ class ExchangePlan:
     @property
     def coefficients(self) -> int | None:
         """Released coefficients of each ciphertext; None when whole ciphertexts leave."""
+        if self.monomials is not None:
+            return self.monomials.samples
         if self.spec.release == "logits":
             return None
         public = self.spec.release == "projection" and not self.spec.student_basis
@@ -221,6 +226,18 @@ class ExchangePlan:
         return self.schedule.paired
 
     @property
+    def monomials(self) -> Layout | None:
+        """Where samples sit that travel as products of their features; None for slots."""
+        schedule = self.schedule
+        return layout(self.spec, schedule.ckks.ring_degree) if schedule.monomials else None
+
+    @property
+    def places(self) -> int:
+        """How many samples the blocks have room for."""
+        each = self.params.slots if self.monomials is None else self.monomials.samples
+        return self.blocks * each
+
+    @property
     def digest(self) -> bytes:
         """32 bytes on which both sides must agree: the spec, limbs, scales and primes.
 
@@ -245,18 +262,21 @@ def evaluate(
     """
     params = parameters(schedule.ckks)
     specs = affine_specs(spec)
-    blocks = -(-spec.samples // params.slots)
     evaluator = PlanningEvaluator(params)
     try:
-        features = features_meta(params, schedule, spec.features, spec.bounds.feature)
+        if schedule.monomials:
+            blocks = layout(spec, params.ring_degree).blocks
+            features = monomials_meta(params, schedule, spec)
+        else:
+            blocks = -(-spec.samples // params.slots)
+            features = features_meta(params, schedule, spec.features, spec.bounds.feature)
         factors = None
         if spec.multiplies:
             count = spec.q if spec.student_basis else spec.classes
             factors = factors_meta(params, schedule, count)
         if logits is None:
             fresh, none = evaluator.load(b"", features), (None,) * len(specs)
-            stages = schedule.stages
-            logits = network_logits(evaluator, fresh, specs, stages, spec.layers, none)
+            (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
         # Blocks are alike; of `logits` each is answered by itself.
         apart = blocks if spec.release == "logits" else 1
         inputs = Inputs(
@@ -269,13 +289,15 @@ def evaluate(
     except EncryptionError:
         return None
     metas = tuple(r.meta for r in released) * apart
-    error, relative = errors(spec, metas[0], blocks)
+    error, relative = errors(spec, schedule, metas[0], blocks)
     return ExchangePlan(
         spec, schedule, params, specs, blocks, features, factors, metas, error, relative
     )
 
 
-def errors(spec: ExchangeSpec, meta: CipherMeta, blocks: int) -> tuple[float, float]:
+def errors(
+    spec: ExchangeSpec, schedule: Schedule, meta: CipherMeta, blocks: int
+) -> tuple[float, float]:
     """Bound on a released value, and relative to the range of what it is made of.
 
     Coefficients of a projection are an isometric image of the slots, so their noise is compared
@@ -288,6 +310,9 @@ def errors(spec: ExchangeSpec, meta: CipherMeta, blocks: int) -> tuple[float, fl
     signs.
     """
     span = 2 * spec.bounds.logit
+    if schedule.monomials:
+        error = rules.coefficient_error(meta) + rounding_error(spec, schedule)
+        return error, error / span
     if spec.release == "logits":
         return rules.slot_error(meta), rules.slot_error(meta) / span
     error = rules.coefficient_error(meta)

@@ -15,6 +15,7 @@ import msgspec
 
 from securefair.circuit.candidates import Candidate, kept_whole, rescaled
 from securefair.circuit.flooding import most_flooding
+from securefair.circuit.monomial_plans import in_monomials
 from securefair.circuit.network import affine_specs
 from securefair.circuit.plan import ExchangePlan, evaluate, is_masked, switching_key_bytes
 from securefair.circuit.schedule import Schedule, check_schedule
@@ -35,8 +36,12 @@ is sqrt(N) times finer than a logit, and bounds allow for eight deviations), up 
 with two squares, whose values leave room below the modulus."""
 
 
-def plan_exchange(spec: ExchangeSpec) -> ExchangePlan:
+def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan:
     """The cheapest plan: smallest ring, then least time for the model, then fewest bytes.
+
+    `logits` of few samples, or of few features, are cheaper with products of features in
+    coefficients than with samples in slots: both are planned, and the one of fewer seconds taken.
+    `monomials` false leaves the first out, for a backend that packs no coefficients.
 
     The search takes up to seconds, and minutes for a million samples. Its outcome is remembered,
     also that there is none. Whoever plans at a stranger's word uses `verified_plan`.
@@ -45,7 +50,7 @@ def plan_exchange(spec: ExchangeSpec) -> ExchangePlan:
         PlanError: the spec is impossible; the hint names the nearest precision or flooding.
     """
     check_spec(spec)
-    found = _searched(spec)
+    found = _searched(spec, monomials)
     if isinstance(found, PlanError):
         raise found.with_traceback(None)
     return found
@@ -92,14 +97,22 @@ def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
 
 
 @lru_cache(maxsize=256)
-def _searched(spec: ExchangeSpec) -> ExchangePlan | PlanError:
+def _searched(spec: ExchangeSpec, monomials: bool) -> ExchangePlan | PlanError:
     try:
-        return _search(spec)
+        return _search(spec, monomials)
     except PlanError as error:
         return error
 
 
-def _search(spec: ExchangeSpec) -> ExchangePlan:
+def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
+    many = _in_slots(spec)
+    few = in_monomials(spec) if monomials else None
+    best = min((each for each in (few, many) if each is not None), key=_exchange_cost)
+    return _flooded(best[0])
+
+
+def _in_slots(spec: ExchangeSpec) -> Candidate:
+    """The best plan with samples in slots, and features by themselves or in pairs."""
     specs = affine_specs(spec)
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
     nearest, unmasked = math.inf, False
@@ -118,11 +131,11 @@ def _search(spec: ExchangeSpec) -> ExchangePlan:
                 break  # there is nothing to save on the way through one square
         if granting:
             best = min(granting, key=_cost)
-            return _flooded(_in_pairs(best, specs, cap) or best[0])
+            return _in_pairs(best, specs, cap) or best
     raise _impossible(spec, squares, nearest, unmasked=unmasked)
 
 
-def _in_pairs(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> ExchangePlan | None:
+def _in_pairs(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Candidate | None:
     """The best plan of the same ring with two features in a ciphertext, if it costs less.
 
     It takes half the ciphertexts to encrypt and send, one more key, and a key switch for every
@@ -140,7 +153,7 @@ def _in_pairs(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Excha
     ]
     best = min(granting, key=_cost, default=None)
     cheaper = best is not None and _whole_cost(best) < _whole_cost(single)
-    return best[0] if best is not None and cheaper else None
+    return best if cheaper else None
 
 
 def _may_pay(plan: ExchangePlan) -> bool:
@@ -165,6 +178,14 @@ def _whole_cost(candidate: Candidate) -> float:
     plan, seconds = candidate
     once = (plan.key_bytes + upload_bytes(plan.features)) * BYTE
     return encryption_seconds(plan.features) + ANSWERS * seconds + once
+
+
+def _exchange_cost(candidate: Candidate) -> float:
+    """Seconds of keys, all samples and their answers, on both sides and between them."""
+    plan, seconds = candidate
+    once = plan.blocks * encryption_seconds(plan.features)
+    once += (plan.key_bytes + plan.feature_bytes) * BYTE
+    return once + ANSWERS * (plan.blocks * seconds + plan.answer_bytes * BYTE)
 
 
 def _flooded(plan: ExchangePlan) -> ExchangePlan:

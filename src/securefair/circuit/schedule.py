@@ -56,6 +56,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         answer_limbs: limbs that travel.
         stages: one a map; none where no model is evaluated.
         paired: two features share a ciphertext (needs a conjugation key from the student).
+        monomials: samples travel as products of their features, and the factor scale is that of
+            the forms that they are multiplied with (`circuit.monomials`).
     """
 
     ckks: CkksSpec
@@ -68,10 +70,14 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     answer_limbs: int
     stages: tuple[LayerSteps, ...] = ()
     paired: bool = False
+    monomials: bool = False
 
 
 MAX_LOG2_SCALE = 128
 """Beyond what any encoding has; planning refuses earlier."""
+
+MAX_FORMS = 4096
+"""Each class is a ciphertext of the answer: more are cheaper with samples in slots."""
 
 
 def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
@@ -86,6 +92,7 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
     bits = sum(ckks.limb_bits[:cap]) + ckks.special_bits - len(ckks.limb_bits) - 1
     limbs = len(ckks.limb_bits)
     steps = [step for stage in schedule.stages for step in (stage.linear, stage.square) if step]
+    fitting = _fit_monomials if schedule.monomials else _fit_layers
     scales = (schedule.feature_scale, schedule.factor_scale)
     holds = (
         1 <= limbs <= cap
@@ -95,15 +102,36 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
         and spec.flooding_bits <= schedule.flooding_bits <= MAX_FLOODING_BITS
         and 1 <= schedule.answer_limbs <= schedule.flooding_limbs <= schedule.product_limbs <= limbs
         and all(1 <= step.limbs <= limbs for step in steps)
-        and len(schedule.stages) == len(spec.layers)
+        and fitting(spec, schedule)
+    )
+    if not holds:
+        raise PlanError("this schedule does not fit the spec", where="schedule")
+
+
+def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
+    return (
+        len(schedule.stages) == len(spec.layers)
         and not (schedule.paired and spec.network)
         and all(
             (stage.square is not None) == (layer.summed > 0)
             for stage, layer in zip(schedule.stages, spec.layers, strict=True)
         )
     )
-    if not holds:
-        raise PlanError("this schedule does not fit the spec", where="schedule")
+
+
+def _fit_monomials(spec: ExchangeSpec, schedule: Schedule) -> bool:
+    return (
+        travels_as_monomials(spec)
+        and not schedule.stages
+        and not schedule.paired
+        and not schedule.relinearize
+        and schedule.factor_scale.is_integer()
+    )
+
+
+def travels_as_monomials(spec: ExchangeSpec) -> bool:
+    """Whether samples may travel as monomials: logits of a head, one a coefficient."""
+    return spec.release == "logits" and not spec.network and spec.classes <= MAX_FORMS
 
 
 def features_meta(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.tensor import CipherMeta
 
 TRANSFORM_STEP = 7.4e-11
@@ -22,6 +23,12 @@ MULTIPLY_ADD = 1.7e-11
 OUTPUT = 1.0e-9
 """Seconds to finish and store one residue of a linear map, however much was added up."""
 
+
+PREPARED = 4.0e-9
+"""Seconds to round a coefficient of a form and to bring it below one prime."""
+
+FORM_ENTRY = 1.0e-10
+"""Seconds for a unit's share in an entry of a quadratic form."""
 
 ENCRYPTION = 8.2e-8
 """Seconds for one residue of a seeded encryption: sampled, multiplied with the key, written."""
@@ -44,6 +51,14 @@ def map_seconds(x: CipherMeta, outputs: int, multiply_adds: int) -> float:
 def square_seconds(x: CipherMeta) -> float:
     """Squares of x, summed or not."""
     return 4 * x.count * x.limbs * x.params.ring_degree * PRODUCT
+
+
+def forms_seconds(x: CipherMeta, spec: ExchangeSpec) -> float:
+    """Inner products of x with a form for each class, which are made and transformed first."""
+    residues = spec.classes * x.count * x.limbs * x.params.ring_degree
+    entries = spec.classes * max(1, spec.hidden) * (spec.features + 1) ** 2
+    transforms = spec.classes * x.count * x.limbs * _transform(x)
+    return residues * (2 * PRODUCT + PREPARED) + transforms + entries * FORM_ENTRY
 
 
 def relinearization_seconds(x: CipherMeta) -> float:

@@ -121,6 +121,9 @@ class Backend(ABC):
     planned_bytes = True
     """Whether uploads and keys have exactly the lengths of the plan, so that others are refused."""
 
+    packs_coefficients = True
+    """Whether it encrypts values as coefficients, and multiplies those with polynomials."""
+
     portable = True
     """Whether what one process encrypts another can evaluate."""
 

@@ -22,7 +22,7 @@ from securefair.storage import Cost, Keystore, Secret, unlock
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-SAVED_FORMAT = 3
+SAVED_FORMAT = 4
 ENTRY = "student"
 
 MAX_OPENINGS = 64
@@ -167,8 +167,9 @@ def write_student(
     path: Path, passphrase: Secret, state: SavedStudent, left: int | None, cost: Cost | None
 ) -> None:
     """A new keystore that holds the student and the openings that are left."""
-    secrets = {ENTRY: Secret(bytearray(msgspec.msgpack.encode(state)))}
-    Keystore.create(path, passphrase, cost=cost, secrets=secrets, max_uses=left).close()
+    keystore = Keystore.create(path, passphrase, cost=cost)
+    keystore.put(ENTRY, Secret(bytearray(msgspec.msgpack.encode(state))), max_uses=left)
+    keystore.close()
 
 
 def read_student(path: Path, passphrase: Secret) -> tuple[Keystore, SavedStudent]:
@@ -178,25 +179,23 @@ def read_student(path: Path, passphrase: Secret) -> tuple[Keystore, SavedStudent
         StorageError: it holds no student, or one of another version.
     """
     keystore = Keystore.open(path, passphrase)
-    return keystore, decoded(keystore, SavedStudent, SAVED_FORMAT, party=ENTRY)
+    written = keystore.peek(ENTRY)
+    return keystore, decoded(written, SavedStudent, SAVED_FORMAT, party=ENTRY, where=path)
 
 
-def decoded(keystore: Keystore, kind: type[T], version: int, *, party: str) -> T:
-    """What a keystore says of a student or teacher.
+def decoded(written: Secret, kind: type[T], version: int, *, party: str, where: Path) -> T:
+    """What a keystore's entry says of a student or teacher.
 
     Args:
-        keystore: an open one.
+        written: the entry.
         kind: what it should hold.
         version: of its format.
-        party: "student" or "teacher", which names the entry.
+        party: "student" or "teacher".
+        where: the keystore.
 
     Raises:
         StorageError: it holds something else, or another version's.
     """
-    where = keystore.path
-    if party not in keystore.names():
-        raise StorageError(f"this keystore holds no {party}", where=str(where))
-    written = keystore.peek(party)
     try:
         found = msgspec.msgpack.decode(written.reveal(), type=_Format).format
         if found != version:

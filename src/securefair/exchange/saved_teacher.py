@@ -100,8 +100,9 @@ def saved_layers(model: Foldable) -> tuple[SavedMap, ...]:
 
 def write_teacher(path: Path, passphrase: Secret, state: SavedTeacher, cost: Cost | None) -> None:
     """A new keystore that holds the teacher."""
-    secrets = {ENTRY: Secret(bytearray(msgspec.msgpack.encode(state)))}
-    Keystore.create(path, passphrase, cost=cost, secrets=secrets).close()
+    keystore = Keystore.create(path, passphrase, cost=cost)
+    keystore.put(ENTRY, Secret(bytearray(msgspec.msgpack.encode(state))))
+    keystore.close()
 
 
 def read_teacher(path: Path, passphrase: Secret) -> SavedTeacher:
@@ -112,6 +113,7 @@ def read_teacher(path: Path, passphrase: Secret) -> SavedTeacher:
     """
     keystore = Keystore.open(path, passphrase)
     try:
-        return decoded(keystore, SavedTeacher, SAVED_FORMAT, party=ENTRY)
+        written = keystore.get(ENTRY)
     finally:
         keystore.close()
+    return decoded(written, SavedTeacher, SAVED_FORMAT, party=ENTRY, where=path)

@@ -15,7 +15,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.answer import CONSTANT, Inputs, answer
+from securefair.circuit.monomials import pack_monomials
 from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.evaluator import Evaluator, Released
@@ -61,6 +62,7 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
     """Features (B, d) -> slots (blocks, d, N/2); positions beyond B repeat the samples.
 
     In pairs, (blocks, d / 2, N): two features one after the other in a row, after an odd one zeros.
+    As monomials, coefficients (blocks, count, N): see `pack_monomials`.
 
     Raises:
         DataError: shape, NaN, or features beyond the public bounds of the plan.
@@ -86,6 +88,8 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
                 expected=f"at most {bound}",
                 hint="Scale the features, or agree on larger bounds",
             )
+    if plan.schedule.monomials:
+        return pack_monomials(spec, plan.params.ring_degree, features)
     slots = _blocks(plan, features[sample_at(spec.samples, plan.blocks * plan.params.slots)])
     if not plan.schedule.paired:
         return slots
@@ -262,6 +266,9 @@ def _natural_unit(
 ) -> Array:
     spec = plan.spec
     opened = [_plausible(decryptor.open(part), part) for part in _parts(plan, basis, data)]
+    if plan.monomials is not None:
+        logits = np.concatenate(opened, axis=1)
+        return logits[:, : spec.samples].T
     if spec.release == "logits":
         slots = np.concatenate(opened, axis=1)
         return slots[:, : spec.samples].T
@@ -301,6 +308,8 @@ def _parts(plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Iterable[Rele
     size = -(-len(data) // len(plan.released))  # a remainder shows as a wrong length later
     chosen = None
     if plan.coefficients is not None:
-        chosen = np.zeros(1, np.int64) if plan.spec.multiplies else basis.coefficients
+        chosen = CONSTANT if plan.spec.multiplies else basis.coefficients
+    if plan.monomials is not None:
+        chosen = plan.monomials.coefficients
     for index, meta in enumerate(plan.released):
         yield Released(meta, chosen, data[index * size : (index + 1) * size])

@@ -6,6 +6,7 @@ The model, for d ciphertexts of p polynomials with L limbs of N residues (engine
     square            3 d L N multiply-adds; other products 4 L N each
     transform         N/2 log2 N multiply-adds, one a butterfly
     pairs             2 H d p L N multiply-adds of d pairs, H p L N to join them
+    inner products    of d ciphertexts with polynomials: d L transforms, d p L N multiply-adds
     relinearise       a digit for every limb: L transforms back, L^2 forth, 2 L (L + 1) N
                       multiply-adds with the key, and a division by the special prime; conjugates
                       are switched alike
@@ -93,6 +94,11 @@ def _once(step: Step) -> Cost:
             multiply_adds = 4 * count * limbs * n
         case "inner":
             multiply_adds = 4 * step.inputs[0].count * limbs * n
+        case "inner_plain":
+            transforms = step.inputs[0].count * limbs
+            multiply_adds = step.inputs[0].count * out.polys * limbs * n
+        case "gather":
+            read = written
         case "relinearize" | "real_parts":
             division = _division(limbs + 1, 1)
             transforms = count * (limbs + limbs * limbs + 2 * division[0])

@@ -35,7 +35,7 @@ class ExchangeCost(msgspec.Struct, frozen=True, kw_only=True):
         backend, threads: who computed, and on how many threads.
         ring_degree, modulus_bits, limbs: parameters; bits of all primes, fresh limbs.
         level: of the answer that travels; 0 is the last.
-        slots_used, slots_available: samples, and slots of the blocks that they fill.
+        slots_used, slots_available: samples, and how many the blocks have room for.
         key_bytes, feature_bytes, query_bytes, answer_bytes: on the wire.
         expansion: encrypted features over float64 features.
         key_seconds, encrypt_seconds, open_seconds: the student's, once; encryption with preparing
@@ -170,7 +170,7 @@ class PreparedExchange:
             limbs=params.limbs,
             level=plan.released[0].level,
             slots_used=spec.samples,
-            slots_available=plan.blocks * params.slots,
+            slots_available=plan.places,
             key_bytes=len(public.encryption) + len(public.evaluation),
             feature_bytes=self.feature_bytes,
             query_bytes=len(self._query),

@@ -99,6 +99,9 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         spec: what was asked for.
         ring_degree, slots, blocks: N, N / 2, and the blocks that the samples fill.
+        packing: what a sample's place holds: a feature, a pair of them, or monomials, which take
+            many coefficients (`circuit.monomials`).
+        places: samples that the blocks have room for.
         primes, special_prime: the modulus; all data primes are limbs of a fresh ciphertext.
         log_qp, log_qp_cap: bits of the whole modulus, and the most that security allows.
         security_bits: classical.
@@ -117,6 +120,8 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     ring_degree: int
     slots: int
     blocks: int
+    packing: str
+    places: int
     primes: tuple[int, ...]
     special_prime: int
     log_qp: float
@@ -145,6 +150,8 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         ring_degree=params.ring_degree,
         slots=params.slots,
         blocks=plan.blocks,
+        packing=_packing(plan),
+        places=plan.places,
         primes=params.primes,
         special_prime=params.special_prime,
         log_qp=params.log_qp,
@@ -168,6 +175,12 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
     )
 
 
+def _packing(plan: ExchangePlan) -> str:
+    if plan.monomials is not None:
+        return "monomials"
+    return "pairs" if plan.schedule.paired else "features"
+
+
 def _keys(plan: ExchangePlan) -> tuple[str, ...]:
     needed = {
         "relinearisation": plan.needs_relinearization,
@@ -188,6 +201,7 @@ def _certified(fact: Fact) -> Certified:
 def planned_step(step: Step) -> PlannedStep:
     """The public facts of a step's result, and its work."""
     out = step.output
+    error = rules.slot_error if out.packing != "coefficients" else rules.coefficient_error
     return PlannedStep(
         stage=step.stage,
         times=step.times,
@@ -196,7 +210,7 @@ def planned_step(step: Step) -> PlannedStep:
         limbs=out.limbs,
         log2_scale=out.log2_scale,
         bound=out.bound,
-        error=rules.slot_error(out),
+        error=error(out),
         spare_bits=_spare_bits(out),
         work=cost(step),
     )

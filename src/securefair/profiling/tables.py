@@ -29,6 +29,7 @@ STAGES = {
     "linear2": "Linear 2",
     "conjugate": "Add conjugates",
     "square": "Square",
+    "forms": "Multiply by forms",
     "products": "Products",
     "add_blocks": "Add blocks",
     "relinearise": "Relinearise",

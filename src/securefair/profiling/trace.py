@@ -28,6 +28,8 @@ _STAGES = {
     "add": "add_blocks",
     "subtract": "add_blocks",
     "real_parts": "conjugate",
+    "inner_plain": "forms",
+    "gather": "forms",
     "multiply": "products",
     "inner": "products",
     "outer": "products",

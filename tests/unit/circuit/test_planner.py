@@ -1,5 +1,4 @@
 import itertools
-import math
 
 import msgspec
 import pytest
@@ -44,7 +43,8 @@ def test_a_plan_grants_its_spec_at_full_security(changes):
     assert params.log_qp <= MAX_LOG_QP[params.ring_degree]
     assert plan.relative_error <= spec.precision
     assert plan.error_bound > 0
-    assert plan.blocks == math.ceil(spec.samples / params.slots)
+    assert plan.places >= spec.samples > plan.places - plan.places // plan.blocks
+    assert (plan.places == plan.blocks * params.slots) == (plan.monomials is None)
     assert len(plan.released) == (plan.blocks if spec.release == "logits" else 1)
     for meta in plan.released:
         assert meta.limbs == schedule.answer_limbs
@@ -59,13 +59,13 @@ def test_a_plan_grants_its_spec_at_full_security(changes):
 @pytest.mark.parametrize("changes", GRID)
 def test_no_smaller_ring_would_do(changes, monkeypatch):
     spec = spec_of(changes)
-    chosen = plan_exchange(spec).params.ring_degree
-    smaller = {n: cap for n, cap in MAX_LOG_QP.items() if n < chosen}
+    chosen = plan_exchange(spec)
+    smaller = {n: cap for n, cap in MAX_LOG_QP.items() if n < chosen.params.ring_degree}
     if not smaller:
         return
     monkeypatch.setattr(planner, "MAX_LOG_QP", smaller)
     with pytest.raises(PlanError):
-        planner._search(spec)
+        planner._search(spec, chosen.monomials is not None)
 
 
 def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
@@ -129,7 +129,8 @@ def test_primes_are_no_longer_than_the_precision_needs():
     ("release", "numbers"), [("loss", 1), ("class_sums", 3), ("projection", 48), ("logits", None)]
 )
 def test_the_ledger_counts_what_the_release_says(release, numbers):
-    plan = plan_exchange(spec_of({"features": 13, "samples": 300, "q": 16, "release": release}))
+    spec = spec_of({"features": 13, "samples": 300, "q": 16, "release": release})
+    plan = plan_exchange(spec, monomials=False)
     every_slot = plan.blocks * plan.params.ring_degree * plan.spec.classes
     assert plan.numbers == (every_slot if numbers is None else numbers)
 

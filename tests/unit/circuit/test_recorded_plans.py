@@ -1,5 +1,5 @@
 """The demonstration's plans cost what was recorded, and no more than before they were flooded up
-to their precision: parameters, bytes, bits and precision."""
+to their precision, and samples could travel as monomials: parameters, bytes, bits, precision."""
 
 import json
 from pathlib import Path
@@ -36,12 +36,14 @@ PLANNED = (
 def _words(case):
     spec = case["spec"]
     words = (spec["release"], spec["basis"], spec["hidden"], spec["samples"])
-    return "-".join(map(str, words))
+    return "-".join(map(str, (*words, *(["monomials"] if "monomials" in case else []))))
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=_words)
 def test_a_plan_costs_what_was_recorded(case):
-    plan = plan_exchange(msgspec.convert(case["spec"], ExchangeSpec))
+    spec = msgspec.convert(case["spec"], ExchangeSpec)
+    plan = plan_exchange(spec, monomials=case.get("monomials", False))
+    assert (plan.monomials is not None) == case.get("monomials", False)
     params = plan.params
     assert params.ring_degree == case["ring_degree"]
     assert [*params.primes, params.special_prime] == [*case["primes"], case["special_prime"]]

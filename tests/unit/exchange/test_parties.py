@@ -33,7 +33,9 @@ def test_released_numbers_are_as_exact_as_planned(release, hidden, backend):
     done = run(spec_of(release, hidden), backend)
     assert done.opened.released.shape == np.shape(done.exact)
     error = np.abs(done.opened.released - done.exact).max()
-    assert error <= (done.plan.error_bound if backend != "clear" else 1e-9)
+    # Logits of few samples come of a rounded form, which counts as encryption's error.
+    exact = backend == "clear" and done.plan.monomials is None
+    assert error <= (1e-9 if exact else done.plan.error_bound)
 
 
 @pytest.mark.parametrize("release", ["public", "student"])
@@ -87,7 +89,7 @@ def test_several_blocks_are_joined_under_their_signs(release):
 
 
 @pytest.mark.parametrize("backend", ["clear", "seal"])
-def test_all_coefficients_of_the_public_basis_are_the_logits(backend):
+def test_all_coefficients_of_the_public_basis_are_the_logits(backend, samples_in_slots):
     """Beyond what any plan grants: half of all coefficients say everything."""
     spec = spec_of("logits")
     student = Student(spec, backend=backend, seed=SEED, max_openings=None)

@@ -220,7 +220,11 @@ class TestAnswer:
             "logits": z,
         }[release]
         assert opened.shape == np.shape(expected)
-        np.testing.assert_allclose(opened, expected, atol=1e-9 * max(1.0, np.abs(expected).max()))
+        plan = plan_for(count, release, basis)
+        # Logits of few samples come of a rounded form, which counts as encryption's error.
+        exact = 1e-9 * max(1.0, np.abs(expected).max())
+        atol = exact if plan.monomials is None else plan.error_bound
+        np.testing.assert_allclose(opened, expected, atol=atol)
 
     def test_an_answer_of_another_length_is_refused(self):
         plan = plan_for()

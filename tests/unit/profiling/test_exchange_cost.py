@@ -27,7 +27,7 @@ def test_figures_are_those_of_the_plan(kind, release):
     assert 0 < cost.key_bytes <= plan.key_bytes
     assert cost.bytes == cost.key_bytes + cost.feature_bytes + cost.query_bytes + cost.answer_bytes
     assert cost.expansion == cost.feature_bytes / (30 * 3 * 8)
-    assert (cost.slots_used, cost.slots_available) == (30, plan.params.slots)
+    assert (cost.slots_used, cost.slots_available) == (30, plan.places)
     assert cost.level == plan.schedule.answer_limbs - 1
     assert 0 < cost.error < cost.error_bound
     assert cost.seconds == cost.receive_seconds + cost.answer_seconds > 0

@@ -23,7 +23,7 @@ EXCHANGES = [
     {"release": "projection", "basis": "student", "q": 4},
     {"release": "loss"},
     {"release": "class_sums", "hidden": 0},
-    {"release": "logits", "features": 65},  # two in a ciphertext
+    {"release": "projection", "features": 65},  # two in a ciphertext
 ]
 
 
@@ -53,13 +53,21 @@ def test_no_step_overflows_and_errors_only_grow(spec, changes):
 
 
 def test_pairs_are_encrypted_together_and_conjugated_once_a_unit(spec):
-    plan = plan_exchange(spec(release="logits", features=65))
+    plan = plan_exchange(spec(release="logits", features=65), monomials=False)
     report = report_plan(plan)
     assert plan.schedule.paired
     assert report.encryptions == 33
     assert report.evaluation_keys == ("relinearisation", "conjugation")
     (conjugate,) = [step for step in report.steps if step.stage == "conjugate"]
     assert conjugate.ciphertexts == plan.spec.hidden
+
+
+def test_monomials_need_neither_a_key_nor_a_square(spec):
+    report = report_plan(plan_exchange(spec(release="logits")))
+    assert (report.packing, report.evaluation_keys) == ("monomials", ())
+    assert report.places >= report.spec.samples
+    assert [step.stage for step in report.steps][:2] == ["receive", "forms"]
+    assert report.steps[1].times == report.spec.classes
 
 
 @pytest.mark.parametrize("hidden", [0, 3])

@@ -280,6 +280,7 @@ class OpenfheBackend(Backend):
 
     name = "openfhe"
     planned_bytes = False
+    packs_coefficients = False
     portable = False
 
     def __init__(

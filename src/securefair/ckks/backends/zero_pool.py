@@ -32,8 +32,8 @@ from securefair.ckks.backends.zero_worker import HEADER
 CHUNK = 8
 """Encryptions handed out at once: about 25 ms of work."""
 
-MIN_SHARED = 64
-"""Below this many a child process would start for longer than it helps."""
+MIN_SHARED = 2 << 20
+"""Residues: for fewer a child process would start for longer than it helps."""
 
 PIPE_BYTES = 1 << 20
 """Room for a few encryptions, so that a child need not wait until one is read."""
@@ -70,7 +70,7 @@ class ZeroPool:
             chunks = _Chunks(count)
             helpers = [
                 threading.Thread(target=_share, args=(child, limbs, first, seeds, chunks))
-                for child in (self._helpers() if count >= MIN_SHARED else [])
+                for child in (self._helpers() if first.size >= MIN_SHARED else [])
             ]
             for helper in helpers:
                 helper.start()

@@ -220,7 +220,8 @@ class Collaboration:
                 teacher_parameters=teacher_parameters,
                 # Whoever agrees on `logits` lets out all of them; totals can still limit it.
                 fraction_per_version=None if spec.release == "logits" else disclosure.fraction,
-                block=plan_exchange(spec).params.slots,
+                # As many as slots hold: more than what leaves of monomials.
+                block=plan_exchange(spec, monomials=False).params.slots,
                 student_total=disclosure.student_total,
                 teacher_total=disclosure.teacher_total,
             ),

@@ -6,17 +6,19 @@ import pytest
 from securefair.ckks.backends import kernels, zero_pool
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.backends.seal_keys import decrypt_residues, generate
-from securefair.ckks.backends.zero_pool import CHUNK, MIN_SHARED, ZeroPool
+from securefair.ckks.backends.zero_pool import CHUNK, ZeroPool
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bits=30))
 LARGEST_ERROR = 21  # of SEAL's centred binomial
+SHARED = 16
 
 
 @pytest.fixture
-def two_threads():
+def two_threads(monkeypatch):
     before = kernels.describe().threads
     kernels.set_threads(2)
+    monkeypatch.setattr(zero_pool, "MIN_SHARED", SHARED * PARAMS.ring_degree)
     yield
     kernels.set_threads(before)
 
@@ -36,7 +38,7 @@ def largest_message(secret, first, seeds):
     return largest
 
 
-@pytest.mark.parametrize("count", [1, MIN_SHARED + CHUNK // 2])
+@pytest.mark.parametrize("count", [1, SHARED + CHUNK // 2])
 def test_every_row_is_a_fresh_encryption_of_zero(count, two_threads):
     secret, _ = generate(seal_context(PARAMS), relinearization=False)
     first, seeds = ZeroPool(seal_context(PARAMS), secret).take(2, count)
@@ -57,16 +59,16 @@ def test_work_of_a_dying_child_is_done_here(two_threads, monkeypatch):
 
     monkeypatch.setattr(zero_pool, "_start", start_and_kill)
     secret, _ = generate(seal_context(PARAMS), relinearization=False)
-    first, seeds = ZeroPool(seal_context(PARAMS), secret).take(1, MIN_SHARED)
+    first, seeds = ZeroPool(seal_context(PARAMS), secret).take(1, SHARED)
     assert len(started) == 2
-    assert len(np.unique(seeds, axis=0)) == MIN_SHARED
+    assert len(np.unique(seeds, axis=0)) == SHARED
     assert 0 < largest_message(secret, first, seeds) <= LARGEST_ERROR
 
 
 def test_children_end_with_the_pool(two_threads):
     secret, _ = generate(seal_context(PARAMS), relinearization=False)
     pool = ZeroPool(seal_context(PARAMS), secret)
-    pool.take(1, MIN_SHARED)
+    pool.take(1, SHARED)
     children = list(pool._children)
     assert [child.poll() for child in children] == [None, None]
     del pool

@@ -1,0 +1,216 @@
+"""A head as one linear map, for few samples: the student encrypts products of features.
+
+    features x -> monomials of (x, 1), encrypted as coefficients -> inner products with the head's
+    quadratic form, one a class -> logits
+
+A head with one square is a quadratic form in its features and a one,
+
+    logit_c = sum_ij Q_cij x_i x_j,    Q_c = sum_u v_cu (w_u, b_u)(w_u, b_u)^T + bias,
+
+so it is linear in the products x_i x_j with i <= j, and a linear head in x itself. Whoever sends
+those instead of features needs no square, no key switch and no key, and a modulus of a third of
+the length: an inner product with a reversed polynomial is all that is left (`ckks.encoding`). There
+are (d + 1)(d + 2) / 2 of them a sample, which is little for few samples or few features, and much
+for a block of samples in slots.
+
+Products of two different features travel times sqrt(2). So the norm of what travels is the square
+of the norm of (x, 1), and the norm of a polynomial that of Q_c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.network import PrivateMap
+from securefair.circuit.schedule import Schedule
+from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks.encoding import reversed_integers
+from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.layers import AffineLayer, check_layer
+from securefair.ckks.parameters import CkksParameters
+from securefair.ckks.rules import fresh
+from securefair.ckks.specs import AffineSpec, PolynomialSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.errors import EncryptionError
+
+P = TypeVar("P")
+Array = NDArray[np.float64]
+
+
+SPACING = 32
+"""Coefficients of an answer for each one that is sent, at least: more would show too much of its
+mask to a dishonest key (`ckks.masking`)."""
+
+
+BEYOND = 4
+"""Logits up to so many times the agreed bound open right. Larger ones are refused when they are
+opened: each is a coefficient of its own, which a modulus that is too short would wrap around."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where samples sit: one after the other in the coefficients of a block.
+
+    Attributes:
+        values: numbers that a sample travels as.
+        ciphertexts: of a block. Several samples share one, or one sample takes several.
+        samples: of a block; the last block may hold fewer.
+        blocks: that all samples fill.
+    """
+
+    values: int
+    ciphertexts: int
+    samples: int
+    blocks: int
+
+    @property
+    def coefficients(self) -> NDArray[np.int64]:
+        """Coefficients (samples,) of an answer that hold logits."""
+        return self.values * np.arange(self.samples, dtype=np.int64)
+
+
+def layout(spec: ExchangeSpec, ring_degree: int) -> Layout:
+    """The layout of a spec's samples in a ring."""
+    width = spec.features + 1
+    values = width * (width + 1) // 2 if spec.hidden else width
+    blocks = -(-spec.samples // max(1, ring_degree // max(values, SPACING)))
+    samples = -(-spec.samples // blocks)
+    return Layout(values, -(-values * samples // ring_degree), samples, blocks)
+
+
+def monomials_meta(params: CkksParameters, schedule: Schedule, spec: ExchangeSpec) -> CipherMeta:
+    """Public facts of one block of encrypted monomials."""
+    return fresh(
+        params,
+        count=layout(spec, params.ring_degree).ciphertexts,
+        limbs=params.limbs,
+        log2_scale=schedule.feature_scale,
+        bound=monomials_bound(spec),
+        packing="coefficients",
+    )
+
+
+def monomials_bound(spec: ExchangeSpec) -> float:
+    """Largest number that travels, in size."""
+    feature = max(1.0, spec.bounds.feature)
+    return math.sqrt(2) * feature * feature if spec.hidden else feature
+
+
+def monomials_norm(spec: ExchangeSpec) -> float:
+    """Largest norm of what a sample travels as."""
+    square = spec.feature_norm**2 + 1
+    return square if spec.hidden else math.sqrt(square)
+
+
+def form_spec(spec: ExchangeSpec, schedule: Schedule) -> PolynomialSpec:
+    """Public facts of the polynomials of one class."""
+    *inner, outer = spec.layers
+    # Of Q_c by the norms of its summands; `row_norm` of the spec includes the bias of a unit.
+    norm = outer.l1 * inner[0].l2 ** 2 if inner else outer.l2
+    return PolynomialSpec(
+        count=layout(spec, schedule.ckks.ring_degree).ciphertexts,
+        log2_scale=round(schedule.factor_scale),
+        l2=norm + spec.bounds.logit,
+        bound=BEYOND * spec.bounds.logit,
+    )
+
+
+def rounding_error(spec: ExchangeSpec, schedule: Schedule) -> float:
+    """Bound on what rounding a form to integers moves a logit by, for every form and sample.
+
+    Each coefficient moves by half a unit at most: Cauchy and Schwarz.
+    """
+    values = layout(spec, schedule.ckks.ring_degree).values
+    return math.sqrt(values) / 2 * float(2.0**-schedule.factor_scale) * monomials_norm(spec)
+
+
+def pack_monomials(spec: ExchangeSpec, ring_degree: int, features: Array) -> Array:
+    """Features (B, d) -> coefficients (blocks, ciphertexts, N), zero where nobody sits."""
+    form = layout(spec, ring_degree)
+    ones = np.concatenate([features, np.ones((len(features), 1))], axis=1)
+    if spec.hidden:
+        rows, columns, scale = _pairs(ones.shape[1])
+        ones = ones[:, rows] * ones[:, columns] * scale
+    padded = np.zeros((form.blocks * form.samples, form.values))
+    padded[: len(ones)] = ones
+    packed = np.zeros((form.blocks, form.ciphertexts * ring_degree))
+    packed[:, : form.samples * form.values] = padded.reshape(form.blocks, -1)
+    return packed.reshape(form.blocks, form.ciphertexts, ring_degree)
+
+
+def form_polynomials(
+    spec: ExchangeSpec,
+    schedule: Schedule,
+    specs: Sequence[AffineSpec],
+    maps: Sequence[PrivateMap | None],
+) -> list[NDArray[np.int64] | None]:
+    """One (ciphertexts, N) a class, for `Evaluator.inner_plain`; None where nothing is computed.
+
+    Raises:
+        ModelError: weights exceed what their spec bounds.
+        EncryptionError: these are no maps of a head.
+    """
+    layers = [layer for layer in maps if isinstance(layer, AffineLayer)]
+    if not layers:
+        return [None] * spec.classes
+    if len(layers) != len(specs):
+        raise EncryptionError("a head needs all of its maps", found=len(layers))
+    for affine, layer in zip(specs, layers, strict=True):
+        check_layer(affine, layer)
+    n, scale = schedule.ckks.ring_degree, round(schedule.factor_scale)
+    count = layout(spec, n).ciphertexts
+    polynomials: list[NDArray[np.int64] | None] = []
+    for form in _forms(layers, specs):
+        padded = np.zeros(count * n)
+        padded[: len(form)] = form
+        polynomials.append(reversed_integers(padded.reshape(count, n), scale, n))
+    return polynomials
+
+
+def monomial_logits(
+    evaluator: Evaluator[P],
+    block: CipherTensor[P],
+    spec: PolynomialSpec,
+    polynomials: Sequence[NDArray[np.int64] | None],
+) -> CipherTensor[P]:
+    """Monomials of one block -> one ciphertext a class, with logits in `Layout.coefficients`.
+
+    All other coefficients mix samples and weights, and must not leave.
+    """
+    products = [evaluator.inner_plain(block, spec, each) for each in polynomials]
+    rows = np.stack([np.arange(len(products)), np.zeros(len(products), np.int64)], axis=1)
+    return evaluator.gather(products, rows)
+
+
+def _forms(layers: Sequence[AffineLayer], specs: Sequence[AffineSpec]) -> list[Array]:
+    """For each class the numbers (values,) whose inner product with monomials is the logit."""
+    *inner, outer = (_with_bias(layer, s) for layer, s in zip(layers, specs, strict=True))
+    if not inner:
+        return list(outer)
+    rows, columns, scale = _pairs(inner[0].shape[1])
+    forms = []
+    for row in outer:
+        form = (inner[0].T * row[:-1]) @ inner[0]
+        form[-1, -1] += row[-1]
+        forms.append(form[rows, columns] * scale)
+    return forms
+
+
+def _with_bias(layer: AffineLayer, spec: AffineSpec) -> Array:
+    """Weights and bias (outputs, inputs + 1), in value units."""
+    weights = layer.weights * 2.0**-spec.log2_scale
+    joined: Array = np.concatenate([weights, layer.bias[:, None]], axis=1)
+    return joined
+
+
+def _pairs(width: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """Both factors of every monomial, and what it is multiplied with."""
+    rows, columns = np.triu_indices(width)
+    scale: Array = np.where(rows == columns, 1.0, math.sqrt(2))
+    return rows, columns, scale

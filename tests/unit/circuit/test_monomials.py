@@ -1,0 +1,289 @@
+"""A head as a linear map of products of features: what travels, what it is multiplied with, and
+what comes out."""
+
+import math
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from securefair.circuit import planner
+from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.certificate import certificate
+from securefair.circuit.monomials import (
+    SPACING,
+    form_polynomials,
+    form_spec,
+    layout,
+    monomials_norm,
+    pack_monomials,
+    rounding_error,
+)
+from securefair.circuit.planner import plan_exchange, verified_plan
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.ckks.backends import get_backend
+from securefair.ckks.encoding import negacyclic_product
+from securefair.ckks.layers import AffineLayer
+from securefair.ckks.masking import masks_hold
+from securefair.ckks.polynomials import check_polynomials
+from securefair.ckks.rules import coefficient_error
+from securefair.errors import ModelError, PlanError
+
+
+def spec_of(**changes):
+    facts = {"features": 5, "classes": 3, "samples": 4, "hidden": 3, "release": "logits"}
+    return ExchangeSpec(**{**facts, **changes})
+
+
+def head_of(spec, seed=0):
+    """Maps that reach what the spec bounds, and what they compute."""
+    rng = np.random.default_rng(seed)
+    maps, inputs = [], spec.features
+    for bounds in spec.layers:
+        last = bounds is spec.layers[-1] or bounds == spec.layers[-1]
+        norm = min(bounds.l2, bounds.l1 / math.sqrt(inputs)) if last else spec.bounds.row_norm
+        rows = rng.uniform(-1, 1, (bounds.outputs, inputs + 1))
+        rows *= norm / np.linalg.norm(rows, axis=1, keepdims=True)
+        integers = np.rint(rows[:, :-1] * 2.0**bounds.log2_scale).astype(np.int64)
+        integers = np.clip(integers, -bounds.max_integer, bounds.max_integer)
+        maps.append(AffineLayer(integers, rows[:, -1]))
+        inputs = bounds.outputs
+    return maps
+
+
+def logits_of(spec, maps, features):
+    values = features.T
+    for place, (bounds, layer) in enumerate(zip(spec.layers, maps, strict=True)):
+        values = layer.apply(values, bounds.log2_scale)
+        values = values**2 if place < len(maps) - 1 else values
+    return values.T
+
+
+def features_of(spec, seed=1):
+    rng = np.random.default_rng(seed)
+    features = rng.uniform(-1, 1, (spec.samples, spec.features)) * spec.bounds.feature
+    longest = np.linalg.norm(features, axis=1, keepdims=True)
+    return features * np.minimum(1, spec.feature_norm / longest)
+
+
+def run(plan, maps, features, backend):
+    engine = get_backend(backend)
+    keys = engine.generate_keys(plan.params, relinearization=False)
+    evaluator = engine.evaluator(plan.params, keys.public)
+    packed = pack_monomials(plan.spec, plan.params.ring_degree, features)
+    blocks = [
+        evaluator.load(keys.encryptor.encrypt(block, plan.features), plan.features)
+        for block in packed
+    ]
+    inputs = Inputs(blocks, [], np.ones(len(blocks), np.int64), np.zeros(0, np.int64))
+    released = answer(evaluator, plan.spec, plan.schedule, plan.specs, maps, inputs)
+    opened = np.concatenate([keys.decryptor.open(part) for part in released], axis=1)
+    return opened[:, : plan.spec.samples].T, released
+
+
+SHAPES = st.fixed_dictionaries(
+    {
+        "features": st.integers(1, 130),
+        "hidden": st.sampled_from([0, 1, 3, 17]),
+        "classes": st.integers(1, 4),
+        "samples": st.integers(1, 9),
+        "weight_bits": st.integers(6, 12),
+    }
+)
+
+
+@given(changes=SHAPES, seed=st.integers(0, 99))
+def test_inner_products_with_forms_are_the_logits_of_every_shape(changes, seed):
+    spec = spec_of(**changes)
+    plan = planner._flooded(planner.in_monomials(spec)[0])
+    maps, features = head_of(spec, seed), features_of(spec, seed)
+    opened, released = run(plan, maps, features, "clear")
+    bound = rounding_error(spec, plan.schedule) + 4 * spec.bounds.logit * 2.0**-40
+    assert np.abs(opened - logits_of(spec, maps, features)).max() <= bound < plan.error_bound
+    assert len(released) == plan.blocks
+
+
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"features": 100, "samples": 2},  # a sample takes several ciphertexts
+        {"features": 30, "samples": 20},  # a ciphertext takes several samples, in three blocks
+        {"features": 7, "samples": 11, "hidden": 0},
+    ],
+    ids=str,
+)
+def test_encrypted_logits_are_as_exact_as_planned(backend, changes):
+    spec = spec_of(**changes)
+    plan = plan_exchange(spec)
+    assert plan.monomials is not None
+    maps, features = head_of(spec), features_of(spec)
+    opened, _ = run(plan, maps, features, backend)
+    assert np.abs(opened - logits_of(spec, maps, features)).max() <= plan.error_bound
+
+
+def test_no_key_but_the_public_one_is_needed():
+    plan = plan_exchange(spec_of())
+    assert plan.monomials is not None
+    assert not plan.needs_relinearization
+    assert not plan.needs_conjugation
+    assert plan.key_bytes == plan.public_key_bytes
+    assert all(meta.polys == 2 for meta in plan.released)
+
+
+@given(features=st.integers(1, 2000), hidden=st.integers(0, 2), samples=st.integers(1, 5000))
+def test_every_sample_has_a_place_of_its_own(features, hidden, samples):
+    spec = spec_of(features=features, hidden=hidden, samples=samples)
+    form = layout(spec, 4096)
+    assert form.blocks * form.samples >= samples > form.blocks * (form.samples - 1)
+    assert form.ciphertexts * 4096 >= form.samples * form.values
+    assert form.samples == 1 or form.ciphertexts == 1
+    assert form.samples * SPACING <= 4096
+    assert np.array_equal(form.coefficients, np.arange(form.samples) * form.values)
+
+
+def test_what_travels_is_as_long_as_promised():
+    spec = spec_of(bounds=HeadBounds(feature=2.0))
+    packed = pack_monomials(spec, 4096, np.full((spec.samples, spec.features), 2.0))
+    form = layout(spec, 4096)
+    rows = packed.reshape(form.blocks, -1)[0, : form.samples * form.values]
+    norms = np.linalg.norm(rows.reshape(form.samples, -1), axis=1)
+    np.testing.assert_allclose(norms, monomials_norm(spec))
+    assert np.abs(packed).max() <= plan_exchange(spec).features.bound
+    assert packed.reshape(-1)[form.samples * form.values :].any() == 0
+
+
+def test_polynomials_are_within_what_the_plan_says_of_them():
+    spec = spec_of(features=60, hidden=8)
+    schedule = plan_exchange(spec).schedule
+    made = form_polynomials(spec, schedule, plan_exchange(spec).specs, head_of(spec))
+    assert len(made) == spec.classes
+    for polynomial in made:
+        check_polynomials(form_spec(spec, schedule), polynomial, schedule.ckks.ring_degree)
+
+
+def test_weights_and_biases_beyond_their_bounds_are_refused():
+    spec = spec_of()
+    plan, (first, last) = plan_exchange(spec), head_of(spec)
+    far = replace(first, weights=first.weights + (1 << 11))
+    with pytest.raises(ModelError, match="exceeds the plan"):
+        run(plan, [far, last], features_of(spec), "clear")
+    with pytest.raises(ModelError, match="norm of the polynomials"):
+        run(plan, [first, replace(last, bias=last.bias + 1e6)], features_of(spec), "clear")
+
+
+def test_coefficients_between_those_that_are_sent_would_tell_more():
+    """Why they must not leave: they are shifted inner products, of no sample's own."""
+    spec = spec_of(samples=2)
+    schedule = plan_exchange(spec).schedule
+    packed = pack_monomials(spec, 4096, features_of(spec))[0]
+    polynomial = form_polynomials(spec, schedule, plan_exchange(spec).specs, head_of(spec))[0]
+    whole = negacyclic_product(packed, polynomial.astype(np.float64))[0]
+    between = np.delete(whole, layout(spec, 4096).coefficients)
+    assert np.abs(between).max() > 0
+    assert plan_exchange(spec).coefficients == 2
+
+
+# -- the planner ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "chosen"),
+    [
+        ({"features": 784, "hidden": 64, "classes": 10, "samples": 1}, True),
+        ({"features": 784, "hidden": 64, "classes": 10, "samples": 1000}, False),
+        ({"features": 13, "hidden": 16, "classes": 2, "samples": 300}, True),
+        ({"features": 13, "hidden": 16, "classes": 2, "samples": 4096}, False),
+        ({"features": 13, "samples": 300, "release": "loss"}, False),
+        ({"features": 13, "samples": 300, "release": "projection", "q": 8}, False),
+    ],
+    ids=str,
+)
+def test_the_planner_chooses_what_takes_fewest_seconds(changes, chosen):
+    spec = spec_of(**changes)
+    plan = plan_exchange(spec)
+    assert (plan.monomials is not None) == chosen
+    assert plan_exchange(spec, monomials=False).monomials is None
+    assert verified_plan(spec, plan.schedule).digest == plan.digest
+    assert [fact.name for fact in certificate(plan) if not fact.holds] == []
+
+
+def test_one_wide_image_travels_in_a_fraction_of_the_bytes():
+    spec = spec_of(features=784, hidden=64, classes=10, samples=1)
+    few, many = plan_exchange(spec), plan_exchange(spec, monomials=False)
+    assert 20 * (few.key_bytes + few.feature_bytes) < many.key_bytes + many.feature_bytes
+    assert few.numbers == spec.classes
+    assert few.bits < many.bits
+
+
+def test_masks_hold_where_most_samples_share_a_ciphertext():
+    spec = spec_of(features=6, samples=300, classes=2)
+    plan = plan_exchange(spec)
+    assert plan.monomials is not None
+    assert plan.coefficients > 90
+    assert all(masks_hold(meta, plan.coefficients) for meta in plan.released)
+
+
+def test_the_certificate_agrees_with_the_planner_on_the_error():
+    for changes in ({}, {"hidden": 0}, {"features": 300, "samples": 1}):
+        plan = plan_exchange(spec_of(**changes))
+        facts = {fact.name: fact for fact in certificate(plan)}
+        assert 0 <= facts["the promised error covers it"].margin_bits < 2.0**-20
+        names = [fact.name for fact in certificate(plan)]
+        assert "masks outlast a dishonest key" in names
+
+
+def test_a_bent_plan_is_not_certified():
+    plan = plan_exchange(spec_of())
+    (answer_meta,) = plan.released
+    weak = replace(
+        plan, released=(msgspec.structs.replace(answer_meta, flood=answer_meta.flood / 2**8),)
+    )
+    assert "flooding hides the noise" in [f.name for f in certificate(weak) if not f.holds]
+    bold = replace(plan, error_bound=plan.error_bound * 0.999)
+    assert [f.name for f in certificate(bold) if not f.holds] == ["the promised error covers it"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"factor_scale": 11.5},
+        {"paired": True},
+        {"relinearize": True},
+        {"factor_scale": 4.0},  # rounds too much
+        {"monomials": False},
+    ],
+    ids=str,
+)
+def test_schedules_of_a_strangers_making_are_refused(changes):
+    spec = spec_of()
+    schedule = plan_exchange(spec).schedule
+    with pytest.raises(PlanError):
+        verified_plan(spec, msgspec.structs.replace(schedule, **changes))
+
+
+@pytest.mark.parametrize("release", ["loss", "class_sums", "projection"])
+def test_other_releases_and_networks_do_not_travel_so(release, make_network):
+    schedule = plan_exchange(spec_of()).schedule
+    with pytest.raises(PlanError, match="does not fit the spec"):
+        verified_plan(spec_of(release=release, q=2), schedule)
+    network, _ = make_network(squares=1)
+    with pytest.raises(PlanError, match="does not fit the spec"):
+        verified_plan(network.spec, schedule)
+    assert plan_exchange(network.spec).monomials is None
+
+
+@pytest.mark.parametrize(("times", "opens"), [(3.9, True), (4.2, False), (7.0, False)])
+def test_a_logit_beyond_the_agreed_bound_opens_right_or_is_refused(times, opens):
+    """Never as another one: the modulus has room for what is refused."""
+    spec = spec_of(samples=1, hidden=0, classes=2, bounds=HeadBounds(logit=2.0))
+    plan = plan_exchange(spec)
+    layer = AffineLayer(np.zeros((2, 5), np.int64), np.array([times * 2.0, 0.0]))
+    opened, (released,) = run(plan, [layer], np.zeros((1, 5)), "rns")
+    limit = released.meta.bound + coefficient_error(released.meta)
+    assert (np.abs(opened).max() <= limit) == opens
+    if opens:
+        assert abs(opened[0, 0] - times * 2.0) <= plan.error_bound
