@@ -2,9 +2,9 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from support import processes
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,18 +21,11 @@ def test_the_backend_that_a_page_adds_passes_the_contract_suites(tmp_path):
         'from securefair.ckks.backends import BACKENDS\nBACKENDS["mixed"] = "mixed:MixedBackend"\n'
     )
     (tmp_path / "registers_mixed.py").write_text(registers, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "registers_mixed"]
+    words = ["-p", "no:cacheprovider", "-p", "registers_mixed"]
     suites = sorted((ROOT / "tests/contract").glob("test_evaluator*.py"))
     assert len(suites) == 4
-    command += ["tests/contract/test_backend.py", *map(str, suites), "-k", "mixed"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words += ["tests/contract/test_backend.py", *map(str, suites), "-k", "mixed"]
+    done = processes.run("pytest", words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
 
@@ -45,15 +38,8 @@ def test_the_kind_that_a_page_adds_keeps_the_laws_of_kinds(tmp_path):
         'REGISTERED["mean-logits"] = "meanlogits:MEAN_LOGITS"\n'
     )
     (tmp_path / "registers_meanlogits.py").write_text(registers, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    command += ["-p", "registers_meanlogits", "tests/contract/test_kinds.py", "-k", "mean-logits"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["-p", "no:cacheprovider", "-p", "registers_meanlogits"]
+    words += ["tests/contract/test_kinds.py", "-k", "mean-logits"]
+    done = processes.run("pytest", words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 9

@@ -13,8 +13,6 @@ In every page, blocks of one kind are read from top to bottom in one namespace a
 import ast
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from typer.testing import CliRunner
 
 from securefair.cli import app
 from securefair.config import checked_settings, demo_config
+from support import processes
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -134,8 +133,7 @@ def run_python(page, block, names):
 
 
 def run_tests(file):
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
-    done = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
+    done = processes.run("pytest", ["-q", "-p", "no:cacheprovider", file], cwd=file.parent)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -52,7 +52,7 @@ runpy.run_module(sys.argv[0], run_name="__main__")
 def core(tmp_path_factory):
     """A copy of the tree without the papers, and how to run Python in it."""
     folder = tmp_path_factory.mktemp("core")
-    away = shutil.ignore_patterns("__pycache__", ".*")
+    away = shutil.ignore_patterns(".*")  # but with what is compiled of the rest
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=away)
     shutil.copytree(Path(securefair.__file__).parent, folder / "src/securefair", ignore=away)
     shutil.rmtree(folder / "src/securefair/papers")

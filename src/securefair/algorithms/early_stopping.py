@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.algorithms.distillation import LearningState, SelfTaught, TrainStates
-from securefair.algorithms.standalone import Standalone
 from securefair.data.dataset import ParticipantData
 from securefair.data.split import stratified_split
 from securefair.errors import ConfigError
@@ -102,13 +101,11 @@ class EarlyStopping:
         """Cross-entropy on one part set aside, summed over it, by round and participant."""
         divided = [self._set_aside(own, seed, part) for own in population.participants]
         trial = population.joined_by([own for own, _ in divided])
-        alone = Standalone()
-        state = alone.init(trial, seed)
-        losses = []
-        for t in range(self.rounds + 1):
-            losses.append(trial.test_losses(state.train_states))
-            if t < self.rounds:
-                state, _ = alone.round(state, trial)
+        states = trial.trained_alone(seed)
+        losses = [trial.test_losses(states)]
+        for t in range(self.rounds):
+            states = trial.trained_locally(LearningState(seed, t, states), trial.names)
+            losses.append(trial.test_losses(states))
         summed: Array = np.array(losses) * [count for _, count in divided]
         return summed
 

@@ -53,6 +53,8 @@ def probabilistic_scores(
     classes = probabilities.shape[1]
     predicted = probabilities.argmax(axis=1)
     counted = np.ones(len(labels)) if weights is None else weights
+    only = slice(1, 2) if classes == 2 else slice(None)
+    every = np.arange(classes)
     recalls, specificities, areas = [], [], []
     for one in range(classes):
         of_class = labels == one
@@ -63,11 +65,9 @@ def probabilistic_scores(
         specificities.append(np.average(rejected, weights=counted[~of_class]) if others else None)
         areas.append(
             metrics.roc_auc_score(of_class, probabilities[:, one], sample_weight=counted)
-            if found and others
+            if found and others and one in every[only]
             else None
         )
-    only = slice(1, 2) if classes == 2 else slice(None)
-    every = np.arange(classes)
     truth = (labels[:, None] == every).astype(np.float64)
     distances = ((probabilities - truth) ** 2).sum(axis=1) / (2 if classes == 2 else 1)
     return {

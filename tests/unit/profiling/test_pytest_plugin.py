@@ -15,6 +15,7 @@ import pytest
 import securefair
 from securefair.errors import ConfigError
 from securefair.profiling.pytest_plugin import FheCost
+from support import processes
 
 pytestmark = pytest.mark.slow  # programs of their own
 
@@ -46,24 +47,11 @@ EDITABLE = "ignore:Module already imported so cannot be rewritten:pytest.PytestA
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     installed = entry_points(group="pytest11", name="securefair")
     plugin = [] if installed else ["-p", "securefair.profiling.pytest_plugin"]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-W",
-        "error",
-        "-W",
-        EDITABLE,
-        *plugin,
-        *options,
-    ]
+    words = ["-q", "-W", "error", "-W", EDITABLE, *plugin, *options]
     path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     # A process of pytest-xdist hands its role on by the environment, and benchmarks stay off in it.
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_XDIST")}
-    return subprocess.run(
-        command, cwd=folder, env={**inherited, "PYTHONPATH": path}, capture_output=True, text=True
-    )
+    return processes.run("pytest", words, cwd=folder, env={**inherited, "PYTHONPATH": path})
 
 
 def test_figures_enter_the_users_own_benchmarks(tmp_path: Path) -> None:
