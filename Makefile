@@ -30,6 +30,9 @@ $(STAMP): pyproject.toml constraints/torch.txt constraints/development.txt $(wil
 	$(BIN)/python -m pip check
 	touch $(STAMP)
 
+# Processes that tests start would compile the package anew, each of them.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests of one file stay in one process: they share what their fixtures have run. Files are taken in
 # the order of tests/conftest.py, long ones first.
 PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile \

@@ -109,15 +109,6 @@ def test_rounded_weights_hardly_change_what_networks_know(outcomes):
         )
 
 
-def test_everyone_gains_in_the_example():
-    """As the documentation says of its one seed; in the clear, which changes little."""
-    asked = override(load_config(EXAMPLE), {"encryption.backend": "clear"}, source="test")
-    found = run_experiment(asked, PlainProgress(Console(file=io.StringIO()))).result.algorithms
-    alone, together = (np.array(found[name].accuracy) for name in ("standalone", "cycle"))
-    assert (together > alone).all()
-    assert (together - alone).mean() > 0.02
-
-
 def test_all_weights_of_a_network_are_private_and_its_shape_is_agreed():
     asked = config()
     network = spec_of(asked).network

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 
@@ -20,12 +21,18 @@ local_epochs = 1
 """
 
 
-@pytest.fixture
-def runs(invoke, tmp_path):
-    (tmp_path / "c.toml").write_text(ALONE)
+@pytest.fixture(scope="module")
+def two(prepared):
+    folder, invoke = prepared
+    (folder / "c.toml").write_text(ALONE)
     for name in ("a", "b"):
-        assert invoke("run", "c.toml", "--out", name).exit_code == 0
-    return tmp_path
+        invoke("run", "c.toml", "--out", name)
+    return folder
+
+
+@pytest.fixture
+def runs(two, tmp_path):
+    return shutil.copytree(two, tmp_path, dirs_exist_ok=True)
 
 
 class TestReport:

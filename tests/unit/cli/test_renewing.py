@@ -1,6 +1,7 @@
 """`securefair renew`: a hospital of a finished run has other patients."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -36,17 +37,22 @@ def write_table(path, seed, count):
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-@pytest.fixture
-def finished(tmp_path, invoke):
+@pytest.fixture(scope="module")
+def clinics(prepared):
+    folder, invoke = prepared
     text = CONFIG
     for seed, name in enumerate(("north", "south", "west")):
-        write_table(tmp_path / f"{name}.csv", seed, 40)
+        write_table(folder / f"{name}.csv", seed, 40)
         text += f'[[participants]]\nname = "{name}"\nfile = "{name}.csv"\n'
-    (tmp_path / "c.toml").write_text(text)
-    done = invoke("run", "c.toml", "--out", "runs/clinics", "--quiet")
-    assert done.exit_code == 0, done.output
-    write_table(tmp_path / "new.csv", 9, 50)
-    return tmp_path
+    (folder / "c.toml").write_text(text)
+    invoke("run", "c.toml", "--out", "runs/clinics", "--quiet")
+    write_table(folder / "new.csv", 9, 50)
+    return folder
+
+
+@pytest.fixture
+def finished(clinics, tmp_path):
+    return shutil.copytree(clinics, tmp_path, dirs_exist_ok=True)
 
 
 def test_one_hospital_asks_anew_and_only_that_is_added(finished, invoke):
