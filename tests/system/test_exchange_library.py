@@ -71,7 +71,7 @@ def exchange(asked, samples, model, predictions=None, *, student="clear", teache
     hospital_a = sf.Student(asked, backend=student)
     question = hospital_a.request(samples, predictions=predictions)
 
-    hospital_b = sf.Teacher(model, backend=teacher)
+    hospital_b = sf.Teacher(model, asked, backend=teacher)
     answer = hospital_b.answer(question)
 
     assert type(question) is type(answer) is bytes
@@ -142,7 +142,7 @@ class TestRefusals:
     def test_an_answer_under_another_students_key_tells_nothing(self, samples, model):
         asked = spec("logits")
         question = sf.Student(asked).request(samples)
-        answer = sf.Teacher(model).answer(question)
+        answer = sf.Teacher(model, spec()).answer(question)
         stranger = sf.Student(asked)
         stranger.encrypt_features(samples)
         with pytest.raises(EncryptionError, match="out of range"):
@@ -152,26 +152,26 @@ class TestRefusals:
     def test_a_request_of_the_wrong_length(self, damage, samples, model):
         question = sf.Student(spec()).request(samples)
         with pytest.raises(DataError, match="the bytes are not a request"):
-            sf.Teacher(model).answer(damage(question))
+            sf.Teacher(model, spec()).answer(damage(question))
 
     @pytest.mark.parametrize("data", [b"", b"\x00", b"hello", bytes(1000)])
     def test_bytes_that_were_never_a_request(self, data, model):
         with pytest.raises(DataError, match="the bytes are not a request"):
-            sf.Teacher(model).answer(data)
+            sf.Teacher(model, spec()).answer(data)
 
     def test_an_unknown_format(self, samples, model):
         with pytest.raises(DataError, match="unknown request format"):
-            sf.Teacher(model).answer(changed(sf.Student(spec()).request(samples), format=1))
+            sf.Teacher(model, spec()).answer(changed(sf.Student(spec()).request(samples), format=1))
 
     def test_another_plan_at_the_student(self, samples, model):
         question = changed(sf.Student(spec()).request(samples), digest=bytes(32))
         with pytest.raises(PlanError, match=r"plan differently.*same version"):
-            sf.Teacher(model).answer(question)
+            sf.Teacher(model, spec()).answer(question)
 
     def test_too_little_flooding(self, samples, model):
         question = sf.Student(spec(flooding_bits=10)).request(samples)
         with pytest.raises(PlanError, match=r"flooding_bits: .*hide the model too little"):
-            sf.Teacher(model).answer(question)
+            sf.Teacher(model, spec()).answer(question)
 
     def test_more_numbers_than_the_teacher_allows(self, samples, model):
         student = sf.Student(spec())
@@ -201,27 +201,31 @@ class TestRefusals:
         question = sf.Student(spec()).request(samples)
         request = msgspec.msgpack.decode(question, type=Request)
         with pytest.raises(EncryptionError, match="wrong length"):
-            sf.Teacher(model).answer(changed(question, features=request.features[:-4]))
+            sf.Teacher(model, spec()).answer(changed(question, features=request.features[:-4]))
         broken = b"\xff" * 8 + request.features[8:]
         with pytest.raises(EncryptionError, match="not below its prime"):
-            sf.Teacher(model).answer(changed(question, features=broken))
+            sf.Teacher(model, spec()).answer(changed(question, features=broken))
 
     def test_a_key_of_other_parameters(self, samples, model):
         question = sf.Student(spec()).request(samples)
         with pytest.raises(EncryptionError, match=r"public_key: .* wrong length"):
-            sf.Teacher(model).answer(changed(question, public_key=b"\0" * 100))
+            sf.Teacher(model, spec()).answer(changed(question, public_key=b"\0" * 100))
 
     def test_a_model_of_another_shape(self, samples):
         question = sf.Student(spec()).request(samples)
-        with pytest.raises(ModelError, match="another model was agreed"):
-            sf.Teacher(sf.build_head("quadratic", FEATURES, 3, CLASSES, seed=0)).answer(question)
-        with pytest.raises(SecureFairError, match="shape"):
-            sf.Teacher(sf.build_head("linear", FEATURES + 1, 0, CLASSES, seed=0)).answer(question)
+        wide = sf.build_head("quadratic", FEATURES, 3, CLASSES, seed=0)
+        with pytest.raises(ModelError, match="does not fit the plan") as refused:
+            sf.Teacher(wide, spec()).answer(question)
+        assert "another model was agreed" in str(refused.value.__cause__)
+        long = sf.build_head("linear", FEATURES + 1, 0, CLASSES, seed=0)
+        with pytest.raises(ModelError, match="does not fit the plan") as refused:
+            sf.Teacher(long, spec()).answer(question)
+        assert "shape" in str(refused.value.__cause__)
 
     @pytest.mark.parametrize("backend", ["clear", "rns", "seal"])
     def test_a_damaged_answer(self, backend, samples, model):
         student = sf.Student(spec(), backend=backend)
-        answer = sf.Teacher(model, backend=backend).answer(student.request(samples))
+        answer = sf.Teacher(model, spec(), backend=backend).answer(student.request(samples))
         for damaged in (answer[:-1], answer + b"\0", b""):
             with pytest.raises(EncryptionError, match="wrong length"):
                 student.open(damaged)

@@ -55,8 +55,8 @@ def new(
     if card_file.exists():
         raise StorageError("this file exists already", where=str(card_file))
     out.mkdir(parents=True, exist_ok=True)
-    keys = Keystore.create(keys_file, passphrase(passphrase_file, confirm=True))
-    keys.put(IDENTITY, Secret(bytearray(identity.secrets())))
+    secrets = {IDENTITY: Secret(bytearray(identity.secrets()))}
+    Keystore.create(keys_file, passphrase(passphrase_file, confirm=True), secrets=secrets)
     write_text(card_file, plain_toml({"card": identity.card.table()}))
     files = {"card": str(card_file), "keys": str(keys_file)}
     text = f"{_text(identity.card)}\nCard: {card_file}\nKeys: {keys_file} (never give this away)"

@@ -136,10 +136,8 @@ def make_place(
             "this folder is not empty", where=str(folder), hint="Name a new folder for the site"
         )
     private_folder(folder, create=True)
-    keys = Keystore.create(folder / KEYS, passphrase, cost=cost)
-    keys.put(IDENTITY, Secret(bytearray(identity.secrets())))
-    keys.put(SEED, Secret.random(32))
-    keys.close()
+    secrets = {IDENTITY: Secret(bytearray(identity.secrets())), SEED: Secret.random(32)}
+    Keystore.create(folder / KEYS, passphrase, cost=cost, secrets=secrets).close()
     Store.open(folder / STORE).close()
     write_private(folder / PROJECT, project.to_toml().encode())
     write_settings(folder, settings)

@@ -10,6 +10,7 @@ import hashlib
 import math
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan
-from securefair.errors import LedgerError
+from securefair.errors import DataError, LedgerError
 from securefair.model.foldable import Foldable
 from securefair.storage import Access, Amount, Ledger, Limits, Store
 from securefair.storage.ledger import ledger_in_memory
@@ -34,6 +35,14 @@ WAIT_SECONDS = 5.0
 """Teachers take turns at a store within milliseconds; a site may keep one for itself."""
 
 
+_ARGUMENTS = {
+    "identity_numbers": "max_numbers",
+    "identity_bits": "max_bits",
+    "total_numbers": "total_numbers",
+}
+"""A teacher's arguments by what the ledger calls their limits."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
     """The most that a teacher discloses over its account's life.
@@ -44,11 +53,19 @@ class Allowance:
         total_numbers: to all callers together, who may be one; None for eight times `max_numbers`.
 
     `math.inf` stands for no limit.
+
+    Raises:
+        LedgerError: negative, or not a number, which no count ever exceeds.
     """
 
     max_numbers: float | None = None
     max_bits: float | None = None
     total_numbers: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is not None and not value >= 0:
+                raise LedgerError("not a limit", where=name, found=value, expected="0 or more")
 
     @property
     def unplanned(self) -> Limits:
@@ -58,16 +75,18 @@ class Allowance:
         bits = math.inf if self.max_bits is None else self.max_bits
         return Limits(identity_numbers=most, identity_bits=bits, total_numbers=total)
 
-    def limits(self, plan: ExchangePlan, parameters: int) -> Limits:
+    def limits(self, plan: ExchangePlan, parameters: int, *, agreed: bool) -> Limits:
         """The limits for answers by this plan.
 
-        By default one answer, and more only as long as all of them together stay below the smaller
-        disclosure bound: the model's parameters, and the student's samples times classes.
+        By default one answer of an agreed spec, and more only as long as all of them together stay
+        below the smaller disclosure bound: the model's parameters, and the student's samples times
+        classes. A spec that a stranger chose raises no limit: without an agreement it is the
+        parameters, whatever is asked.
         """
         numbers = self.max_numbers
         if numbers is None:
             bound = min(parameters, plan.spec.samples * plan.spec.classes)
-            numbers = max(plan.numbers, bound)
+            numbers = max(plan.numbers, bound) if agreed else parameters
         total = self.total_numbers
         return Limits(
             identity_numbers=numbers,
@@ -81,24 +100,29 @@ class Account:
 
     Args:
         store: folder of a store, which several processes may share; None: in memory.
+        create: make a store where there is none. Not for a teacher that told something before: an
+            account that is gone must not begin at zero.
     """
 
-    def __init__(self, store: Path | None) -> None:
+    def __init__(self, store: Path | None, *, create: bool = True) -> None:
         self._store = store
         self._turn = threading.Lock()
         self._memory = ledger_in_memory() if store is None else None
         if store is not None:
-            Store.open(store, access=Access.SHARED, wait_s=WAIT_SECONDS).close()  # usable at all?
+            # Usable at all?
+            Store.open(store, access=Access.SHARED, create=create, wait_s=WAIT_SECONDS).close()
 
     def charge(self, peer: str, item: str, plan: ExchangePlan, limits: Limits) -> None:
         """Charge one answer; on the disk when this returns.
 
         Raises:
+            DataError: this is no caller's name.
             LedgerError: a limit would be exceeded; nothing was charged.
             StorageError: the store cannot be used; nothing may leave.
         """
+        check_caller(peer)
         amount = amount_of(plan)
-        with self._turn:
+        with self._turn, _explained():
             if self._memory is not None:
                 self._memory.charge(SCOPE, peer, item, amount, limits)
                 return
@@ -118,10 +142,12 @@ class Account:
         """Refuse early, before anything dear is done, what `charge` would refuse.
 
         Raises:
+            DataError: this is no caller's name.
             LedgerError: a limit would be exceeded.
             StorageError: the store cannot be used.
         """
-        with self._turn:
+        check_caller(peer)
+        with self._turn, _explained():
             if self._memory is not None:
                 self._memory.check(SCOPE, peer, amount, limits)
                 return
@@ -132,6 +158,42 @@ class Account:
         if self._store is None:
             raise LedgerError("this account is in memory")
         return Store.open(self._store, access=Access.SHARED, create=False, wait_s=WAIT_SECONDS)
+
+
+def check_caller(peer: str) -> None:
+    """Refuse what is no name: an account must be found again, in every process.
+
+    Raises:
+        DataError: it is no text, or text that cannot be written.
+    """
+    try:
+        peer.encode()
+    except (AttributeError, UnicodeEncodeError) as error:
+        raise DataError(
+            "this is no caller's name",
+            where="peer",
+            found=type(peer).__name__,
+            expected="text, as the channel authenticated it",
+        ) from error
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say which argument of a teacher the limit is, and what there is to do."""
+    try:
+        yield
+    except LedgerError as error:
+        limit = _ARGUMENTS.get(error.where or "")
+        if limit is None:
+            raise
+        raise LedgerError(
+            error.problem,
+            where=limit,
+            found=error.found,
+            expected=error.expected,
+            hint=f"{error.hint}. Every answer counts, one to the same request too. More is for the "
+            f"model's owner to decide, by a larger {limit}",
+        ) from error
 
 
 def amount_of(plan: ExchangePlan) -> Amount:

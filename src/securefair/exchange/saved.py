@@ -167,9 +167,8 @@ def write_student(
     path: Path, passphrase: Secret, state: SavedStudent, left: int | None, cost: Cost | None
 ) -> None:
     """A new keystore that holds the student and the openings that are left."""
-    keystore = Keystore.create(path, passphrase, cost=cost)
-    keystore.put(ENTRY, Secret(bytearray(msgspec.msgpack.encode(state))), max_uses=left)
-    keystore.close()
+    secrets = {ENTRY: Secret(bytearray(msgspec.msgpack.encode(state)))}
+    Keystore.create(path, passphrase, cost=cost, secrets=secrets, max_uses=left).close()
 
 
 def read_student(path: Path, passphrase: Secret) -> tuple[Keystore, SavedStudent]:
@@ -179,23 +178,25 @@ def read_student(path: Path, passphrase: Secret) -> tuple[Keystore, SavedStudent
         StorageError: it holds no student, or one of another version.
     """
     keystore = Keystore.open(path, passphrase)
-    written = keystore.peek(ENTRY)
-    return keystore, decoded(written, SavedStudent, SAVED_FORMAT, party=ENTRY, where=path)
+    return keystore, decoded(keystore, SavedStudent, SAVED_FORMAT, party=ENTRY)
 
 
-def decoded(written: Secret, kind: type[T], version: int, *, party: str, where: Path) -> T:
-    """What a keystore's entry says of a student or teacher.
+def decoded(keystore: Keystore, kind: type[T], version: int, *, party: str) -> T:
+    """What a keystore says of a student or teacher.
 
     Args:
-        written: the entry.
+        keystore: an open one.
         kind: what it should hold.
         version: of its format.
-        party: "student" or "teacher".
-        where: the keystore.
+        party: "student" or "teacher", which names the entry.
 
     Raises:
         StorageError: it holds something else, or another version's.
     """
+    where = keystore.path
+    if party not in keystore.names():
+        raise StorageError(f"this keystore holds no {party}", where=str(where))
+    written = keystore.peek(party)
     try:
         found = msgspec.msgpack.decode(written.reveal(), type=_Format).format
         if found != version:

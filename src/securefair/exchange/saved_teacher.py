@@ -100,9 +100,8 @@ def saved_layers(model: Foldable) -> tuple[SavedMap, ...]:
 
 def write_teacher(path: Path, passphrase: Secret, state: SavedTeacher, cost: Cost | None) -> None:
     """A new keystore that holds the teacher."""
-    keystore = Keystore.create(path, passphrase, cost=cost)
-    keystore.put(ENTRY, Secret(bytearray(msgspec.msgpack.encode(state))))
-    keystore.close()
+    secrets = {ENTRY: Secret(bytearray(msgspec.msgpack.encode(state)))}
+    Keystore.create(path, passphrase, cost=cost, secrets=secrets).close()
 
 
 def read_teacher(path: Path, passphrase: Secret) -> SavedTeacher:
@@ -113,7 +112,6 @@ def read_teacher(path: Path, passphrase: Secret) -> SavedTeacher:
     """
     keystore = Keystore.open(path, passphrase)
     try:
-        written = keystore.get(ENTRY)
+        return decoded(keystore, SavedTeacher, SAVED_FORMAT, party=ENTRY)
     finally:
         keystore.close()
-    return decoded(written, SavedTeacher, SAVED_FORMAT, party=ENTRY, where=path)

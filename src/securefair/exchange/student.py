@@ -18,7 +18,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.data.dataset import Samples
-from securefair.errors import DataError, EncryptionError
+from securefair.errors import DataError, EncryptionError, LedgerError
 from securefair.exchange import steps
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.saved import (
@@ -78,11 +78,13 @@ class Student:
         max_openings: answers that one key may open, then `rotate`; None for any number. What is
             opened tells a dishonest teacher of the key, a little each time
             (docs/threat-model.md).
-        keys: of an earlier student of this spec (`export_keys`); None makes new ones.
+        keys: of an earlier student of this spec (`export_keys`); None makes new ones. Only with
+            `max_openings=None`: whoever brings keys counts their openings itself.
 
     Raises:
         PlanError: the spec cannot be granted.
         EncryptionError: the keys are not of this spec.
+        LedgerError: no limit that one can count to, or keys whose count would begin again.
     """
 
     def __init__(
@@ -94,6 +96,14 @@ class Student:
         max_openings: int | None = MAX_OPENINGS,
         keys: Secret | None = None,
     ) -> None:
+        if max_openings is not None and (keys is not None or not max_openings >= 1):
+            raise LedgerError(
+                "not a limit of openings" if keys is None else "these keys come without a count",
+                where="max_openings",
+                found=max_openings,
+                expected="1 or more, or None" if keys is None else "None",
+                hint=None if keys is None else "Student.save and Student.load keep the count",
+            )
         plan = plan_exchange(spec, monomials=get_backend(backend).packs_coefficients)
         self._start(plan, backend, seed, max_openings)
         if keys is None:
@@ -103,11 +113,16 @@ class Student:
         self._keys = get_backend(backend).restore_keys(self.plan.params, public, secret)
 
     def export_keys(self) -> Secret:
-        """All keys, for a keystore and nobody else.
+        """All keys, for the keystore of a host that counts what they open itself.
 
         Raises:
+            LedgerError: this student counts openings; `save` keeps keys and count together.
             BackendUnavailableError: the engine keeps its keys to itself.
         """
+        if self._openings.most is not None:
+            raise LedgerError(
+                "the openings of these keys are counted here", hint="Student.save keeps the count"
+            )
         public = self.public_keys
         parts = (public.encryption, public.evaluation, self._keys.export().reveal())
         return Secret(bytearray(msgspec.msgpack.encode(parts)))
@@ -294,12 +309,21 @@ class Student:
             temperature: T, by which `loss` and `class_sums` are divided.
 
         Raises:
-            EncryptionError: the answer's length or content does not fit the plan.
+            EncryptionError: the answer's length or content does not fit the plan. Content that
+                does not fit was opened, and counts as such; a wrong length does not.
             LedgerError: the key has opened as many answers as it may; nothing was opened.
         """
         plan = self.plan
         if plan.spec.release == "projection" and self._reconstruction is None:
             raise EncryptionError("an answer was opened before the features were encrypted")
+        planned = get_backend(self._backend).planned_bytes
+        if planned and len(answer) != plan.answer_bytes:
+            raise EncryptionError(
+                "an answer has the wrong length",
+                found=f"{len(answer)} bytes",
+                expected=f"{plan.answer_bytes} bytes",
+                hint="Both sides must use the same plan",
+            )
         self._openings.count()
         released = steps.open_answer(self._keys.decryptor, plan, self._basis, answer)
         if plan.spec.sends_predictions:

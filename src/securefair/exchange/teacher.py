@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,16 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherTensor
-from securefair.errors import DataError, EncryptionError, PlanError
+from securefair.errors import DataError, EncryptionError, ModelError, PlanError
 from securefair.exchange import steps
-from securefair.exchange.account import Account, Allowance, amount_of, item_of, parameters_of
+from securefair.exchange.account import (
+    Account,
+    Allowance,
+    amount_of,
+    check_caller,
+    item_of,
+    parameters_of,
+)
 from securefair.exchange.request import Request, decode_request
 from securefair.exchange.saved import unlocked
 from securefair.exchange.saved_teacher import (
@@ -35,6 +43,8 @@ from securefair.storage import Amount, Cost, Limits, Secret
 
 if TYPE_CHECKING:
     from torch import nn
+
+_log = logging.getLogger(__name__)
 
 MIN_FLOODING_BITS = 30
 """A teacher refuses to answer with less."""
@@ -90,14 +100,19 @@ class Teacher:
         store: folder of a durable account, which several processes may share; None keeps account
             in memory, as long as this object lives.
         max_numbers, max_bits: most numbers, and bits, to one caller over the account's life. None:
-            one answer, and more while all together stay below the model's parameters and the
-            student's samples times classes; 64 bits a number.
+            one answer of what was agreed, and more while all together stay below the model's
+            parameters and the student's samples times classes; where nothing was agreed, as many
+            as the model has parameters. 64 bits a number.
         total_numbers: most to all callers together; None: eight times `max_numbers`.
 
-    `math.inf` stands for no limit.
+    `math.inf` stands for no limit. Every answer is charged, one to the very same request as well:
+    it comes with other noise. Whoever may ask twice keeps the answer.
 
     Raises:
         ModelError: encryption cannot evaluate such a model.
+        PlanError: a network without `agreed`: bounds of a stranger's choice would make refusals
+            tell what the network computes for its owner's own samples.
+        LedgerError: a limit is negative, or not a number.
         StorageError: the store cannot be used.
     """
 
@@ -116,6 +131,12 @@ class Teacher:
         total_numbers: float | None = None,
     ) -> None:
         self.model = foldable(model)
+        if agreed is None and isinstance(self.model, Calibrated):
+            raise PlanError(
+                "a network answers only what was agreed",
+                where="agreed",
+                hint="Give Teacher the ExchangeSpec that both sides agreed on",
+            )
         self._agreed = agreed
         self._seed = seed
         self._backend = get_backend(backend)
@@ -137,7 +158,8 @@ class Teacher:
     ) -> None:
         """Keep the model and what was agreed in a new keystore file, encrypted, of mode 0600.
 
-        An account in memory is not kept: a teacher that is saved should have a `store`.
+        An account in memory is not kept: without a `store` every process that loads this teacher
+        begins at zero, which is warned of.
 
         Args:
             path, passphrase, passphrase_file, cost: as in `Student.save`.
@@ -160,6 +182,8 @@ class Teacher:
             total_numbers=self._allowance.total_numbers,
         )
         write_teacher(Path(path), unlocked(passphrase, passphrase_file), state, cost)
+        if self._store is None:
+            _log.warning("a teacher was saved without a store: who loads it begins at zero")
 
     @classmethod
     def load(
@@ -168,26 +192,36 @@ class Teacher:
         passphrase: str | Secret | None = None,
         *,
         passphrase_file: str | Path | None = None,
+        store: str | Path | None = None,
     ) -> Teacher:
         """The teacher that was saved, with its store and limits.
 
+        Args:
+            path, passphrase, passphrase_file: as in `Student.load`.
+            store: where its store is now; None: where it was, by its absolute path. It must be
+                there: an account that is gone does not begin again.
+
         Raises:
             StorageError: the file is missing, damaged, of another version or open to others, or
-                the passphrase is wrong; or the store cannot be used.
+                the passphrase is wrong; or the store is missing or cannot be used.
         """
         state = read_teacher(Path(path), unlocked(passphrase, passphrase_file))
-        return cls(
+        teacher = cls(
             state.model(),
             state.agreed,
             seed=state.seed,
             backend=state.backend,
             min_flooding_bits=state.min_flooding_bits,
             min_samples=state.min_samples,
-            store=state.store,
             max_numbers=state.max_numbers,
             max_bits=state.max_bits,
             total_numbers=state.total_numbers,
         )
+        place = state.store if store is None else store
+        if place is not None:
+            teacher._store = Path(place).absolute()
+            teacher._account = Account(teacher._store, create=False)
+        return teacher
 
     def receive(
         self,
@@ -241,6 +275,9 @@ class Teacher:
     def evaluate(self, upload: Upload, predictions: bytes | memoryview = b"") -> bytes:
         """One answer to an upload, charged to its caller before it is computed.
 
+        That the model does not fit is a function of the model and of its owner's samples. So it is
+        charged like an answer, and the error says no more. Its cause does, to the owner.
+
         Raises:
             LedgerError: more would be disclosed than allowed.
             StorageError: the account cannot be kept; nothing was computed.
@@ -252,11 +289,17 @@ class Teacher:
         if plan.spec.sends_predictions and plan.factors is not None:
             factors = steps.receive(upload.evaluator, plan.factors, predictions, plan.blocks)
         inputs = Inputs(upload.features, factors, upload.basis.signs, upload.basis.coefficients)
-        model = steps.compile_model(plan, self.model)
-        if isinstance(self.model, Calibrated):
-            steps.check_own_bounds(plan, model, self.model.calibration)
         self._account.charge(upload.peer, item_of(self.model), plan, self._limits(plan))
-        return steps.infer(upload.evaluator, plan, model, inputs)
+        try:
+            model = steps.compile_model(plan, self.model)
+            if isinstance(self.model, Calibrated):
+                steps.check_own_bounds(plan, model, self.model.calibration)
+            return steps.infer(upload.evaluator, plan, model, inputs)
+        except ModelError as error:
+            raise ModelError(
+                "the model does not fit the plan",
+                hint="Its owner finds the reason in the cause of this error",
+            ) from error
 
     def answer(self, request: bytes, *, peer: str = "") -> bytes:
         """A whole request -> the answer.
@@ -304,6 +347,7 @@ class Teacher:
         basis: bytes | memoryview,
         peer: str,
     ) -> Upload:
+        check_caller(peer)
         _check_keys(plan, len(keys.evaluation))
         if self._backend.planned_bytes:
             _check_listed(plan, keys)
@@ -327,7 +371,8 @@ class Teacher:
         )
 
     def _limits(self, plan: ExchangePlan) -> Limits:
-        return self._allowance.limits(plan, parameters_of(self.model))
+        agreed = self._agreed is not None
+        return self._allowance.limits(plan, parameters_of(self.model), agreed=agreed)
 
     def _check_spec(self, spec: ExchangeSpec, seed: bytes) -> None:
         """Nothing but the number of samples, within what was agreed, is the student's choice."""

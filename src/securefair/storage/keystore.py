@@ -16,6 +16,7 @@ used with, not against its owner.
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -78,12 +79,28 @@ class Keystore:
         self._salt = salt
 
     @classmethod
-    def create(cls, path: Path, passphrase: Secret, *, cost: Cost | None = None) -> Keystore:
-        """A new file without entries, of mode 0600.
+    def create(
+        cls,
+        path: Path,
+        passphrase: Secret,
+        *,
+        cost: Cost | None = None,
+        secrets: Mapping[str, Secret] | None = None,
+        max_uses: int | None = None,
+    ) -> Keystore:
+        """A new file of mode 0600, whole or not there.
+
+        Args:
+            path: of the file, which must not exist.
+            passphrase: that opens it.
+            cost: of a guess at the passphrase.
+            secrets: its first entries, by name; none by default.
+            max_uses: of each of them, as for `put`.
 
         Raises:
             StorageError: the file exists, or cannot be written.
         """
+        first = {name: _entry(secret, max_uses) for name, secret in (secrets or {}).items()}
         cost = Cost() if cost is None else cost
         salt = Secret.random(16).reveal()
         store = cls(path, _derive(passphrase, cost, salt), cost, salt)
@@ -94,7 +111,7 @@ class Keystore:
                     where=str(path),
                     hint="Keys are never overwritten: choose another name, or remove it yourself",
                 )
-            store._write({})
+            store._write(first)
         return store
 
     @classmethod
@@ -122,17 +139,18 @@ class Keystore:
         Args:
             name: of the entry.
             secret: what to keep.
-            max_uses: how often `use` may hand it out; None: always.
+            max_uses: how often `use` may hand it out, 0 or more; None: always.
             replace: take the place of an entry of that name, and begin to count at 0.
 
         Raises:
             StorageError: there is such an entry, or the file cannot be written.
         """
+        added = _entry(secret, max_uses)
         with locked_folder(self.path.parent):
             entries = self._read()
             if name in entries and not replace:
                 raise StorageError("there is such a key already", where=str(self.path), found=name)
-            self._write({**entries, name: _Entry(secret.reveal(), 0, max_uses)})
+            self._write({**entries, name: added})
 
     def get(self, name: str) -> Secret:
         """A secret, without counting a use: for keys that have no limit.
@@ -240,6 +258,13 @@ class Keystore:
         box = ChaCha20Poly1305(self._key.reveal()).encrypt(nonce, bytes(plain), header)
         plain[:] = bytes(len(plain))
         write_private(self.path, header + box)
+
+
+def _entry(secret: Secret, max_uses: int | None) -> _Entry:
+    """An entry that was never used."""
+    if max_uses is not None and not max_uses >= 0:
+        raise StorageError("not a number of uses", found=max_uses, expected="0 or more")
+    return _Entry(secret.reveal(), 0, max_uses)
 
 
 def _derive(passphrase: Secret, cost: Cost, salt: bytes) -> Secret:

@@ -46,12 +46,22 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         identity_numbers, identity_bits: to one identity, over all items.
         total_numbers, total_bits: to all identities together: what they know if they collude.
+
+    `math.inf` stands for no limit.
+
+    Raises:
+        StorageError: negative, or not a number, which no count ever exceeds.
     """
 
     identity_numbers: float = math.inf
     identity_bits: float = math.inf
     total_numbers: float = math.inf
     total_bits: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name, value in msgspec.structs.asdict(self).items():
+            if not value >= 0:
+                raise StorageError("not a limit", where=name, found=value, expected="0 or more")
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,25 +118,26 @@ class Ledger:
         """What `charge` would return or refuse, without charging anything.
 
         Raises:
-            LedgerError: a limit would be exceeded.
+            LedgerError: a limit would be exceeded; `where` names it.
         """
-        to_one = self.spent(scope, identity=identity) + amount
-        to_all = self.spent(scope) + amount
+        one, everybody = self.spent(scope, identity=identity), self.spent(scope)
         checks = (
-            ("numbers", to_one.numbers, limits.identity_numbers, "to one identity"),
-            ("bits", to_one.bits, limits.identity_bits, "to one identity"),
-            ("numbers", to_all.numbers, limits.total_numbers, "to all together"),
-            ("bits", to_all.bits, limits.total_bits, "to all together"),
+            ("identity_numbers", "numbers", one.numbers, amount.numbers, "to one identity"),
+            ("identity_bits", "bits", one.bits, amount.bits, "to one identity"),
+            ("total_numbers", "numbers", everybody.numbers, amount.numbers, "to all together"),
+            ("total_bits", "bits", everybody.bits, amount.bits, "to all together"),
         )
-        for unit, count, limit, whom in checks:
-            if count > limit * (1 + _SLACK):
+        for name, unit, told, more, whom in checks:
+            limit = getattr(limits, name)
+            if told + more > limit * (1 + _SLACK):
                 raise LedgerError(
                     f"answering would disclose too many {unit} {whom}",
-                    where=scope,
-                    found=count,
-                    expected=f"at most {limit}",
+                    where=name,
+                    found=told + more,
+                    expected=f"at most {limit:.12g}",
+                    hint=f"So far it disclosed {told:.12g}",
                 )
-        return to_one
+        return one + amount
 
     def spent(self, scope: str, *, identity: str | None = None, item: str | None = None) -> Amount:
         """What was disclosed so far: to everybody or one identity, of everything or one item."""

@@ -10,7 +10,7 @@ import pytest
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.data.dataset import Samples
-from securefair.errors import LedgerError, PlanError, StorageError
+from securefair.errors import DataError, LedgerError, ModelError, PlanError, StorageError
 from securefair.exchange.request import Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -56,6 +56,70 @@ def test_callers_have_accounts_of_their_own_within_the_total(request_bytes):
     assert own.answer(request_bytes, peer="bob")
     with pytest.raises(LedgerError, match="all together"):
         own.answer(request_bytes, peer="cyd")
+
+
+def test_a_refusal_says_what_was_told_and_what_would_raise_the_limit(request_bytes):
+    own = teacher(max_numbers=2.0 * NUMBERS)
+    own.answer(request_bytes)
+    own.answer(request_bytes)  # the very same request: other noise, and charged
+    with pytest.raises(LedgerError) as refused:
+        own.answer(request_bytes)
+    assert refused.value.where == "max_numbers"
+    assert refused.value.expected == "at most 16"
+    assert "disclosed 16." in refused.value.hint
+    with pytest.raises(LedgerError) as refused:
+        teacher(max_numbers=math.inf, total_numbers=1).answer(request_bytes)
+    assert refused.value.where == "total_numbers"
+
+
+LIMITS = ["max_numbers", "max_bits", "total_numbers"]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("value", [float("nan"), -1, -math.inf])
+def test_what_bounds_nothing_is_no_limit(name, value):
+    """No count ever exceeds NaN: such a teacher would answer for ever."""
+    with pytest.raises(LedgerError, match="not a limit") as refused:
+        teacher(**{name: value})
+    assert refused.value.where == name
+
+
+@pytest.mark.parametrize("peer", [None, 7, b"ann", "a\ud800"])
+def test_what_is_no_name_is_refused(request_bytes, tmp_path, peer):
+    for own in (teacher(), teacher(store=tmp_path / "store")):
+        with pytest.raises(DataError, match="no caller's name"):
+            own.answer(request_bytes, peer=peer)
+        with pytest.raises(DataError, match="no caller's name"):
+            own._account.charge(peer, "", None, None)
+
+
+def test_a_strangers_spec_raises_no_limit():
+    """Limits that grew with what was asked for let requests that grow pass without end."""
+    spec = msgspec.structs.replace(SPEC, q=11)
+    own = Teacher(MODEL, backend="clear")  # of 20 parameters, asked for 22 numbers
+    request = Student(spec, backend="clear").request(samples_of(spec))
+    with pytest.raises(LedgerError, match="one identity"):
+        own.answer(request, peer="ann")
+    small = Student(SPEC, backend="clear").request(samples_of())
+    for number in range(8 * 20 // NUMBERS):
+        own.answer(small, peer=f"peer {number}")
+    with pytest.raises(LedgerError, match="all together"):
+        own.answer(small, peer="one more")
+
+
+def test_that_a_model_does_not_fit_is_charged_and_not_explained(request_bytes):
+    """It depends on the model: who asks again and again with other bounds would learn of it."""
+    model = build_head("quadratic", 3, 3, 2, 1)
+    model.output_weights.data.fill_(1e4)
+    own = teacher(model, max_numbers=2 * NUMBERS)
+    for _ in range(2):
+        with pytest.raises(ModelError) as refused:
+            own.answer(request_bytes)
+        assert str(refused.value).startswith("the model does not fit the plan")
+        assert not any(letter.isdigit() for letter in str(refused.value))
+        assert isinstance(refused.value.__cause__, ModelError)
+    with pytest.raises(LedgerError):
+        own.answer(request_bytes)
 
 
 def test_callers_without_a_name_share_one_account(request_bytes):

@@ -9,7 +9,7 @@ from torch import nn
 from securefair.circuit.network import Chunk
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.data import Samples
-from securefair.errors import DataError, EncryptionError, ModelError
+from securefair.errors import DataError, EncryptionError, ModelError, PlanError
 from securefair.exchange.compile import bounds_by_shape
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -70,7 +70,9 @@ def spec_of(*, squares=1, **changes):
 def test_a_student_learns_the_logits_of_a_network(samples, backend, squares):
     student = Student(spec_of(squares=squares), backend=backend)
     model = model_of(samples, squares=squares)
-    found = student.open(Teacher(model, backend=backend).answer(student.request(samples)))
+    found = student.open(
+        Teacher(model, student.plan.spec, backend=backend).answer(student.request(samples))
+    )
     compiled_error = 2.0**-6  # 12-bit weights of a network of this size
     expected = model.logits(samples.features)
     assert np.abs(found.logits - expected).max() <= student.plan.error_bound + compiled_error
@@ -101,7 +103,7 @@ def test_a_model_with_two_hidden_layers_trains_and_answers():
         network=layer_bounds,
     )
     student = Student(spec)
-    found = student.open(Teacher(model).answer(student.request(samples)))
+    found = student.open(Teacher(model, student.plan.spec).answer(student.request(samples)))
     assert len(student.plan.specs) == 3
     assert np.abs(found.logits - after).max() <= student.plan.error_bound + 2.0**-6
 
@@ -115,7 +117,7 @@ def test_several_blocks_travel_one_after_the_other(samples):
     for backend in ("rns", "clear"):
         student = Student(spec, backend=backend)
         assert student.plan.blocks == 2
-        answer = Teacher(model_of(samples), backend=backend).answer(student.request(many))
+        answer = Teacher(model_of(samples), spec, backend=backend).answer(student.request(many))
         opened.append(student.open(answer).released)
     assert np.abs(opened[0] - opened[1]).max() <= student.plan.error_bound
 
@@ -123,7 +125,7 @@ def test_several_blocks_travel_one_after_the_other(samples):
 def test_features_stay_as_they_were_sent_until_they_are_read(samples):
     student = Student(spec_of())
     features, basis = student.encrypt_features(samples)
-    upload = Teacher(model_of(samples)).receive(
+    upload = Teacher(model_of(samples), student.plan.spec).receive(
         student.plan.spec, b"", student.public_keys, features, basis
     )
     assert all(isinstance(chunk, Chunk) for block in upload.features for chunk in block)
@@ -132,7 +134,7 @@ def test_features_stay_as_they_were_sent_until_they_are_read(samples):
 def test_an_upload_that_cannot_be_used_is_refused_when_it_arrives(samples):
     """Not in every answer to it, after most of the work."""
     student = Student(spec_of())
-    teacher = Teacher(model_of(samples))
+    teacher = Teacher(model_of(samples), student.plan.spec)
     features, basis = student.encrypt_features(samples)
     damaged = bytearray(features)
     last = len(features) // 16 * 15  # the record of the last pixel
@@ -153,7 +155,7 @@ def test_a_network_that_outgrew_its_bounds_does_not_answer(samples):
     with torch.no_grad():
         model.network.layers[-1].weight.fill_(1e4)
     with pytest.raises(ModelError):
-        Teacher(model).answer(student.request(samples))
+        Teacher(model, student.plan.spec).answer(student.request(samples))
 
 
 @pytest.mark.parametrize(("bias", "answers"), [(100.0, True), (200.0, False)])
@@ -162,23 +164,34 @@ def test_a_network_whose_logits_outgrew_their_bound_does_not_answer(samples, bia
     student, model = Student(spec_of(), backend="clear"), model_of(samples)
     with torch.no_grad():
         model.network.layers[-1].bias[0] = bias
-    teacher, request = Teacher(model, backend="clear"), student.request(samples)
+    teacher = Teacher(model, student.plan.spec, backend="clear")
+    request = student.request(samples)
     if answers:
         found = student.open(teacher.answer(request)).logits
         assert found[:, 0] == pytest.approx(bias, abs=10)
         return
-    with pytest.raises(ModelError, match=f"{COUNT} of {COUNT} samples"):
+    with pytest.raises(ModelError) as refused:
         teacher.answer(request)
+    assert f"{COUNT} of {COUNT} samples" in str(refused.value.__cause__)  # to its owner
+    assert str(COUNT) not in str(refused.value)  # which may travel
 
 
 def test_heads_and_networks_do_not_stand_for_each_other(samples):
     student = Student(spec_of())
     request = student.request(samples)
-    with pytest.raises(ModelError, match="a network was planned"):
-        Teacher(build_head("linear", 16, 0, 2, 0)).answer(request)
+    with pytest.raises(ModelError) as refused:
+        Teacher(build_head("linear", 16, 0, 2, 0), student.plan.spec).answer(request)
+    assert "a network was planned" in str(refused.value.__cause__)
     plain = Student(msgspec.structs.replace(spec_of(), network=(), bounds=HeadBounds()))
-    with pytest.raises(ModelError, match="a head was planned"):
-        Teacher(model_of(samples)).answer(plain.request(samples))
+    with pytest.raises(ModelError) as refused:
+        Teacher(model_of(samples), plain.plan.spec).answer(plain.request(samples))
+    assert "a head was planned" in str(refused.value.__cause__)
+
+
+def test_a_network_answers_nothing_that_was_not_agreed(samples):
+    """Bounds of a stranger's choice would tell how many of its owner's samples exceed them."""
+    with pytest.raises(PlanError, match="only what was agreed"):
+        Teacher(model_of(samples))
 
 
 def test_bounds_depend_on_the_architecture_alone():

@@ -22,7 +22,7 @@ from securefair.exchange.saved import SAVED_FORMAT
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
-from securefair.storage import Cost, Keystore, Secret
+from securefair.storage import Cost, Keystore, Secret, keystore
 
 CHEAP = Cost(log2_n=4)
 RELEASES = {
@@ -124,6 +124,49 @@ def test_a_key_opens_so_often_and_no_more():
     student.open(asked(student))
 
 
+@pytest.mark.parametrize("most", [-1, 0, float("nan")])
+def test_a_limit_of_openings_is_a_count(most):
+    with pytest.raises(LedgerError, match="not a limit"):
+        Student(spec_of("public"), backend="clear", max_openings=most)
+
+
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+def test_an_answer_of_another_length_costs_no_opening(backend):
+    """It is not opened, so it tells nothing; anybody could send 64 of them."""
+    student = Student(spec_of("public"), backend=backend, max_openings=1)
+    answer = asked(student)
+    for wrong in (b"", answer[:-1], answer + b"\0"):
+        with pytest.raises(EncryptionError, match="wrong length"):
+            student.open(wrong)
+    assert student.open(answer)
+
+
+def test_keys_do_not_leave_without_their_count():
+    """Else a student of the same keys began to count at zero."""
+    spec = spec_of("public")
+    counted = Student(spec)
+    with pytest.raises(LedgerError, match="counted here"):
+        counted.export_keys()
+    host = Student(spec, max_openings=None)
+    keys = host.export_keys()
+    with pytest.raises(LedgerError, match="without a count"):
+        Student(spec, keys=keys)
+    again = Student(spec, keys=keys, max_openings=None)
+    assert again.public_keys == host.public_keys
+
+
+def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
+    """A crash between two writings would leave a keystore that takes the name and holds nothing."""
+    written = []
+    write = keystore.write_private
+    monkeypatch.setattr(
+        keystore, "write_private", lambda path, data: (written.append(path), write(path, data))
+    )
+    student = Student(spec_of("public"), backend="clear")
+    student.save(tmp_path / "student", passphrase="horse", cost=CHEAP)
+    assert written == [tmp_path / "student"]
+
+
 def test_openings_are_counted_over_all_loaded_copies(tmp_path):
     student = Student(spec_of("public"), backend="clear", max_openings=3)
     answer = asked(student)
@@ -152,7 +195,7 @@ def test_rotated_keys_are_new_and_old_answers_do_not_open():
 
 def test_other_files_are_no_student(tmp_path):
     keys = Keystore.create(tmp_path / "keys", Secret(b"horse"), cost=CHEAP)
-    with pytest.raises(StorageError, match="no such key"):
+    with pytest.raises(StorageError, match="holds no student"):
         Student.load(tmp_path / "keys", passphrase="horse")
     keys.put("student", Secret(b"something else"))
     with pytest.raises(StorageError, match="holds no student"):
@@ -161,11 +204,12 @@ def test_other_files_are_no_student(tmp_path):
 
 @pytest.mark.parametrize("found", [1, SAVED_FORMAT - 1, SAVED_FORMAT + 1])
 def test_a_student_of_another_version_is_refused_by_name(tmp_path, found):
-    keystore = Keystore.create(tmp_path / "student", Secret(b"horse"), cost=CHEAP)
     # As another version wrote it: its other fields need not be those of now.
     written = msgspec.msgpack.encode({"format": found, "secret_key": b"abc"})
-    keystore.put("student", Secret(bytearray(written)), max_uses=3)
-    keystore.close()
+    secrets = {"student": Secret(bytearray(written))}
+    Keystore.create(
+        tmp_path / "student", Secret(b"horse"), cost=CHEAP, secrets=secrets, max_uses=3
+    ).close()
     message = rf"another version of securefair.*format {found}.*format {SAVED_FORMAT}"
     with pytest.raises(StorageError, match=message):
         Student.load(tmp_path / "student", passphrase="horse")

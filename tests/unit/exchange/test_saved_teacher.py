@@ -1,5 +1,8 @@
 """A teacher that goes on in another process: the same answers, the same account."""
 
+import logging
+import shutil
+
 import msgspec
 import numpy as np
 import pytest
@@ -47,6 +50,38 @@ def test_its_account_is_the_stores(tmp_path):
             own.answer(request)
 
 
+def test_an_account_that_is_gone_does_not_begin_again(tmp_path):
+    """Whoever deletes the store of a teacher that has spent everything gets no answer from it."""
+    _, request = asked()
+    store = tmp_path / "store"
+    limits = {"store": store, "max_numbers": SPEC.q * SPEC.classes}
+    teacher = Teacher(MODEL, SPEC, seed=b"seed", backend="clear", **limits)
+    teacher.save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+    assert teacher.answer(request)
+    moved = tmp_path / "moved"
+    shutil.copytree(store, moved)
+    shutil.rmtree(store)
+    with pytest.raises(StorageError):
+        Teacher.load(tmp_path / "teacher", passphrase="horse")
+    assert not store.exists()
+    with pytest.raises(StorageError, match="no store"):
+        Teacher.load(tmp_path / "teacher", passphrase="horse", store=tmp_path)
+    loaded = Teacher.load(tmp_path / "teacher", passphrase="horse", store=moved)
+    with pytest.raises(LedgerError):
+        loaded.answer(request)
+
+
+def test_without_a_store_saving_warns_that_the_account_is_not_kept(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        Teacher(MODEL, SPEC, store=tmp_path / "store").save(
+            tmp_path / "with", passphrase="horse", cost=CHEAP
+        )
+    assert caplog.messages == []
+    with caplog.at_level(logging.WARNING):
+        Teacher(MODEL, SPEC).save(tmp_path / "without", passphrase="horse", cost=CHEAP)
+    assert "without a store" in caplog.text
+
+
 def test_the_file_is_private_and_shows_no_weight(tmp_path):
     Teacher(MODEL, SPEC).save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
     content = (tmp_path / "teacher").read_bytes()
@@ -62,12 +97,15 @@ def test_networks_and_other_files_are_refused_by_name(tmp_path):
     layers = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Flatten(), nn.Linear(32, 2))
     network = NetworkHead(he_network(layers, (1, 4, 4)), 2, own.features)
     with pytest.raises(ModelError, match="only heads"):
-        Teacher(network).save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
+        Teacher(network, SPEC).save(tmp_path / "teacher", passphrase="horse", cost=CHEAP)
     assert not (tmp_path / "teacher").exists()
     keys = Keystore.create(tmp_path / "keys", Secret(b"horse"), cost=CHEAP)
     keys.put("teacher", Secret(b"something else"))
     with pytest.raises(StorageError, match="no teacher"):
         Teacher.load(tmp_path / "keys", passphrase="horse")
+    Keystore.create(tmp_path / "empty", Secret(b"horse"), cost=CHEAP)
+    with pytest.raises(StorageError, match="no teacher"):
+        Teacher.load(tmp_path / "empty", passphrase="horse")
 
 
 @pytest.mark.parametrize("found", [1, 3])

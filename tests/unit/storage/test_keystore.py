@@ -169,3 +169,22 @@ def test_any_names_and_bytes_come_back(tmp_path_factory, secrets):
     again = Keystore.open(path, PASSPHRASE)
     assert again.names() == sorted(secrets)
     assert all(again.get(name) == Secret(value) for name, value in secrets.items())
+
+
+def test_first_entries_come_with_the_file(tmp_path):
+    secrets = {"a": Secret(b"one"), "b": Secret(b"two")}
+    Keystore.create(tmp_path / "keys", PASSPHRASE, cost=CHEAP, secrets=secrets, max_uses=1)
+    keys = Keystore.open(tmp_path / "keys", PASSPHRASE)
+    assert keys.names() == ["a", "b"]
+    assert keys.use("a").reveal() == b"one"
+    with pytest.raises(LedgerError):
+        keys.use("a")
+
+
+@pytest.mark.parametrize("most", [-1, float("nan")])
+def test_uses_are_a_count(tmp_path, most):
+    with pytest.raises(StorageError, match="number of uses"):
+        Keystore.create(
+            tmp_path / "keys", PASSPHRASE, cost=CHEAP, secrets={"a": Secret(b"x")}, max_uses=most
+        )
+    assert not (tmp_path / "keys").exists()

@@ -86,3 +86,10 @@ def test_no_order_of_charges_exceeds_a_limit(tmp_path_factory, asked, total, to_
         with store.view() as tx:
             assert tx.ledger.spent("x").numbers == permitted <= total
             assert all(tx.ledger.spent("x", identity=i).numbers <= to_one for i in "abc")
+
+
+@pytest.mark.parametrize("name", Limits.__struct_fields__)
+@pytest.mark.parametrize("value", [float("nan"), -1.0])
+def test_what_bounds_nothing_is_no_limit(name, value):
+    with pytest.raises(StorageError, match="not a limit"):
+        Limits(**{name: value})

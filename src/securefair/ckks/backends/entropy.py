@@ -28,12 +28,23 @@ def uniform_residues(
     bits = log2_amplitude + 1
     words = -(-bits // _WORD)
     drawn = np.frombuffer(os.urandom(4 * words * int(np.prod(shape))), dtype=np.uint32)
-    digits = drawn.reshape(words, *shape[:-1], 1, shape[-1]).astype(np.int64)
-    digits[-1] &= (1 << (bits - _WORD * (words - 1))) - 1
-    residues = np.zeros((*shape[:-1], len(primes), shape[-1]), dtype=np.int64)
-    column = primes[:, None]
-    for digit in digits[::-1]:  # Horner, most significant word first; stays below 2^63
-        residues = ((residues << _WORD) % column + digit) % column
-    offset = np.array([pow(2, log2_amplitude, int(p)) for p in primes])[:, None]
-    shifted: NDArray[np.int64] = (residues - offset) % column
-    return shifted
+    digits = drawn.reshape(words, *shape).astype(np.uint64)
+    digits[-1] &= np.uint64((1 << (bits - _WORD * (words - 1))) - 1)
+    residues = np.empty((*shape[:-1], len(primes), shape[-1]), dtype=np.int64)
+    for limb, p in enumerate(primes.tolist()):
+        residues[..., limb, :] = _reduced(digits, p, p - pow(2, log2_amplitude, p))
+    return residues
+
+
+def _reduced(digits: NDArray[np.uint64], p: int, offset: int) -> NDArray[np.uint64]:
+    """Integers of 32-bit digits, least significant first, plus an offset from 1 to p, modulo p.
+
+    By quotients: numpy divides by one number with SIMD, and takes remainders one by one.
+    """
+    prime, value = np.uint64(p), np.zeros_like(digits[0])
+    for digit in digits[::-1]:  # Horner; stays below 2^63
+        value = (value << np.uint64(_WORD)) + digit
+        value -= value // prime * prime
+    value += np.uint64(offset)
+    below: NDArray[np.uint64] = np.minimum(value, value - prime)  # wraps around where it was
+    return below
