@@ -12,7 +12,7 @@ STARTS = {
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
     "a site's status": ("deployment.status", {"torch"}),
     "a relay": ("deployment.relay", {"torch"}),
-    "reports": ("report user.template user.inspection", {"torch"}),
+    "results and reports": ("run.folder run.compare report.html user.template", {"torch"}),
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
     "runs and sites": ("library deployment.starting run.execute profiling.forecast", set()),
 }

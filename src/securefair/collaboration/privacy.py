@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 from securefair.config import RunConfig
-from securefair.privacy.guarantees import meaning_of
 from securefair.records import PrivacyResult
 from securefair.storage import Guarantee
+
+if TYPE_CHECKING:
+    from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
 
 SYSTEM, SEED = "operating system", "seed"
 SIMULATED = "A simulation: the noise came from the run's seed, and whoever knows it takes it off"
@@ -34,6 +36,8 @@ def privacy_of(config: RunConfig) -> PrivacyTerms | None:
     given = config.privacy
     if given is None:
         return None
+    from securefair.collaboration.private import PrivacyTerms  # trains, so it takes torch
+
     required = None
     if given.require_epsilon is not None and given.require_delta is not None:
         required = (given.require_epsilon, given.require_delta)
@@ -100,6 +104,8 @@ def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
     mechanisms differ there are two fits, and both cost the same patients: a store has counted both
     already, a simulation has not.
     """
+    from securefair.privacy.guarantees import meaning_of  # its package trains, too
+
     by_mechanism = {one.mechanism: one for one in found}.values()
     together = max if found[0].noise == SYSTEM else sum
     caveats = {caveat: None for one in found for caveat in one.caveats}
@@ -134,6 +140,8 @@ def _most(asked: Sequence[float | None]) -> float | None:
 
 
 def _result(teacher: PrivateTeacher, decides: bool, alignments: Guarantee | None) -> PrivacyResult:
+    from securefair.privacy.guarantees import meaning_of  # its package trains, too
+
     guarantee = teacher.guarantee
     open_decisions = decides and alignments is None
     caveats = [] if teacher.secure else [SIMULATED]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,7 +15,6 @@ from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
-from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.prediction import HospitalModel, ModelCard
 from securefair.records import (
@@ -34,6 +34,9 @@ from securefair.records import (
     TrafficRow,
 )
 from securefair.run.scores import class_counts, scores_of
+
+if TYPE_CHECKING:
+    from securefair.model.heads import Head
 
 RESULT_FORMAT = 2
 FROM_STUDENT = ("keys", "features", "query", "sharerequest", "sharereveal")
