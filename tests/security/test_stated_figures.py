@@ -34,6 +34,11 @@ def plan_of(**changes):
         ({"hidden": 0, "q": 64}, 18),
         ({"hidden": 16, "q": 64, "precision": FINE}, 26),
         ({"hidden": 0, "q": 64, "precision": FINE}, 26),
+        ({"features": 256, "hidden": 32, "classes": 10, "samples": 1000, "q": 64}, 20),
+        (WIDE, 20),
+        ({"hidden": 16, "release": "class_sums", "samples": 4096}, 13),
+        ({"hidden": 16, "release": "class_sums", "samples": 300}, 17),
+        ({"hidden": 16, "release": "class_sums", "samples": 20}, 21),
     ],
 )
 def test_bits_that_one_number_carries(spec, bits):

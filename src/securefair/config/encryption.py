@@ -31,6 +31,12 @@ class EncryptionSection(Section):
         description="Most bits of opened values that queries, declines and weights may tell one "
         "peer under one key; then there is a new one",
     )
+    key_openings: int = Field(
+        default=64,
+        ge=1,
+        description="Most answers of one peer that are opened under one key; then there is a new "
+        "one",
+    )
 
 
 class DisclosureSection(Section):

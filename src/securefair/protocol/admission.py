@@ -48,11 +48,18 @@ _AGREEING = (AdmissionState.GREETED, AdmissionState.IMPORTING, AdmissionState.AD
 
 
 def renew_spent(turn: Turn) -> None:
-    """Give up the own keys if this round could tell more under them than they may."""
-    most, upload = turn.settings.key_bits, turn.memory.upload
+    """Give up the own keys if this round could tell, or open, more under them than they may.
+
+    What control messages tell is counted in bits. What a model learns from opened answers, and
+    tells by its own, is not: there the answers of a peer are counted.
+    """
+    settings, upload = turn.settings, turn.memory.upload
     told = max((own.key_bits for own in turn.memory.ledger.accounts.values()), default=0.0)
-    ready = upload.state is PreparationState.READY
-    if most is None or not ready or told + turn.settings.round_bits <= most:
+    opened = max((peer.opened for peer in turn.memory.peers.values()), default=0)
+    spent = (settings.key_bits is not None and told + settings.round_bits > settings.key_bits) or (
+        settings.key_openings is not None and opened >= settings.key_openings
+    )
+    if upload.state is not PreparationState.READY or not spent:
         return
     state = PREPARATION.next(upload.state, Event.SPENT)
     turn.memory = replace(
@@ -61,7 +68,8 @@ def renew_spent(turn: Turn) -> None:
         ledger=turn.memory.ledger.with_new_keys(),
     )
     for name, peer in turn.memory.peers.items():
-        turn.set_introduction(name, replace(peer.introduction, upload_sent=False))
+        introduction = replace(peer.introduction, upload_sent=False)
+        turn.set_peer(name, replace(peer, introduction=introduction, opened=0))
 
 
 def begin(turn: Turn) -> None:

@@ -66,7 +66,7 @@ class Flow:
         opened: which values; empty where the field is independent of all.
         bits: at most, in one message; None where they cannot be counted (`Dependence.LEARNT`), or
             follow from an agreement (`per_level`).
-        per_level: the bits are log2 of the levels that were agreed on (`gossip.levels`).
+        per_level: the bits are `alignment_bits` of the levels that were agreed on.
     """
 
     message: type[Message]
@@ -178,7 +178,7 @@ def flows_table() -> str:
 
 def _bits(flow: Flow) -> str:
     if flow.per_level:
-        return "log2(`gossip.levels`) for each sender, charged when it is opened"
+        return "log2(`gossip.levels` + 1) for each sender, charged when it is opened"
     if flow.bits is None:
         return "not counted in bits: see below"
     return f"{flow.bits:.3g}"

@@ -17,9 +17,9 @@ Guarantee: for every student and version, the numbers released never exceed the 
 total its own. Numbers count from the moment an answer is decided: if its computation fails, the
 ledger overstates, never the reverse. The count is the same for honest and malicious students:
 whatever a student encrypts, an answer is that many functionals of its logits and no more. What a
-number can carry is not bounded by the count: one of an answer to chosen ciphertexts may hold 18 to
-44 bits (docs/threat-model.md), more than an honest student's planned precision leaves of it. It is
-not differential privacy.
+number can carry is not bounded by the count: one of an answer to chosen ciphertexts may hold 17 to
+20 bits at the default precision, and more at a finer one or in sums over few samples
+(docs/threat-model.md). It is not differential privacy.
 
 Edge cases: the samples of the second bound are the student's claim, which only the import of its
 features can check. One answer of `logits` is at least the whole second bound, and with `block` it

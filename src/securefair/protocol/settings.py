@@ -75,6 +75,8 @@ class MachineSettings:
         answered: peers that it answers; None: all.
         key_bits: most bits of opened values that control messages tell one peer under one key
             (`flows`). Keys are renewed before the round that could exceed it; None: never.
+        key_openings: most answers of one peer that are opened under one key, where a model learns
+            from them; they are renewed before the next. None: never.
         keep_rounds: for how many past rounds the answers are kept, to repeat them unchanged
             when a query is repeated. Older queries are declined as stale.
 
@@ -95,6 +97,7 @@ class MachineSettings:
     keep_rounds: int = 1
     gossip: GossipSettings | None = None
     key_bits: float | None = None
+    key_openings: int | None = None
 
     def __post_init__(self) -> None:
         checks: tuple[tuple[str, object, bool, str], ...] = (
@@ -123,6 +126,12 @@ class MachineSettings:
                 self.key_bits,
                 self.key_bits is None or self.key_bits >= self.round_bits,
                 f">= {self.round_bits:.2f} bits, which a round may tell",
+            ),
+            (
+                "key_openings",
+                self.key_openings,
+                self.key_openings is None or self.key_openings >= 1,
+                ">= 1 answer",
             ),
         )
         for where, found, holds, expected in checks:

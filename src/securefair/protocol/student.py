@@ -115,6 +115,7 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
     turn.set_asking(name, replace(asking, state=state, reply=message))
     if turn.settings.gossip is not None:
         turn.tell(name, turn.settings.gossip.alignment_bits)
+    turn.set_peer(name, replace(turn.peer(name), opened=peer.opened + 1))
     turn.run(
         OpenAnswer(
             name,

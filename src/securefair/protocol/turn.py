@@ -91,9 +91,9 @@ class Serving:
 class Peer:
     """All that is remembered of one peer.
 
-    `exchanges` counts the queries sent to it, `serving` is by round: the current one, those of
-    the last `keep_rounds`, and one later round whose query came early. `away` is what the host said
-    last.
+    `exchanges` counts the queries sent to it, `opened` its answers that were opened under the
+    present keys. `serving` is by round: the current one, those of the last `keep_rounds`, and one
+    later round whose query came early. `away` is what the host said last.
     """
 
     introduction: Introduction = field(default_factory=Introduction)
@@ -102,6 +102,7 @@ class Peer:
     asking: Asking = field(default_factory=Asking)
     serving: Mapping[int, Serving] = field(default_factory=dict)
     away: bool = False
+    opened: int = 0
 
 
 @dataclass(frozen=True)

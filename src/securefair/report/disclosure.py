@@ -64,7 +64,7 @@ def told(result: EncryptionResult | None, rows: Sequence[LedgerRow], key_bits: f
     Args:
         result: of the encryption, for the bits of a released number; None: nothing was encrypted.
         rows: the ledger of one algorithm.
-        key_bits: most of them that one peer may be told under one key.
+        key_bits: the limit of them for one peer and key.
     """
     numbers = sum(row.numbers_total for row in rows if row.release != WEIGHTED_SUM)
     text = f"In all, {plural(numbers, 'number')} were released"
@@ -76,5 +76,6 @@ def told(result: EncryptionResult | None, rows: Sequence[LedgerRow], key_bits: f
         return text + ". No query, decline or weight depended on anything that was opened."
     return (
         f"{text}. Queries, declines and weights depend on what was opened: they told one peer at "
-        f"most {count(math.ceil(most))} bits of it, and {key_bits:g} under one key."
+        f"most {count(math.ceil(most))} bits of it. A key is renewed before it has told more than "
+        f"{key_bits:g}."
     )

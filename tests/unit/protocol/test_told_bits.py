@@ -170,3 +170,26 @@ def test_a_key_must_outlast_a_round():
     with pytest.raises(ConfigError, match="key_bits"):
         dataclasses.replace(SETTINGS, key_bits=ROUND_BITS, gossip=gossip)
     dataclasses.replace(SETTINGS, key_bits=ROUND_BITS)
+
+
+@pytest.mark.parametrize("always_share", [True, False])
+def test_keys_are_renewed_before_they_open_more_answers_of_a_peer_than_they_may(always_share):
+    """Where everyone always shares no bit is charged, and a model tells of what was opened."""
+    stage = Stage(always_share=always_share, forced_every=1, key_openings=2).started()
+    for number in (0, 1):
+        if number:
+            assert not [e for e in stage.begin(number) if isinstance(e, Run)]
+        stage.replied(number, bea=1.0, cem=None)
+        stage.stepped(number)
+    assert [peer.opened for peer in stage.machine.memory.peers.values()] == [2, 0]
+    effects = stage.begin(2)
+    assert Run(PrepareKeysAndFeatures(1)) in effects
+    assert not sends(effects, "bea")
+    assert {peer.opened for peer in stage.machine.memory.peers.values()} == {0}
+    effects = stage.done(PrepareKeysAndFeatures(1), RENEWED)
+    assert sends(effects, "cem")[:2] == [RENEWED.keys, RENEWED.features]
+
+
+def test_a_limit_of_openings_is_a_count():
+    with pytest.raises(ConfigError, match="key_openings"):
+        dataclasses.replace(SETTINGS, key_openings=0)

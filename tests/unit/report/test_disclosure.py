@@ -62,9 +62,9 @@ def test_bits_are_told_beside_numbers(run):
     assert f"{numbers:,} numbers were released, of 18 bits each at most" in text
     assert "No query, decline or weight" in text
     told_some = [msgspec.structs.replace(silent[0], control_bits=53.2), *silent[1:]]
-    assert "told one peer at most 54 bits of it, and 64 under one key" in told(
-        None, told_some, 64.0
-    )
+    text = told(None, told_some, 64.0)
+    assert "told one peer at most 54 bits of it." in text
+    assert "A key is renewed before it has told more than 64." in text  # a limit, and not told
 
 
 @pytest.mark.parametrize("release", ["alignment", "weighted_sum"])

@@ -42,6 +42,7 @@ def collaboration_of(
         round_seconds=facts.round_seconds,
         setup_seconds=facts.setup_seconds,
         key_bits=config.encryption.key_bits,
+        key_openings=config.encryption.key_openings,
         teachers=distillation.teachers if distillation.roles == "apart" else (),
         seed=seed,
     )

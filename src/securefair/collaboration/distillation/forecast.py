@@ -13,6 +13,7 @@ from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosur
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.model.building import build_model
+from securefair.protocol.flows import ROUND_BITS
 
 
 def forecast_of(
@@ -43,13 +44,14 @@ def _algorithm(
     plans = [plan_exchange(agreed.spec_for(len(own.train))) for own in students]
     peers = [len(agreed.asked_by(own.name)) for own in students]
     total = config.disclosure.teacher_total
+    renewals = _most_renewals(agreed, rounds)
 
     def traffic(asked: int, extreme: Callable[[Iterable[int]], int]) -> tuple[int, int]:
         """Answers and bytes; `extreme` is max for what is certain, min for what is possible."""
         given = [min(asked, row.numbers_in_run // row.numbers_per_answer) for row in disclosure]
         answers = sum(asking * answered for asking, answered in zip(peers, given, strict=True))
         size = sum(
-            asking * _exchange_bytes(plan, answered, asked)
+            asking * _exchange_bytes(plan, answered, asked, renewals if extreme is min else 0)
             for asking, plan, answered in zip(peers, plans, given, strict=True)
         )
         if answers and total is not None:
@@ -70,10 +72,17 @@ def _algorithm(
     )
 
 
-def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int) -> int:
+def _most_renewals(agreed: Collaboration, rounds: int) -> int:
+    """How often a participant makes new keys at most, for what they opened and told."""
+    opened = (rounds - 1) // agreed.key_openings
+    told = 0 if agreed.always_share else int(rounds * ROUND_BITS / (agreed.key_bits - ROUND_BITS))
+    return min(rounds - 1, opened + told)
+
+
+def _exchange_bytes(plan: ExchangePlan, answered: int, asked: int, renewals: int) -> int:
     """Between one student and one teacher over a run."""
-    once = plan.key_bytes + plan.feature_bytes + plan.basis_bytes
-    return once + asked * plan.query_bytes + answered * plan.answer_bytes
+    upload = plan.key_bytes + plan.feature_bytes + plan.basis_bytes
+    return (1 + renewals) * upload + asked * plan.query_bytes + answered * plan.answer_bytes
 
 
 def _disclosure(

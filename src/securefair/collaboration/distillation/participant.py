@@ -179,7 +179,7 @@ class Participant:
             collaboration.spec_for(len(data.train)),
             backend=backend,
             seed=collaboration.basis_seed,
-            max_openings=None,  # the machine counts what is told under a key, and renews it
+            max_openings=None,  # the machine counts openings and bits of a key, and renews it
             keys=left.keys,
         )
         self._uploads: dict[str, Upload] = {}

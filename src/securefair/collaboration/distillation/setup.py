@@ -42,6 +42,7 @@ class Collaboration:
             opened flows back. Empty: everybody does both.
         key_bits: most bits that queries and replies tell one peer of opened values under one key;
             then there is a new one (`protocol.flows`).
+        key_openings: most answers of one peer that a key opens; then there is a new one.
         seed: public; draws the basis of projections. One data epoch keeps one seed.
 
     Raises:
@@ -63,6 +64,7 @@ class Collaboration:
     setup_seconds: float = defaults.SETUP_SECONDS
     teachers: tuple[str, ...] = ()
     key_bits: float = 64.0
+    key_openings: int = 64
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -230,6 +232,7 @@ class Collaboration:
             guarantee=guarantee,
             required=required,
             key_bits=self.key_bits,
+            key_openings=self.key_openings,
             asked=self.asked_by(name) if self.teachers else None,
             answered=self.answered_by(name) if self.teachers else None,
         )

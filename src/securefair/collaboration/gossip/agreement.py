@@ -50,6 +50,7 @@ class GossipAgreement:
             (`fairness.mixing.rounded`): a weight tells log2(levels) bits of an alignment.
         key_bits: most bits that later messages may tell one peer of opened values under one key;
             then there is a new one (`protocol.flows`).
+        key_openings: most alignments with one peer that a key opens; then there is a new one.
         max_sums: rounds in which a neighbour is offered the own model at most; None: all. Many
             sums of one receiver are equations for single models (docs/threat-model.md).
         relative: links as often as weights relative to the best peer say.
@@ -90,6 +91,7 @@ class GossipAgreement:
     forced_every: int = defaults.FORCED_EVERY
     levels: int = 5
     key_bits: float = 64.0
+    key_openings: int = 64
     max_sums: int | None = None
     relative: bool = True
     local_epochs: int = 1
@@ -301,6 +303,7 @@ class GossipAgreement:
                 max_sums=self.max_sums,
             ),
             key_bits=self.key_bits,
+            key_openings=self.key_openings,
         )
 
 

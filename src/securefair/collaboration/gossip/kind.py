@@ -76,6 +76,7 @@ class GossipKind(Kind[GossipAgreement]):
             forced_every=config.fairness.forced_every,
             levels=gossip.levels,
             key_bits=config.encryption.key_bits,
+            key_openings=config.encryption.key_openings,
             max_sums=gossip.max_sums or None,
             relative=gossip.relative,
             local_epochs=training.local_steps,

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 MODEL = ModelConfig(kind="linear", local_epochs=3)
 
 
-def start(hospitals, *, always_share=False, weight_bits=12, **options):
+def start(hospitals, *, always_share=False, weight_bits=12, key_openings=64, **options):
     agreed = Collaboration(
         participants=tuple(own.name for own in hospitals),
         spec=ExchangeSpec(
@@ -30,6 +30,7 @@ def start(hospitals, *, always_share=False, weight_bits=12, **options):
             weight_bits=weight_bits,
         ),
         always_share=always_share,
+        key_openings=key_openings,
         forced_every=2,
         round_seconds=10.0,
         setup_seconds=10.0,
@@ -42,6 +43,22 @@ def start(hospitals, *, always_share=False, weight_bits=12, **options):
         [MODEL] * len(hospitals),
         **(defaults | options),
     )
+
+
+@pytest.mark.parametrize("always_share", [False, True])
+def test_keys_are_renewed_after_so_many_answers_of_a_peer(hospitals, always_share):
+    """Also where everybody shares always, which charges no bit: and nothing else changes."""
+    records = {}
+    for most in (64, 2):
+        run = start(hospitals, always_share=always_share, key_openings=most)
+        records[most] = [(one.accuracy, one.answered) for one in run.rounds(5)]
+        renewed = {own.machine.memory.upload.renewal for own in run.engine.participants.values()}
+        assert run.problems == []
+        if most == 64:
+            assert renewed == {0}
+        else:
+            assert (renewed == {2}) if always_share else max(renewed) in (1, 2)
+    assert records[2] == records[64]
 
 
 class TestRecords:

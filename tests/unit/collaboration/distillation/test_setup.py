@@ -26,6 +26,7 @@ CHANGES = {
     "setup_seconds": 3601.0,
     "seed": 1,
     "key_bits": 32.0,
+    "key_openings": 32,
 }
 
 

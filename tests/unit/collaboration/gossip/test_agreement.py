@@ -89,6 +89,7 @@ def test_an_unknown_network_or_a_precision_out_of_reach_is_refused():
         {"max_share": 0.5},
         {"max_sums": 6},
         {"key_bits": 32.0},
+        {"key_openings": 32},
         {"sketch": 16},
         {"flooding_bits": 31},
         {"double": False},
