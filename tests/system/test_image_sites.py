@@ -34,11 +34,10 @@ limit = 0.5
 """
 
 
-@pytest.fixture
-def ward(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
     """A signed project of images; each hospital's table, images and weights lie in its folder."""
-    monkeypatch.setattr(image_columns, "import_torchvision", torchvision)
-    image_columns._LAST.clear()
+    tmp_path = tmp_path_factory.mktemp("signed")
     secret = tmp_path / "passphrase"
     secret.touch(mode=0o600)
     secret.write_text(PASSPHRASE, encoding="ascii")
@@ -56,7 +55,15 @@ def ward(tmp_path, monkeypatch):
         keys = ("--identity", tmp_path / f"{name}.keys", "--passphrase-file", secret)
         securefair("project", "sign", project, *keys)
     (tmp_path / "shared").mkdir()
-    yield tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def ward(signed, tmp_path, monkeypatch):
+    """A copy of it."""
+    monkeypatch.setattr(image_columns, "import_torchvision", torchvision)
+    image_columns._LAST.clear()
+    yield shutil.copytree(signed, tmp_path, dirs_exist_ok=True)
     image_columns._LAST.clear()
 
 

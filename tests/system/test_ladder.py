@@ -16,6 +16,7 @@ The rungs, from the bottom:
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -214,11 +215,22 @@ def assert_numbers_close(found, expected, tolerance):
         np.testing.assert_allclose(a, b, rtol=0, atol=tolerance, equal_nan=True, err_msg=field)
 
 
+@pytest.fixture(scope="module")
+def by_reference(hospitals):
+    """Records of a case by the reference: computed once, whoever compares with them."""
+    return cache(lambda case: reference(case, hospitals(case.participants, case.samples)))
+
+
+@pytest.fixture(scope="module")
+def in_the_clear(hospitals):
+    """The same of the machines with clear, and their run."""
+    return cache(lambda case: machines(case, hospitals(case.participants, case.samples), "clear"))
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_machines_with_clear_equal_the_reference(case, hospitals):
-    data = hospitals(case.participants, case.samples)
-    expected = reference(case, data)
-    run, found = machines(case, data, "clear")
+def test_machines_with_clear_equal_the_reference(case, by_reference, in_the_clear):
+    expected = by_reference(case)
+    run, found = in_the_clear(case)
     assert_decisions_alike(found, expected)
     assert_numbers_close(found, expected, 1e-9)
     assert [r.accuracy for r in found] == [r.accuracy for r in expected]
@@ -226,9 +238,9 @@ def test_machines_with_clear_equal_the_reference(case, hospitals):
 
 
 @pytest.mark.parametrize(("case", "backend"), ENCRYPTED)
-def test_encrypted_machines_equal_machines_with_clear(case, backend, hospitals):
+def test_encrypted_machines_equal_machines_with_clear(case, backend, hospitals, in_the_clear):
     data = hospitals(case.participants, case.samples)
-    clear, expected = machines(case, data, "clear")
+    clear, expected = in_the_clear(case)
     run, found = machines(case, data, backend)
     assert_decisions_alike(found, expected)
     assert 0 < run.audit.max_abs_error <= release_error(case, data)
@@ -260,11 +272,13 @@ def test_two_encrypted_runs_of_a_seed_differ_by_no_more_than_is_promised(hospita
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.algorithm == "cycle" and case.rounds > 2], ids=str
 )
-def test_no_coin_is_close_enough_to_a_reputation_for_the_planned_error_to_matter(case, hospitals):
+def test_no_coin_is_close_enough_to_a_reputation_for_the_planned_error_to_matter(
+    case, hospitals, by_reference
+):
     """Why decisions *must* be alike above, and are not only so by luck."""
     data = hospitals(case.participants, case.samples)
     tolerance = logit_error(case, data) / 5.0
-    records, names = reference(case, data), [own.name for own in data]
+    records, names = by_reference(case), [own.name for own in data]
     margins = [
         abs(record.reputation[k][n] - coin(SEED, record.round, names[k], names[n]))
         for record in records
@@ -276,8 +290,8 @@ def test_no_coin_is_close_enough_to_a_reputation_for_the_planned_error_to_matter
     assert min(margins) > tolerance
 
 
-def test_chance_decides_something_in_the_ladder(hospitals):
-    records = reference(LINEAR_PUBLIC, hospitals(LINEAR_PUBLIC.participants, LINEAR_PUBLIC.samples))
+def test_chance_decides_something_in_the_ladder(by_reference):
+    records = by_reference(LINEAR_PUBLIC)
     left_to_chance = [record for record in records if not record.forced]
     asked = sum(sum(map(sum, record.asked)) for record in left_to_chance)
     answered = sum(sum(map(sum, record.answered)) for record in left_to_chance)

@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import securefair
+from support import processes
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -252,12 +253,9 @@ def test_where_there_is_none_nothing_is_named(tmp_path):
 
 
 def test_tests_say_aloud_that_openfhe_is_missing():
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    command += ["tests/unit/ckks/backends/openfhe"]
+    words = ["-p", "no:cacheprovider", "tests/unit/ckks/backends/openfhe"]
     environment = os.environ | {"SECUREFAIR_OPENFHE_PYTHON": "/bin/false"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    done = processes.run("pytest", words, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     count = int(re.search(r"^(\d+) tests of the openfhe backend DID NOT RUN", done.stdout, re.M)[1])
     assert count > 5

@@ -141,15 +141,22 @@ AVERAGING = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole_of_averages(tmp_path_factory):
+    """A run of averages without interruption."""
+    out = tmp_path_factory.mktemp("whole")
+    finish(small(**AVERAGING), out, resume=False)
+    return read_run(out).outcome
+
+
 @pytest.mark.parametrize("after", [5, 6, 7])
-def test_averages_go_on_with_new_keys(tmp_path, after):
+def test_averages_go_on_with_new_keys(whole_of_averages, tmp_path, after):
     """Interrupted after the first, second or third round of cycle-gossip: two do not align."""
     config = small(**AVERAGING)
-    finish(config, tmp_path / "whole", resume=False)
-    interrupt(config, tmp_path / "again", after)
-    listener = finish(config, tmp_path / "again", resume=True)
+    interrupt(config, tmp_path, after)
+    listener = finish(config, tmp_path, resume=True)
     assert listener.started[-1] == ("cycle-gossip", None, after - 4)
-    whole, again = (read_run(tmp_path / name).outcome for name in ("whole", "again"))
+    whole, again = whole_of_averages, read_run(tmp_path).outcome
     assert again.rounds == whole.rounds
     assert again.ledger == whole.ledger
     assert again.traffic == whole.traffic
