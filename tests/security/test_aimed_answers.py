@@ -34,6 +34,7 @@ GRID = 2.0**-10
 NO_CLIP = Clip(sample=1e9, answer=1e9)
 MOST_BY_CHANCE = 19 / 24  # of so many trials a guesser does better once in 300
 CALM = 8  # ordinary rounds before each aimed one
+TRAINED = {}  # states of victims by seed, for all tests
 
 
 class Victim:
@@ -52,10 +53,17 @@ class Victim:
         self.opened = Reconstructor(self.samples, self.rows, release.noise(self.rows))
         self.prior = SmoothPrior(self.samples, self.rows, release.noise(self.rows))
         self.clip, self.tested = clip, tested
-        head = build_model("linear", self.samples, hidden=0, network=None, seed=seed)
-        self.state = TrainState.start(head, OptimizerConfig())
-        train_epochs(self.state, self.samples, 40)
+        self.state = self.trained(seed)
         self.refused = 0
+
+    def trained(self, seed):
+        """A model of its own before the first round; the samples follow from the seed, too."""
+        if seed not in TRAINED:
+            head = build_model("linear", self.samples, hidden=0, network=None, seed=seed)
+            state = TrainState.start(head, OptimizerConfig())
+            train_epochs(state, self.samples, 40)
+            TRAINED[seed] = state
+        return TRAINED[seed].copy()
 
     def round(self, released, asked):
         """Learn from an answer that opens to these numbers, then answer a question."""
