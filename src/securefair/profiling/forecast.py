@@ -17,7 +17,7 @@ from securefair.data import ParticipantData
 from securefair.profiling.cost_model import load_model
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.planned import PlanReport, report_plan
-from securefair.profiling.scale_transfer import foretold, load_transfer
+from securefair.profiling.scale_transfer import foretold, load_transfer, measuring
 from securefair.run.execute import smaller_task
 from securefair.user.participants import load_participants
 from securefair.user.tables import resolve, table_spec
@@ -98,10 +98,10 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     forecasts = [kind.forecast(config, agreed[name], first) for name, kind in kinds.items()]
     planned = next((one for one in forecasts if one.plan is not None), None)
     plan = None if planned is None else planned.plan
-    main, cost, measure = agreed.get(config.run.main), None, "securefair profile scale"
+    main, cost = agreed.get(config.run.main), None
+    measure = "securefair profile scale --out cost.json"
     if isinstance(main, TransferAgreement):
-        measure += f" --of transfer --samples {main.patients} --features {main.features}"
-        measure += f" --classes {main.classes} --q {main.q}"
+        measure = measuring(main)
     if cost_model is not None and isinstance(main, TransferAgreement):
         cost = foretold(load_transfer(cost_model), main)
     elif cost_model is not None and plan is not None:
@@ -131,7 +131,7 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
         algorithms=[one.traffic for one in forecasts],
         plan=None if plan is None else report_plan(plan),
         estimate=cost,
-        measure=f"{measure} --out cost.json",
+        measure=measure,
         disclosure=[] if planned is None else planned.disclosure,
         sums=next((one.sums for one in forecasts if one.sums is not None), None),
         warnings=[

@@ -197,9 +197,10 @@ def foretold(profile: TransferProfile, agreed: TransferAgreement) -> Estimate:
         ("numbers a logit", agreed.numbers_of(agreed.patients), profile.q),
     ):
         if found != expected:
-            raise _other_prices(where, found, expected)
+            raise _other_prices(agreed, where, found, expected)
     if agreed.patients > profile.patients:
-        raise _other_prices("samples", agreed.patients, f"at most {profile.patients}")
+        most = f"at most {profile.patients}"
+        raise _other_prices(agreed, "samples", agreed.patients, most)
     teachers, plan = agreed.most_teachers, agreed.plan
     return Estimate(
         participants=len(agreed.participants),
@@ -217,14 +218,24 @@ def foretold(profile: TransferProfile, agreed: TransferAgreement) -> Estimate:
     )
 
 
-def _other_prices(where: str, found: object, expected: object) -> ConfigError:
+def measuring(agreed: TransferAgreement) -> str:
+    """The command that measures the prices of this transfer, with the q that hospitals get."""
+    return (
+        f"securefair profile scale --of transfer --samples {agreed.patients} "
+        f"--features {agreed.features} --classes {agreed.classes} "
+        f"--q {agreed.numbers_of(agreed.patients)} --out cost.json"
+    )
+
+
+def _other_prices(
+    agreed: TransferAgreement, where: str, found: object, expected: object
+) -> ConfigError:
     return ConfigError(
         "the prices are of another transfer",
         where=where,
         found=found,
         expected=expected,
-        hint="Measure this one: securefair profile scale --of transfer --samples PATIENTS "
-        "--features FEATURES --out cost.json",
+        hint=f"Measure this one: {measuring(agreed)}",
     )
 
 

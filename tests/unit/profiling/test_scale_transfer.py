@@ -13,7 +13,12 @@ from securefair.config import demo_config, override
 from securefair.errors import ConfigError
 from securefair.profiling.forecast import check_config
 from securefair.profiling.scale_table import transfer_table
-from securefair.profiling.scale_transfer import TransferProfile, foretold, profile_transfer
+from securefair.profiling.scale_transfer import (
+    TransferProfile,
+    foretold,
+    measuring,
+    profile_transfer,
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +93,18 @@ def test_the_table_says_how_far_it_was_off(profile):
     text = console.export_text()
     assert "Last row, foretold from the others: " in text
     assert "at most 4 peers" in text
+
+
+def test_the_command_names_the_numbers_that_hospitals_get(profile):
+    """Of 32 numbers that are wished for a logit of three features has four parameters."""
+    command = measuring(agreed(q=32))
+    assert command.endswith("--samples 14 --features 3 --classes 2 --q 4 --out cost.json")
+    assert profile_transfer(
+        patients=14, features=3, participants=(4, 5, 6), held_out=7, q=4, backend="clear", repeats=1
+    ).q == agreed(q=32).numbers_of(14)
+    with pytest.raises(ConfigError) as refused:
+        foretold(profile, agreed(features=40, patients=400, q=32))
+    assert "--samples 400 --features 40 --classes 2 --q 32 " in refused.value.hint
 
 
 def test_check_reads_the_prices_of_the_command_that_it_names(tmp_path):

@@ -161,8 +161,14 @@ class Collaboration:
         plan = plan_exchange(self.spec)
         return (
             f"ring degree {plan.params.ring_degree}, {self.spec.release} of "
-            f"{self.numbers_a_round} numbers an answer, upload {plan.feature_bytes / 1e6:.1f} MB"
+            f"{self.numbers_a_round} numbers an answer, upload {plan.feature_bytes / 1e6:.1f} MB, "
+            f"for sites with at least {self.fewest_samples} training samples"
         )
+
+    @property
+    def fewest_samples(self) -> int:
+        """Of a participant: with fewer, an answer would tell as much as all logits, or one."""
+        return {"projection": self.spec.q + 1, "logits": 1}.get(self.spec.release, 2)
 
     @property
     def limits(self) -> Limits:

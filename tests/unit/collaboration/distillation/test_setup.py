@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from securefair.circuit.planner import plan_exchange
@@ -94,6 +95,25 @@ class TestBasisSeed:
         """One data epoch keeps one basis, whatever else is renegotiated."""
         assert replace(AGREED, temperature=4.0).basis_seed == AGREED.basis_seed
         assert replace(AGREED, seed=1).basis_seed != AGREED.basis_seed
+
+
+@pytest.mark.parametrize(
+    ("changes", "fewest"),
+    [
+        ({}, 9),
+        ({"basis": "student"}, 9),
+        ({"release": "class_sums"}, 2),
+        ({"release": "logits"}, 1),
+    ],
+)
+def test_who_signs_reads_how_many_samples_it_needs(changes, fewest):
+    """Before it signs: a site with fewer would be refused when it checks its folder."""
+    spec = msgspec.structs.replace(SPEC, **changes)
+    agreed = replace(AGREED, spec=spec, always_share=True)
+    assert f"for sites with at least {fewest} training samples" in agreed.summary
+    assert plan_exchange(agreed.spec_for(fewest))
+    with pytest.raises(PlanError):
+        plan_exchange(agreed.spec_for(fewest - 1))
 
 
 class TestLimits:
