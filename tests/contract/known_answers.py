@@ -12,6 +12,7 @@ import base64
 import hashlib
 import math
 
+import msgspec
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -19,7 +20,8 @@ from securefair.averaging.gathering import Gathering
 from securefair.averaging.pairwise import pair_masks, public_bytes
 from securefair.averaging.streams import key_stream
 from securefair.ckks import rules
-from securefair.ckks.backends import wire
+from securefair.ckks.backends import seal_keys, wire
+from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.encoding import to_coefficients
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.layers import AffineLayer
@@ -143,14 +145,53 @@ def masks() -> dict[str, object]:
     first, second = (
         X25519PrivateKey.from_private_bytes(words(name, 4).tobytes()) for name in ("b", "c")
     )
-    gathering = Gathering(session=bytes(range(32)), round=7, receiver="a", senders=("b", "c"))
-    (mask,) = pair_masks(first, {"c": public_bytes(second)}, gathering, "b", b"context")
+    gathering = Gathering(session=SESSION, round=ROUND, receiver="a", senders=("b", "c"))
+    (mask,) = pair_masks(first, {"c": public_bytes(second)}, gathering, "b", CONTEXT)
     return {
         "public": [public_bytes(first).hex(), public_bytes(second).hex()],
         "salt": gathering.digest.hex(),
         "key": mask.key.hex(),
         "sign": mask.sign,
         "stream": key_stream(mask.key, 0, 64).tobytes().hex(),
+    }
+
+
+SESSION, ROUND, CONTEXT = bytes(range(32)), 7, b"context"
+
+
+def mask_inputs() -> dict[str, object]:
+    """What the mask of the vectors is bound to, as the key derivation takes it."""
+    b, c = (
+        public_bytes(X25519PrivateKey.from_private_bytes(words(name, 4).tobytes()))
+        for name in ("b", "c")
+    )
+    info = msgspec.msgpack.encode(("securefair pair mask", ("b", b), ("c", c), CONTEXT))
+    return {
+        "session": SESSION.hex(),
+        "round": ROUND,
+        "attempt": 0,
+        "receiver": "a",
+        "senders": ["b", "c"],
+        "context": CONTEXT.hex(),
+        "info": info.hex(),
+        "counter": bytes(16).hex(),
+    }
+
+
+def switching_keys(keys: PublicKeys) -> dict[str, object]:
+    """Residues and seeds of the keys that SEAL's bytes hold compressed."""
+    context = seal_context(PARAMS)
+    found = {
+        "relinearization": seal_keys.seeded_relinearization_key(context, keys.relinearization),
+        "conjugation": seal_keys.seeded_conjugation_key(context, keys.conjugation),
+    }
+    return {
+        name: {
+            "shape": list(first.shape),
+            "first": base64.b64encode(first.astype("<u4").tobytes()).decode(),
+            "seeds": [seed.tobytes().hex() for seed in seeds],
+        }
+        for name, (first, seeds) in found.items()
     }
 
 
@@ -165,4 +206,6 @@ def document(replayed, keys: PublicKeys) -> dict[str, object]:
         "relinearization_key": base64.b64encode(keys.relinearization).decode(),
         "conjugation_key": base64.b64encode(keys.conjugation).decode(),
         "vectors": {**replayed, "encoding": encoding(), "masks": masks()},
+        "switching_keys": switching_keys(keys),
+        "mask_inputs": mask_inputs(),
     }
