@@ -40,7 +40,7 @@ def answered(benchmark: BenchmarkFixture, material: Material, backend: str) -> N
     spec = material.plan.spec
     student, teacher = (
         Student(spec, backend=backend, max_openings=None),
-        Teacher(material.model, backend=backend, max_numbers=math.inf),
+        Teacher(material.model, spec, backend=backend, max_numbers=math.inf),
     )
     features, basis = student.encrypt_features(material.samples)
     question = b""
@@ -53,7 +53,7 @@ def answered(benchmark: BenchmarkFixture, material: Material, backend: str) -> N
 
     twin = Student(spec, backend="clear")
     request = twin.request(material.samples, predictions=material.predictions)
-    exact = twin.open(Teacher(material.model, backend="clear").answer(request)).released
+    exact = twin.open(Teacher(material.model, spec, backend="clear").answer(request)).released
     released = student.open(answer).released
     # Opened numbers are rounded to the planned precision, which moves them once more.
     assert np.abs(released - exact).max() <= 1.5 * material.plan.error_bound

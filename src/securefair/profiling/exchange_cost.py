@@ -114,7 +114,7 @@ class PreparedExchange:
         self._query = b""
         if material.predictions is not None:
             self._query = self._student.encrypt_predictions(material.predictions)
-        self._teacher = Teacher(self._head, backend=backend, max_numbers=math.inf)
+        self._teacher = Teacher(self._head, spec, backend=backend, max_numbers=math.inf)
 
     @property
     def feature_bytes(self) -> int:

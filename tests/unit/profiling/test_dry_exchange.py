@@ -54,7 +54,7 @@ def test_it_releases_what_student_and_teacher_would(spec, changes):
     plan = material.plan
     student = Student(plan.spec, backend="clear")
     request = student.request(material.samples, predictions=material.predictions)
-    answer = Teacher(material.model, backend="clear").answer(request)
+    answer = Teacher(material.model, material.plan.spec, backend="clear").answer(request)
     opened = student.open(answer).released
     if plan.spec.student_basis:  # the student undoes its own scaling of the rows
         opened = opened * np.frombuffer(student._reconstruction.row_scale)[:, None]

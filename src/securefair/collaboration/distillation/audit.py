@@ -43,7 +43,7 @@ class ReleaseAudit(Audit):
             student = Student(spec, backend="clear", seed=seed, max_openings=None)
             self._students[data.name] = (student, *student.encrypt_features(data.train))
         student, features, basis = self._students[data.name]
-        twin = Teacher(teacher, backend="clear", max_numbers=math.inf)
+        twin = Teacher(teacher, spec, seed=seed, backend="clear", max_numbers=math.inf)
         upload = twin.receive(spec, seed, student.public_keys, features, basis)
         question = b""
         if spec.sends_predictions:

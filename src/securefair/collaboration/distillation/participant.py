@@ -23,7 +23,7 @@ from securefair.collaboration.host import Stored
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
-from securefair.errors import LocalProtocolError, RemoteProtocolError
+from securefair.errors import LocalProtocolError, ModelError, RemoteProtocolError
 from securefair.exchange import learning
 from securefair.exchange.student import Opened, Student
 from securefair.exchange.teacher import Teacher, Upload
@@ -292,11 +292,22 @@ class Participant:
 
     def _answer(self, job: AnswerQuery) -> bytes:
         teacher = self._unlimited(self.answering(job.round))
-        return teacher.evaluate(self._uploads[job.peer], job.predictions)
+        try:
+            return teacher.evaluate(self._uploads[job.peer], job.predictions)
+        except ModelError as error:  # here its owner reads why, and no peer does
+            raise (error.__cause__ or error) from None
 
     def _unlimited(self, model: Head) -> Teacher:
         """A teacher without a limit: the machine's ledger has charged what is asked here."""
-        return Teacher(model, backend=self._backend, max_numbers=math.inf)
+        agreed = self.collaboration
+        return Teacher(
+            model,
+            agreed.spec,
+            seed=agreed.basis_seed,
+            backend=self._backend,
+            min_samples=1,
+            max_numbers=math.inf,
+        )
 
     def _open(self, job: OpenAnswer) -> float | None:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""

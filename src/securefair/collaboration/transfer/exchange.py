@@ -19,7 +19,7 @@ from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherMeta
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.data.dataset import Samples
-from securefair.errors import RemoteProtocolError
+from securefair.errors import ModelError, RemoteProtocolError
 from securefair.exchange import steps
 from securefair.exchange.teacher import Teacher
 from securefair.model.foldable import Foldable
@@ -154,7 +154,7 @@ def answer(
         ModelError: the model does not.
     """
     spec = agreement.spec_for(request.patients)
-    teacher = Teacher(model, backend=backend)
+    teacher = Teacher(model, spec, seed=agreement.basis_seed, backend=backend)
     upload = teacher.receive(
         spec,
         agreement.basis_seed,
@@ -162,7 +162,10 @@ def answer(
         request.features,
         b"",
     )
-    return upload.plan, teacher.evaluate(upload)
+    try:
+        return upload.plan, teacher.evaluate(upload)
+    except ModelError as error:  # here its owner reads why, and no student does
+        raise (error.__cause__ or error) from None
 
 
 def masked(

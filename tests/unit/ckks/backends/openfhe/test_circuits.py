@@ -121,7 +121,8 @@ def test_the_library_calls_take_it_by_name():
     head = sf.build_head("quadratic", 3, 2, 2, seed=1)
     spec = sf.ExchangeSpec(features=3, classes=2, samples=40, hidden=2, release="logits")
     student = sf.Student(spec, backend="openfhe")
-    answered = sf.Teacher(head, backend="openfhe").answer(student.request(samples))
+    teacher = sf.Teacher(head, spec, backend="openfhe")
+    answered = teacher.answer(student.request(samples))
     expected = head.logits(samples.features)
     # Rounding the weights to 12 bits adds to the planned error.
     atol = student.plan.error_bound + 0.02
