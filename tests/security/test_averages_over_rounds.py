@@ -53,6 +53,7 @@ def started(**changes):
         "averaging": "clear",  # the same sums, within their rounding
         "local_epochs": 2,
         "sketch": None,
+        "max_sums": None,
         "seed": 0,
     }
     return start_gossip(
@@ -128,7 +129,7 @@ def test_one_sum_with_uneven_weights_is_nearly_one_model():
     for _ in range(8):
         row = row.weighed({aligned: row.similarity(0.9), other: row.similarity(-0.5)})
     senders = (aligned, other)
-    weights = row.of(row.mixed(senders), senders)
+    weights = row.told(senders)
     assert weights[aligned] / sum(weights.values()) > 0.995
 
 

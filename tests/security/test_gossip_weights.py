@@ -1,28 +1,38 @@
-"""A neighbour that reads the asker's secret key out of the weights that it is shown.
+"""What neighbours read out of the weights that they are shown, and of offers.
 
 Adversary: a malicious teacher of alignments. It makes an answer that opens to some digits of the
-secret key, in base 3, and waits for the weight that follows: a sender of masked sums sees all
-weights of a sum. Where the cosine reaches the weight as it is, one round tells all these digits.
-Rounded to public levels it tells which level, and no more.
+secret key, in base 3, and waits for the weight that follows: a sender of masked sums sees its
+weight. Where the cosine reaches the weight as it is, one round tells all these digits. Rounded to
+public levels it tells which level, and no more.
+
+A curious sender reads more than its own level out of a weight that was normalised: the levels of
+all other neighbours. And a malicious one moves its victim's model to the edge of the planned range,
+to see whether an offer follows.
 """
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
+from securefair.averaging.spec import check_vector
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent
+from securefair.collaboration.gossip.participant import MARGIN, GossipParticipant, vector_of
 from securefair.collaboration.gossip.run import start_gossip
-from securefair.collaboration.gossip.weighing import Row
+from securefair.collaboration.gossip.weighing import UNKNOWN, Row
 from securefair.data.dataset import ParticipantData, Samples
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, ModelError
 from securefair.fairness import mixing
 from securefair.model.training import OptimizerConfig
+from securefair.protocol.flows import OFFER_BITS, ROUND_BITS
+from securefair.protocol.jobs import Adapt
 
 NAMES = ("ann", "bea", "cem", "dan")
 ASKER, ATTACKER = "ann", "bea"
@@ -57,11 +67,18 @@ def crafted(plan, factors):
     return wire.write_answer(masks, np.zeros((meta.count, 1, meta.limbs), np.uint32))
 
 
-def read_from(weights, before, beta, alpha):
-    """The similarity that a row of weights was made of, by whoever sees the row."""
-    own, attacker = NAMES.index(ASKER), NAMES.index(ATTACKER)
-    preferred = (weights - alpha * before) / (1 - alpha)
-    return 1 + math.log(preferred[attacker] / preferred[own]) / beta  # the own similarity is 1
+def read_from(weight, before, beta, alpha):
+    """The similarity that a weight was made of, by the neighbour that is told it."""
+    return 1 + math.log((weight - alpha * before) / (1 - alpha)) / beta
+
+
+def normalised_by_the_old_rule(agreement, levels):
+    """Weights as they were shown: of rows that had been normalised, for all senders of a sum."""
+    similarities = np.array([1.0, *levels])
+    graph = np.ones(len(similarities), dtype=bool)
+    preferred = mixing.preferences(similarities, graph, beta=agreement.beta)
+    before = np.full(len(similarities), 1 / len(similarities))
+    return mixing.smooth(before, preferred, alpha=agreement.alpha)
 
 
 def digits_of(value, factor):
@@ -76,8 +93,9 @@ def test_weights_of_unrounded_cosines_tell_the_secret_key(agreement, student):
     cosine = student.open(crafted(agreement.alignment, factor * POWERS))
     row = Row.start(agreement, ASKER)
     similarity = float(mixing.similarity(np.array([cosine]))[0])
-    seen = row.weighed({ATTACKER: similarity}).weights
-    read = 2 * read_from(seen, row.weights, agreement.beta, agreement.alpha) - 1
+    at, senders = NAMES.index(ATTACKER), tuple(sorted(set(NAMES) - {ASKER}))
+    seen = row.weighed({ATTACKER: similarity}).told(senders)[ATTACKER] * len(senders)
+    read = 2 * read_from(seen, row.unnormalised[at], agreement.beta, agreement.alpha) - 1
     first = digits_of(read, factor)
     assert first == digits_of(cosine, factor)
     assert set(first) != {0}
@@ -112,6 +130,145 @@ def test_a_well_formed_answer_of_one_coordinate_tells_no_more(agreement):
     assert len({float(coordinate) for coordinate in direction}) > 10 * len(seen)
 
 
+SIX = ("ann", "bea", "cem", "dan", "eve", "fay")
+
+
+@pytest.fixture(scope="module")
+def six():
+    return GossipAgreement(participants=SIX, shape=(4,), classes=2, network="linear-head")
+
+
+def outcomes(agreement, known):
+    """Every way in which so many comparisons of one forced round may end."""
+    values = np.linspace(0, 1, agreement.levels)
+    return itertools.product(values, repeat=known)
+
+
+def test_a_normalised_weight_tells_one_sender_the_levels_of_all_others(six):
+    """The vulnerable step: 8.5 bits a round where 2.6 were charged, 6.1 where nothing was."""
+    seen = {}
+    for bea, *others in outcomes(six, 5):
+        weight = normalised_by_the_old_rule(six, (bea, *others))[1]
+        seen.setdefault(round(weight, 13), set()).add((bea, tuple(sorted(others))))
+    assert len(seen) == 350
+    assert all(len(levels) == 1 for levels in seen.values())  # its own, and everybody else's
+    assert math.log2(len(seen)) > 8.4 > 3 * six.bits_per_alignment
+    silent = {  # bea does not answer, and is charged nothing
+        round(normalised_by_the_old_rule(six, (UNKNOWN, *others))[1], 13)
+        for others in outcomes(six, 4)
+    }
+    assert math.log2(len(silent)) > 6.1
+
+
+def test_ours_tells_it_its_own_level_and_nothing_if_it_does_not_answer(six):
+    senders = SIX[1:]
+
+    def told(levels, *before):
+        row = Row.start(six, "ann")
+        for one in (*before, levels):
+            row = row.weighed(one)
+        return row.told(senders)["bea"]
+
+    every = [dict(zip(senders, levels, strict=True)) for levels in outcomes(six, 5)]
+    weights = {(one["bea"], told(one)) for one in every}
+    assert len(weights) == len({weight for _, weight in weights}) == six.levels
+    without = [{name: level for name, level in one.items() if name != "bea"} for one in every]
+    assert len({told(one) for one in without}) == 1
+    # After two rounds: its own two levels, for which it was charged twice.
+    first = every[:: len(every) // 50]
+    pairs = {(before["bea"], now["bea"], told(now, before)) for before in first for now in first}
+    assert len({weight for *_, weight in pairs}) == len({pair[:2] for pair in pairs})
+
+
+def test_ours_normalises_what_it_opened(six):
+    """The same average as with normalised weights, without telling them."""
+    rng, senders = np.random.default_rng(0), SIX[1:]
+    row = Row.start(six, "ann").weighed(dict.fromkeys(senders, 0.75) | {"bea": 1.0})
+    models = dict(zip(SIX, rng.normal(size=(6, 10)), strict=True))
+    total = sum(weight * models[name] for name, weight in row.told(senders).items())
+    mixed = row.mixed(senders)
+    average = row.own_of(mixed) * models["ann"] + row.scale(senders) * total
+    np.testing.assert_allclose(average, mixed @ np.array([models[name] for name in SIX]))
+
+
+@pytest.mark.parametrize(("max_share", "alignments"), [(None, 1), (0.5, 3)])
+def test_whoever_is_shown_the_weights_of_others_is_charged_for_their_levels(max_share, alignments):
+    """With a largest share all senders see all weights, or weights cut at those of others."""
+    run = started(max_share=max_share, max_sums=None)
+    list(run.rounds(2))
+    machine = run.engine.participants[ASKER].machine
+    account = machine.ledger.accounts[ATTACKER]
+    bits = alignments * run.agreement.bits_per_alignment + OFFER_BITS
+    assert account.bits == pytest.approx(2 * bits)
+    assert machine.settings.round_bits == pytest.approx(bits + ROUND_BITS)
+
+
+def test_an_offer_is_charged_until_the_sums_are_spent():
+    """The best aligned neighbour sets the scale of all offers: each tells a bit of all of them."""
+    run = started(max_sums=2, beta=0.0, forced_every=100)  # equal weights: everybody shares
+    list(run.rounds(5))
+    account = run.engine.participants[ASKER].machine.ledger.accounts[ATTACKER]
+    assert account.offers == 2
+    assert account.bits == pytest.approx(2 * OFFER_BITS + run.agreement.bits_per_alignment)
+
+
+def pushed(sign, at, agreement):
+    """A victim whose model an average has moved to the edge of the range in one coordinate."""
+    rng = np.random.default_rng(0)
+    features = rng.uniform(-1, 1, (40, 4))
+    labels = (sign * features[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(np.int64)
+    samples = Samples(features, labels, 2)
+    victim = GossipParticipant(
+        ParticipantData(ASKER, samples, samples),
+        agreement,
+        OptimizerConfig(learning_rate=0.05),
+        seed=0,
+        backend="clear",
+    )
+    moved = victim.vector
+    moved[at] = agreement.bound
+    victim.train_states = victim.train_states.moved(torch.from_numpy(moved)[None])
+    victim.begin(at)
+    return victim
+
+
+def test_a_missing_offer_tells_nothing_of_the_own_step(agreement):
+    """As it was, one sign of a chosen coordinate of the gradient a round, and counted nowhere."""
+    agreed = replace(agreement, shape=(4,), bound=1.0)
+    told, ours = {}, {}
+    for sign in (1, -1):
+        told[sign], ours[sign] = [], []
+        for at in range(agreed.stacked.length):
+            victim = pushed(sign, at, agreed)
+            stepped = victim._trained(victim.train_states, 1, clock=at)  # the vulnerable step
+            try:
+                check_vector(agreed.sum_plan, vector_of(stepped))
+                told[sign].append(True)
+            except ModelError:
+                told[sign].append(False)
+            before = victim.vector
+            adapted = victim.run(Adapt(at, (), ()))
+            ours[sign].append(set(adapted.probabilities.values()))
+            if adapted.problem is not None:  # its owner is told, and its last model goes on
+                np.testing.assert_array_equal(victim.vector, before)
+    assert told[1] != told[-1]
+    assert False in told[1]
+    assert ours[1] == ours[-1] == [{1.0}] * agreed.stacked.length
+
+
+def test_an_average_at_the_edge_leaves_room_for_a_step(monkeypatch):
+    """Nobody is stopped for good by senders: an average is cut before the range ends."""
+
+    def pushed_out(sums, plan, keys, gathering, closed, released):
+        return np.full(plan.spec.parameters, plan.spec.bound)
+
+    monkeypatch.setattr("securefair.collaboration.gossip.participant.open_sum", pushed_out)
+    run = started(max_sums=None)
+    for _ in run.rounds(3):
+        victim = run.engine.participants[ASKER]
+        np.testing.assert_allclose(victim.vector, (1 - MARGIN) * run.agreement.bound)
+
+
 def started(**changes):
     """Four participants that average small models, sums in the clear."""
     rng = np.random.default_rng(0)
@@ -122,10 +279,11 @@ def started(**changes):
         return Samples(np.clip(features, -1, 1), labels, 2)
 
     facts = {"shape": (4,), "classes": 2, "network": "linear-head", "averaging": "clear"}
+    facts["forced_every"] = 1
     return start_gossip(
         "cycle-gossip",
         [ParticipantData(name, drawn(), drawn()) for name in NAMES],
-        GossipAgreement(participants=NAMES, sketch=None, forced_every=1, **(facts | changes)),
+        GossipAgreement(participants=NAMES, sketch=None, **(facts | changes)),
         OptimizerConfig(learning_rate=0.05),
         pretraining_epochs=1,
         seed=0,
@@ -135,7 +293,7 @@ def started(**changes):
 
 def test_a_new_key_follows_before_a_peer_could_be_told_more_than_its_bits():
     """So the trits that all weights ever told are of many keys, and too few of any of them."""
-    run = started(key_bits=16.0)
+    run = started(key_bits=16.0, max_sums=None)
     asker = run.engine.participants[ASKER]
     epochs, told = [], []
     for _ in run.rounds(12):
@@ -144,17 +302,18 @@ def test_a_new_key_follows_before_a_peer_could_be_told_more_than_its_bits():
         epochs.append(introduction.key_epoch)
     assert max(told) <= 16
     assert epochs == sorted(epochs)
-    assert epochs[-1] == 2  # five alignments a key
+    assert epochs[-1] == 3  # three alignments a key, with their offers
     assert not run.problems
     total = asker.machine.ledger.accounts[ATTACKER].bits
-    assert total == pytest.approx(12 * asker.agreement.bits_per_alignment)
+    assert total == pytest.approx(12 * (asker.agreement.bits_per_alignment + OFFER_BITS))
 
 
-def test_by_default_a_key_serves_for_some_twenty_alignments(agreement):
+def test_by_default_a_key_serves_for_8_alignments_and_for_23_once_offers_are_spent(agreement):
     assert agreement.key_bits == 64
     settings = agreement.machine_settings(ASKER, DisclosureLimits())
-    rounds = (settings.key_bits - settings.round_bits) // agreement.bits_per_alignment + 1
-    assert rounds == 23
+    told = agreement.bits_per_alignment + agreement.forced_every * OFFER_BITS
+    assert 1 + (settings.key_bits - settings.round_bits) // told == 8
+    assert 1 + (settings.key_bits - settings.round_bits) // agreement.bits_per_alignment == 23
 
 
 def test_a_key_that_one_alignment_could_spend_is_refused():

@@ -175,9 +175,9 @@ def test_private_and_clear_runs_decide_alike_and_end_within_the_planned_error(da
     # A cosine moves a weight by beta (1 - alpha) / 2 of its error at most, and a weight every
     # coordinate by the spread of the models; then come the errors of the sums of all rounds.
     weight = 2 * agreed.beta * agreed.alignment.error_bound
-    bound = 4 * (agreed.sum_plan.error_bound + 3 * weight * np.ptp(models_of(clear), axis=0).max())
+    bound = 4 * (agreed.average_error_bound + 3 * weight * np.ptp(models_of(clear), axis=0).max())
     assert np.abs(models_of(private) - models_of(clear)).max() <= bound
-    assert 0 < private.max_sum_error <= agreed.sum_plan.error_bound
+    assert 0 < private.max_sum_error <= agreed.average_error_bound
 
 
 def test_crypten_sums_to_the_same(data):
@@ -235,7 +235,7 @@ class TestFaults:
         records = list(run.rounds(8))
         assert len(records) == 8
         assert run.lost > 0
-        assert run.max_sum_error <= run.agreement.sum_plan.error_bound  # of what was averaged
+        assert run.max_sum_error <= run.agreement.average_error_bound  # of what was averaged
         assert any(any(map(any, record.answered)) for record in records)
 
     def test_a_sum_goes_on_without_a_sender_whose_parts_never_arrive(self, data):
@@ -256,7 +256,7 @@ class TestFaults:
         row = dict(zip(names, record.answered[0], strict=True))
         assert row == {names[0]: False, names[1]: True, silent: False, names[3]: True}
         assert run.lost == 1
-        assert run.max_sum_error <= agreed.sum_plan.error_bound
+        assert run.max_sum_error <= agreed.average_error_bound
         # Both others contributed to two attempts, and gave one key away.
         for other in (names[1], names[3]):
             assert kinds.count((other, receiver, "share")) == 2

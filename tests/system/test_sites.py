@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from securefair.deployment.flows import FILES
 from securefair.storage import Store
 from support.operators import SETTINGS, ended, init_arguments, securefair, start, write_table
 
@@ -124,6 +125,7 @@ def test_two_hospitals_from_start_to_models(finished):
         assert (out / "models" / name / "model.safetensors").read_bytes() == (
             results / "models" / name / "model.safetensors"
         ).read_bytes()
+        assert {path.name for path in out.iterdir()} == set(FILES)  # what leaves is in a table
         head = securefair("audit", "heads", ward / peer).split()[1]
         assert "whole" in securefair("audit", "verify", ward / name, "--head", head)
 

@@ -34,6 +34,7 @@ from securefair.fairness.mixing import (
     WEIGHTINGS,
     Graph,
     Matrix,
+    attractions,
     link_coins,
     links,
     mix,
@@ -50,7 +51,7 @@ from securefair.records import RoundRecord
 class CycleGossipState(LearningState[TrainStates]):
     """Everything that a next round depends on."""
 
-    weights: Matrix  # W (N, N), rows sum to 1
+    weights: Matrix  # W (N, N), before rows are normalised where similarities have levels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,9 @@ class CycleGossip:
         alpha: weight of the previous reputation.
         forced_every: R, rounds between comparisons of gradients; the first is in round 0.
         levels: similarities count as the nearest of so many public values
-            (`fairness.mixing.rounded`); None as in the paper.
+            (`fairness.mixing.rounded`), and old weights are smoothed with new ones before rows
+            are normalised (`fairness.mixing.attractions`), so that the weight of a pair follows
+            from its own similarities; None as in the paper.
         relative: links as often as W_ij / max over j != i of W_ij says. Rows of W sum to 1, so as
             printed a link exists about 1/N of the time.
         topology, weighting: the graph, and W before the first comparison; see `GossipSgd`.
@@ -128,15 +131,16 @@ class CycleGossip:
         self, state: CycleGossipState, population: Cohort
     ) -> tuple[CycleGossipState, RoundRecord]:
         """One round t of Alg. 3, all participants at once."""
-        t, graph, weights = state.round, self._graph(population), state.weights
+        t, graph, kept = state.round, self._graph(population), state.weights
         forced = is_forced(t, self.forced_every)
         alignment = None
         if forced:  # lines 4 to 8
             g = population.gradients(state.train_states)  # line 3
             alignment = cosines(population.sent(g, t, state.seed), g)
             compared = _with_self(rounded(similarity(alignment), self.levels))
-            preferred = preferences(compared, graph, beta=self.beta)
-            weights = smooth(weights, preferred, alpha=self.alpha)
+            prefer = preferences if self.levels is None else attractions
+            kept = smooth(kept, prefer(compared, graph, beta=self.beta), alpha=self.alpha)
+        weights = kept if self.levels is None else kept / kept.sum(axis=1, keepdims=True)
         # Line 12: S ~ Bernoulli(W). Line 13: W~ = W * S^T with rows normalised.
         shared = links(weights, link_coins(state.seed, t, population.names), relative=self.relative)
         effective = mix(weights, shared, min_senders=self.min_senders, max_share=self.max_share)
@@ -154,7 +158,7 @@ class CycleGossip:
             alignment=None if alignment is None else _on(graph, alignment),
             numbers_sent=self._sent(population, graph & shared.T, graph, forced),
         )
-        return CycleGossipState(state.seed, t + 1, train_states, weights), record
+        return CycleGossipState(state.seed, t + 1, train_states, kept), record
 
     def _graph(self, population: Cohort) -> Graph:
         return graph_of(self.topology, population.names)

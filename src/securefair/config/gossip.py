@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from securefair.config.base import Ratio, Section, contradiction
+from securefair.config.defaults import MAX_SUMS
 
 SHARES_UNSEEN = ("ckks", "crypten")  # averaging in which a sender sees no more than its own weight
 
@@ -38,11 +39,11 @@ class GossipSection(Section):
     levels: int = Field(
         default=5,
         ge=2,
-        description="Public values that a similarity is rounded to: weights tell others log2 of "
-        "that many bits of an alignment, and no more",
+        description="Public values that a similarity is rounded to: the weight that a neighbour "
+        "is told tells it log2 of that many bits of its own alignment, and nothing of others",
     )
     max_sums: int = Field(
-        default=6,
+        default=MAX_SUMS,
         ge=0,
         description="Rounds in which a neighbour is offered the own model at most, then it goes on "
         "alone: many sums tell single models; 0: any number",

@@ -20,13 +20,11 @@ from securefair.deployment.site import BLOB, HOST, MACHINE, STATE, stored_record
 from securefair.deployment.standing import PeerState, read_peer, write_peer
 from securefair.deployment.streams import stream_of
 from securefair.errors import ConfigError
-from securefair.protocol.ledger import Account
+from securefair.protocol.ledger import EVERY_OFFER, Account
 from securefair.protocol.saved_state import SavedState
 from securefair.storage import Keystore, Secret, Store, Transaction
 
 RECOVERED = "recovered"
-EVERY_OFFER = 1 << 31
-"""Rounds: more than any budget of sums."""
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):

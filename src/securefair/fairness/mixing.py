@@ -26,6 +26,9 @@ from securefair.fairness.sharing import coin, shares
 Matrix = NDArray[np.float64]
 Graph = NDArray[np.bool_]
 
+SMALLEST_EXPONENT = -700.0
+"""Of a float64: no weight of a neighbour is 0, whatever beta is."""
+
 ROW_SUM_TOLERANCE = 1e-9
 """How far a row of weights may be from summing to 1."""
 
@@ -162,6 +165,29 @@ def preferences(similarities: Matrix, neighbours: Graph, *, beta: float) -> Matr
         ConfigError: `beta` is negative or not finite.
         ModelError: the shapes differ, a row has no neighbour, or a similarity is not in [0, 1].
     """
+    _check_similarities(similarities, neighbours, beta=beta)
+    exponents = np.where(neighbours, beta * similarities, -np.inf)
+    powers = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
+    normalised: Matrix = powers / powers.sum(axis=-1, keepdims=True)
+    return normalised
+
+
+def attractions(similarities: Matrix, neighbours: Graph, *, beta: float) -> Matrix:
+    """`preferences` before rows are normalised: exp(beta (s_ij - 1)), in (0, 1]; 0 elsewhere.
+
+    The entry of a pair follows from its own similarity alone, and so does what `smooth` makes of
+    it. So a sender may be told its weight without being told anything of other senders.
+
+    Raises:
+        ConfigError, ModelError: as `preferences`.
+    """
+    _check_similarities(similarities, neighbours, beta=beta)
+    exponents = np.where(neighbours, beta * (similarities - 1.0), 0.0)
+    powers = np.exp(np.maximum(exponents, SMALLEST_EXPONENT))
+    return np.where(neighbours, powers, 0.0)
+
+
+def _check_similarities(similarities: Matrix, neighbours: Graph, *, beta: float) -> None:
     if not 0.0 <= beta < np.inf:
         raise ConfigError("out of range", where="beta", found=beta, expected="at least 0, finite")
     if similarities.shape != neighbours.shape or not neighbours.any(axis=-1).all():
@@ -176,14 +202,10 @@ def preferences(similarities: Matrix, neighbours: Graph, *, beta: float) -> Matr
         raise ModelError(
             "not a similarity", where="preferences", found=known.tolist(), expected="[0, 1]"
         )
-    exponents = np.where(neighbours, beta * similarities, -np.inf)
-    powers = np.exp(exponents - exponents.max(axis=-1, keepdims=True))
-    normalised: Matrix = powers / powers.sum(axis=-1, keepdims=True)
-    return normalised
 
 
 def smooth(weights: Matrix, preferred: Matrix, *, alpha: float = 0.5) -> Matrix:
-    """w <- alpha w + (1 - alpha) r (Alg. 3, line 7); row sums stay 1.
+    """w <- alpha w + (1 - alpha) r (Alg. 3, line 7); row sums stay 1 if those of r are.
 
     Raises:
         ConfigError: `alpha` is not in [0, 1).

@@ -46,10 +46,24 @@ def mix_row(
     min_senders: int = 0,
     max_share: float | None = None,
 ) -> Row:
-    """One row of W~: weights (N,) on what was received and on itself, normalised to sum to 1.
+    """One row of W~: `kept_row`, normalised to sum to 1."""
+    kept = kept_row(weights, received, own, min_senders=min_senders, max_share=max_share)
+    normalised: Row = kept / kept.sum()
+    return normalised
+
+
+def kept_row(
+    weights: Row,
+    received: Flags,
+    own: int,
+    *,
+    min_senders: int = 0,
+    max_share: float | None = None,
+) -> Row:
+    """Weights (N,) on what was received and on itself, as they are: 0 elsewhere.
 
     Args:
-        weights: the row of `own`.
+        weights: the row of `own`, normalised or not.
         received: (N,) whose model arrives; the entry of `own` is taken as true.
         own: its position.
         min_senders: with fewer models of others than this the participant keeps its own. Private
@@ -75,8 +89,7 @@ def mix_row(
     total = float(kept.sum())
     if total <= 0.0:
         raise ModelError("a row of the mixing matrix is empty", where=f"row {own}", found=total)
-    normalised: Row = kept / total
-    return normalised
+    return kept
 
 
 def limit_shares(weights: Row, max_share: float) -> Row:

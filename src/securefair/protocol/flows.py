@@ -10,8 +10,10 @@ open: a sharing decision is a bit about a reputation whether or not anybody aime
 
 The machine charges them to the peer's account (`Ledger.with_bits`), whether a message leaves or
 its absence tells as much, and renews its keys before a round in which they could exceed
-`MachineSettings.key_bits`. In gossip all control messages follow from levels of alignments. So an
-alignment is charged once, when it is opened, and its messages not again.
+`MachineSettings.key_bits`. In gossip the weight that a sender is told follows from the levels of
+its own alignments, and from nothing else (`fairness.mixing.attractions`). So an alignment is
+charged once, when it is opened, to the neighbour that it is with; where senders see each other's
+weights, to all of them. An offer is charged by itself: the best aligned neighbour sets its scale.
 
     INDEPENDENT   nothing opened can change it: fixed before, or drawn fresh
     CONTROL       a choice among few: log2 of their number is charged
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from securefair.protocol.messages import (
@@ -83,7 +86,7 @@ QUERY_BITS = 1.0
 that they tell no more than the first of them."""
 
 OFFER_BITS = 1.0
-"""Whether a neighbour shares its model, or answers."""
+"""Whether a neighbour shares its model, or answers; each round until its sums are spent."""
 
 OPENED_REASONS = frozenset(DeclineReason) - {DeclineReason.STALE}
 """What opened values may have a part in: all but the order of rounds."""
@@ -132,7 +135,7 @@ FLOWS: tuple[Flow, ...] = (
         REPLY_BITS,
     ),
     *_independent(Offer, SENDER, "round"),
-    Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with the receiver", OFFER_BITS),
+    Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with all neighbours", OFFER_BITS),
     *_independent(ShareRequest, RECEIVER, "round", "attempt"),
     # Who is asked follows from the senders' offers and from who was lost, both known to them.
     *_independent(ShareRequest, RECEIVER, "senders"),
@@ -141,7 +144,7 @@ FLOWS: tuple[Flow, ...] = (
         "request",
         RECEIVER,
         Dependence.CONTROL,
-        "alignment with each sender",
+        "alignment with its recipient; with `gossip.max_share` with every sender",
         None,
         per_level=True,
     ),
@@ -154,31 +157,52 @@ FLOWS: tuple[Flow, ...] = (
 )
 """Every field of every message, in the order of `MESSAGE_TYPES`."""
 
+MISSING: Mapping[type[Message], str] = {
+    Hello: "nothing",
+    Keys: "nothing",
+    Features: "nothing",
+    Query: "the same bit",
+    Answer: "is a decline",
+    Decline: "is an answer",
+    # A step beyond the range is not taken, and the model of before is offered.
+    Offer: "nothing",
+    ShareRequest: "nothing",  # it follows from offers, and no weight is 0
+    Share: "is a refusal",
+    Refusal: "is a share",
+    ShareReveal: "nothing",
+    ShareKey: "is a refusal",
+}
+"""What it tells of opened values that a message is not sent where one could be."""
+
 
 def flows_table() -> str:
     """The table in Markdown, one row a message: what the threat model shows."""
     lines = [
-        "| message | sent by | may depend on | in the field | bits a message |",
-        "|---|---|---|---|---|",
+        "| message | sent by | may depend on | in the field | bits a message | that none is sent |",
+        "|---|---|---|---|---|---|",
     ]
     for message in MESSAGE_TYPES:
         flows = [flow for flow in FLOWS if flow.message is message]
+        missing = MISSING[message]
         telling = [flow for flow in flows if flow.dependence is not Dependence.INDEPENDENT]
         for flow in telling:
             opened = flow.opened or "nothing opened"
             kind = "" if flow.dependence is Dependence.CONTROL else f" ({flow.dependence.value})"
             lines.append(
                 f"| `{name_of(message)}` | {flow.role} | {opened}{kind} | `{flow.field}` "
-                f"| {_bits(flow)} |"
+                f"| {_bits(flow)} | {missing} |"
             )
         if not telling:
-            lines.append(f"| `{name_of(message)}` | {flows[0].role} | nothing opened | all | 0 |")
+            role = flows[0].role
+            lines.append(
+                f"| `{name_of(message)}` | {role} | nothing opened | all | 0 | {missing} |"
+            )
     return "\n".join(lines)
 
 
 def _bits(flow: Flow) -> str:
     if flow.per_level:
-        return "log2(`gossip.levels` + 1) for each sender, charged when it is opened"
+        return "log2(`gossip.levels` + 1) an alignment, charged when it is opened"
     if flow.bits is None:
         return "not counted in bits: see below"
     return f"{flow.bits:.3g}"

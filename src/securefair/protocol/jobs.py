@@ -193,9 +193,14 @@ class Stepped(Value, frozen=True, tag="stepped"):
 
 
 class Adapted(Value, frozen=True, tag="adapted"):
-    """The local steps are taken; how likely this participant shares with each neighbour."""
+    """The local steps are taken; how likely this participant shares with each neighbour.
+
+    With a problem they are not, and the model is as it was: offers and sums go on with that one.
+    Others have a part in it, so that a round without offers would tell them of own gradients.
+    """
 
     probabilities: Mapping[str, float]
+    problem: str | None = None
 
 
 class SumAsked(Value, frozen=True, tag="sum_asked"):

@@ -38,6 +38,9 @@ from dataclasses import dataclass, field, replace
 from securefair.errors import ConfigError, LedgerError
 from securefair.records import WEIGHTED_SUM, LedgerRow
 
+EVERY_OFFER = 1 << 31
+"""Rounds, more than any budget of sums: a participant that does not know what it let out before."""
+
 
 class Release(enum.StrEnum):
     """What leaves an encryption for the student, per answer."""

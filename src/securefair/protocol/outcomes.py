@@ -46,8 +46,8 @@ def done(turn: Turn, event: Done) -> None:
             student.on_opened(turn, job, opened)
         case Step(), _:
             rounds.end(turn, Event.STEPPED, None)
-        case Adapt() as job, Adapted(probabilities=probabilities):
-            sending.on_adapted(turn, job, probabilities)
+        case Adapt() as job, Adapted() as adapted:
+            sending.on_adapted(turn, job, adapted)
         case AskSum() as job, SumAsked() as asked:
             receiving.on_asked(turn, job, asked)
         case MakeShare() as job, ShareMade(payload=payload):

@@ -123,7 +123,7 @@ def end(turn: Turn, how: Event, step_error: str | None) -> None:
         failed=_in_state(turn, AskingState.FAILED),
         missed=_in_state(turn, AskingState.MISSED),
         reputations=reputations(memory),
-        step_error=step_error,
+        step_error=step_error or memory.averaging.problem,
         offered=tuple(
             name for name, shares in memory.averaging.offers.get(turn.round, {}).items() if shares
         ),

@@ -8,12 +8,13 @@ that differ by one sender would show that sender's model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 from securefair.protocol import receiving
-from securefair.protocol.jobs import Adapt, MakeShare, ReleaseKey
+from securefair.protocol.flows import OFFER_BITS
+from securefair.protocol.jobs import Adapt, Adapted, MakeShare, ReleaseKey
+from securefair.protocol.ledger import EVERY_OFFER
 from securefair.protocol.messages import (
     DeclineReason,
     Refusal,
@@ -42,8 +43,9 @@ def adapt(turn: Turn) -> None:
     turn.run(Adapt(turn.round, opened, reputations))
 
 
-def on_adapted(turn: Turn, job: Adapt, probabilities: Mapping[str, float]) -> None:
+def on_adapted(turn: Turn, job: Adapt, adapted: Adapted) -> None:
     """Decide who gets the model of this round, and say so."""
+    probabilities = adapted.probabilities
     neighbours = receiving.gossip_of(turn).neighbours
     if set(probabilities) != set(neighbours):
         raise LocalProtocolError(
@@ -52,13 +54,19 @@ def on_adapted(turn: Turn, job: Adapt, probabilities: Mapping[str, float]) -> No
             found=sorted(probabilities),
             expected=sorted(neighbours),
         )
+    averaging = replace(turn.memory.averaging, problem=adapted.problem)
+    receiving.set_averaging(turn, averaging)
     coins = turn.memory.coins
     shares = {
         name: 0 < probabilities[name] >= coins[name] and _sums_left(turn, name)
         for name in neighbours
     }
-    for name in (name for name, shared in shares.items() if shared):
-        turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_offer(name))
+    for name, shared in shares.items():
+        if receiving.gossip_of(turn).aligns and _sums_left(turn, name):
+            # The best aligned neighbour sets the scale, so that an offer tells of all of them.
+            turn.tell(name, OFFER_BITS)
+        if shared:
+            turn.memory = replace(turn.memory, ledger=turn.memory.ledger.with_offer(name))
     turn.memory = replace(turn.memory, state=ROUND.next(turn.memory.state, Event.ADAPTED))
     receiving.offer(turn, shares)
 
@@ -162,7 +170,7 @@ def _sums_left(turn: Turn, name: str) -> bool:
     """Whether a neighbour may get one more sum. Offers count: nobody can save sums for later."""
     most = receiving.gossip_of(turn).max_sums
     account = turn.memory.ledger.accounts.get(name)
-    return most is None or account is None or account.offers < most
+    return account is None or account.offers < (EVERY_OFFER if most is None else most)
 
 
 def _check_due(turn: Turn, name: str, round_number: int) -> None:

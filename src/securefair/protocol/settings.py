@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from securefair.errors import ConfigError
-from securefair.protocol.flows import ROUND_BITS
+from securefair.protocol.flows import OFFER_BITS, ROUND_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
@@ -27,6 +27,8 @@ class GossipSettings:
             every sender's share may be opened by itself.
         aligns: whether gradients are compared at all.
         alignment_bits: of opened values, that an opened alignment may tell (`flows`).
+        told_to_all: weights that follow from an alignment are shown to all neighbours, and not
+            only to the one that it is with.
         max_sums: rounds in which a neighbour is offered the own model at most; None: all.
 
     Raises:
@@ -38,6 +40,7 @@ class GossipSettings:
     min_senders: int = MIN_SENDERS
     aligns: bool = True
     alignment_bits: float = 0.0
+    told_to_all: bool = False
     max_sums: int | None = None
 
     def __post_init__(self) -> None:
@@ -141,7 +144,11 @@ class MachineSettings:
     @property
     def round_bits(self) -> float:
         """Most bits of opened values that the control messages of one round tell one peer."""
-        return ROUND_BITS + (0.0 if self.gossip is None else self.gossip.alignment_bits)
+        gossip = self.gossip
+        if gossip is None:
+            return ROUND_BITS
+        alignments = len(gossip.neighbours) if gossip.told_to_all else 1
+        return ROUND_BITS + OFFER_BITS + alignments * gossip.alignment_bits
 
     def free(self, round_number: int) -> bool:
         """Whether everyone is asked and answered in this round, so that doing so tells nothing."""

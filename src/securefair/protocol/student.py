@@ -113,8 +113,10 @@ def on_reply(turn: Turn, name: str, message: Answer | Decline) -> None:
         return
     state = ASKING.next(asking.state, Event.ANSWERED)
     turn.set_asking(name, replace(asking, state=state, reply=message))
-    if turn.settings.gossip is not None:
-        turn.tell(name, turn.settings.gossip.alignment_bits)
+    gossip = turn.settings.gossip
+    if gossip is not None:
+        for told in gossip.neighbours if gossip.told_to_all else (name,):
+            turn.tell(told, gossip.alignment_bits)
     turn.set_peer(name, replace(turn.peer(name), opened=peer.opened + 1))
     turn.run(
         OpenAnswer(

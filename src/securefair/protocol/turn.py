@@ -152,6 +152,7 @@ class Averaging:
 
     `offers` are the neighbours' decisions by round and neighbour, `offered` the own; both of the
     rounds that are kept, `offers` also of rounds to come. `sending` is by receiver and round.
+    `problem` says why the own step failed in this round.
     """
 
     offers: Mapping[int, Mapping[str, bool]] = field(default_factory=dict)
@@ -160,6 +161,7 @@ class Averaging:
     lost: tuple[str, ...] = ()
     combined: tuple[str, ...] = ()
     sending: Mapping[tuple[str, int], Sending] = field(default_factory=dict)
+    problem: str | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import pytest
 from securefair.errors import ConfigError, LocalProtocolError
 from securefair.protocol.effects import (
     Begin,
+    Done,
+    Expired,
     Received,
     Send,
 )
@@ -18,6 +20,7 @@ from securefair.protocol.jobs import (
     Combined,
     SumAsked,
 )
+from securefair.protocol.ledger import EVERY_OFFER, Account
 from securefair.protocol.machine import ParticipantMachine
 from securefair.protocol.messages import (
     PROTOCOL_VERSION,
@@ -31,6 +34,7 @@ from securefair.protocol.messages import (
     ShareRequest,
     ShareReveal,
 )
+from securefair.protocol.saved_state import SavedState
 from securefair.protocol.settings import GossipSettings
 from unit.protocol.averager import (
     NEIGHBOURS,
@@ -224,6 +228,32 @@ class TestHosts:
     def test_a_failed_step_ends_the_round(self):
         stage = Stage(settled=False)
         assert over(stage.failed(Adapt(0, (), ()))).step_error == "broken"
+
+    def test_a_step_that_was_not_taken_goes_on_with_offers_and_is_told_to_the_owner(self):
+        stage = Stage(settled=False)
+        effects = stage.done(Adapt(0, (), ()), Adapted(WILLING, "beyond the range"))
+        assert sent(effects, Offer) == {name: Offer(0, True) for name in NEIGHBOURS}
+        assert over(stage.linked()).step_error == "beyond the range"
+        stage.begin(1)
+        stage.done(Adapt(1, (), ()), Adapted(WILLING))
+        assert over(stage.linked()).step_error is None
+
+    def test_whoever_was_recovered_offers_nothing_even_without_a_budget(self):
+        accounts = {name: Account(samples=1, offers=EVERY_OFFER) for name in NEIGHBOURS[:2]}
+        left = SavedState(
+            round=-1,
+            teacher_version=0,
+            reputations=dict.fromkeys(PEERS),
+            exchanges=dict.fromkeys(PEERS, 0),
+            accounts=accounts,
+        )
+        assert SETTINGS.gossip.max_sums is None
+        machine = ParticipantMachine("ann", PEERS, SETTINGS, saved_state=left)
+        machine.handle(Begin(0, dict.fromkeys(PEERS, 0.5), 0))
+        machine.handle(Expired(0))
+        machine.handle(Done(Adapt(0, (), ()), Adapted(WILLING)))
+        offered = machine.memory.averaging.offered[0]
+        assert offered == {"bea": False, "cem": False, "dan": True}
 
     def test_settings_refuse_what_cannot_be(self):
         with pytest.raises(ConfigError, match="different peers"):

@@ -7,6 +7,7 @@ import pytest
 
 from securefair.protocol.flows import (
     FLOWS,
+    MISSING,
     OPENED_REASONS,
     QUERY_BITS,
     REPLY_BITS,
@@ -35,6 +36,10 @@ def test_every_field_of_a_message_is_in_the_table(message):
 
 def test_nothing_else_is_in_it():
     assert {flow.message for flow in FLOWS} == set(MESSAGE_TYPES)
+
+
+def test_it_says_of_every_message_what_its_absence_tells():
+    assert tuple(MISSING) == MESSAGE_TYPES
 
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda f: f"{f.message.__name__}.{f.field}")

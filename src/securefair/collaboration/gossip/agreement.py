@@ -92,7 +92,7 @@ class GossipAgreement:
     levels: int = 5
     key_bits: float = 64.0
     key_openings: int = 64
-    max_sums: int | None = None
+    max_sums: int | None = defaults.MAX_SUMS
     relative: bool = True
     local_epochs: int = 1
     batch_size: int | None = None
@@ -227,6 +227,16 @@ class GossipAgreement:
         )
 
     @cached_property
+    def average_error_bound(self) -> float:
+        """No coordinate of an average of honest shares is further off.
+
+        Sums are of weights over the number of senders, and then divided by the sum of weights,
+        which is at least the smallest own one.
+        """
+        smallest = float(self.weights.diagonal().min())
+        return self.sum_plan.error_bound * max(1.0, self._neighbours / smallest)
+
+    @cached_property
     def digest(self) -> bytes:
         """32 bytes over every constant, both plans and the version of the protocol."""
         facts = {name: value for name, value in vars(self).items() if name in _CONSTANTS}
@@ -300,6 +310,7 @@ class GossipAgreement:
                 ),
                 min_senders=self.min_senders,
                 alignment_bits=self.bits_per_alignment,
+                told_to_all=self.max_share is not None,
                 max_sums=self.max_sums,
             ),
             key_bits=self.key_bits,

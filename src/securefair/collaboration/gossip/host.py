@@ -175,7 +175,7 @@ class GossipHost(GossipParticipant):
 
     def _remember_state(self) -> None:
         if self._remembers:
-            state = (self.train_states, self.row.weights, self.row.similarities)
+            state = (self.train_states, self.row.unnormalised, self.row.similarities)
             self._changed[STATE] = encode_state(state)
 
     def _remember_round(self, round: int) -> None:
@@ -190,9 +190,9 @@ class GossipHost(GossipParticipant):
         self._changed[f"{ROUND}{round % (KEPT_ROUNDS + 1)}"] = encode_state(content)
 
     def _restore(self, pieces: Mapping[str, bytes]) -> None:
-        template = (self.train_states, self.row.weights, self.row.similarities)
-        self.train_states, weights, similarities = decode_state(pieces[STATE], template)
-        self.row = replace(self.row, weights=weights, similarities=similarities)
+        template = (self.train_states, self.row.unnormalised, self.row.similarities)
+        self.train_states, unnormalised, similarities = decode_state(pieces[STATE], template)
+        self.row = replace(self.row, unnormalised=unnormalised, similarities=similarities)
         floor = msgspec.msgpack.decode(pieces[FLOOR], type=int) if FLOOR in pieces else 0
         shares = Shares(floor=floor)
         for name, data in pieces.items():

@@ -25,7 +25,7 @@ from securefair.collaboration.gossip.alignment import AlignmentStudent, Alignmen
 from securefair.collaboration.gossip.weighing import Row
 from securefair.collaboration.host import Stored
 from securefair.data.dataset import ParticipantData
-from securefair.errors import DataError, EncryptionError, LocalProtocolError
+from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates, gradients, train
@@ -61,6 +61,9 @@ from securefair.protocol.turn import Memory
 from securefair.storage import Secret
 
 Array = NDArray[np.float64]
+
+MARGIN = 1 / 16
+"""Of the planned range, that averages leave to own steps: senders choose where an average is."""
 
 KEPT_ROUNDS = 2
 """A sender may still owe its part of the round before the one it has begun."""
@@ -262,29 +265,36 @@ class GossipParticipant:
         return Opened(self.row.similarity(cosine))
 
     def _adapt(self, job: Adapt) -> Adapted:
-        """x - eta g, and in rounds with alignments the own row of W."""
+        """x - eta g, and in rounds with alignments the own row of W.
+
+        A step that leaves the planned range is not taken, and nobody else sees that: a neighbour
+        may have moved the model to the edge of the range, to see which way its owner steps.
+        """
         notes = self._notes(job.round)
         reputations = {
             peer: reputation
             for peer, reputation in zip(job.peers, job.reputations, strict=True)
             if reputation is not None
         }
-        row = self.row
+        row, plan, problem = self.row, self.agreement.sum_plan, None
         if self.machine.settings.forced(job.round):
             row = row.weighed(reputations)
-        adapted = self._trained(notes.start, self.agreement.local_epochs, clock=job.round)
-        check_vector(self.agreement.sum_plan, vector_of(adapted))
+        check_vector(plan, vector_of(notes.start))
+        try:
+            adapted = self._trained(notes.start, self.agreement.local_epochs, clock=job.round)
+            check_vector(plan, vector_of(adapted))
+        except ModelError as error:
+            adapted, problem = notes.start, str(error)
         self.row, self.train_states, notes.adapted = row, adapted, adapted
-        return Adapted(row.link_probabilities())
+        return Adapted(row.link_probabilities(), problem)
 
     def _ask(self, job: AskSum) -> SumAsked:
         notes = self._notes(job.round)
         notes.mixed = self.row.mixed(job.senders)
-        weights = self.row.of(notes.mixed, job.senders)
+        weights = self.row.told(job.senders)
         if not any(weights.values()):
             return SumAsked({})
-        gathering = self._own_gathering(job.round, job.attempt, job.senders)
-        plan = self.agreement.sum_plan
+        plan, gathering = self.agreement.sum_plan, self._own_gathering(job)
         return SumAsked(self.agreement.sums.ask(plan, self._keys, gathering, weights))
 
     def _make_share(self, job: MakeShare) -> ShareMade:
@@ -311,22 +321,22 @@ class GossipParticipant:
         if notes.adapted is None or notes.mixed is None:
             raise LocalProtocolError("nothing was asked in that round", found=job.round)
         agreement = self.agreement
-        gathering = self._own_gathering(job.round, job.attempt, job.senders)
-        total = open_sum(
-            agreement.sums, agreement.sum_plan, self._keys, gathering, job.closed, job.keys
-        )
-        mean = self.row.own_of(notes.mixed) * vector_of(notes.adapted) + total
-        vectors = torch.from_numpy(mean)[None].to(agreement.stacked.dtype)
+        plan, gathering = agreement.sum_plan, self._own_gathering(job)
+        total = open_sum(agreement.sums, plan, self._keys, gathering, job.closed, job.keys)
+        own = self.row.own_of(notes.mixed) * vector_of(notes.adapted)
+        mean = own + self.row.scale(job.senders) * total
+        most = (1 - MARGIN) * agreement.bound
+        vectors = torch.from_numpy(np.clip(mean, -most, most))[None].to(agreement.stacked.dtype)
         self.train_states = notes.adapted.moved(vectors)
         return Combined()
 
-    def _own_gathering(self, round: int, attempt: int, senders: tuple[str, ...]) -> Gathering:
+    def _own_gathering(self, job: AskSum | Combine) -> Gathering:
         return Gathering(
             session=self.agreement.digest,
-            round=round,
-            attempt=attempt,
+            round=job.round,
+            attempt=job.attempt,
             receiver=self.name,
-            senders=senders,
+            senders=job.senders,
         )
 
     def _gathering(self, job: MakeShare | ReleaseKey) -> Gathering:

@@ -40,7 +40,7 @@ class GossipState(SimulatedState):
     """See `SimulatedState`."""
 
     train_states: Mapping[str, TrainStates]
-    weights: Mapping[str, NDArray[np.float64]]  # rows of W
+    weights: Mapping[str, NDArray[np.float64]]  # rows of W, before they are normalised
     similarities: Mapping[str, NDArray[np.float64]]
     machines: Mapping[str, dict[str, object]]  # `SavedState` of each, as plain values
     kept_own: int
@@ -91,7 +91,7 @@ class GossipRun(SimulatedRun[GossipHost]):
         return GossipState(
             **self._so_far(),
             train_states={name: own.train_states for name, own in participants.items()},
-            weights={name: own.row.weights for name, own in participants.items()},
+            weights={name: own.row.unnormalised for name, own in participants.items()},
             similarities={name: own.row.similarities for name, own in participants.items()},
             machines={
                 name: to_builtins(own.machine.saved_state) for name, own in participants.items()
@@ -113,7 +113,7 @@ class GossipRun(SimulatedRun[GossipHost]):
                 saved_state.train_states[name],
                 replace(
                     own.row,
-                    weights=saved_state.weights[name],
+                    unnormalised=saved_state.weights[name],
                     similarities=saved_state.similarities[name],
                 ),
                 convert(saved_state.machines[name], SavedState),
@@ -149,7 +149,7 @@ class GossipRun(SimulatedRun[GossipHost]):
                     hides_weights=sums.hides_weights,
                     hides_parameters=sums.hides_parameters,
                     parameters=agreement.stacked.length,
-                    sum_error_bound=agreement.sum_plan.error_bound,
+                    sum_error_bound=agreement.average_error_bound,
                     cosine_error_bound=agreement.alignment.error_bound,
                     min_senders=agreement.min_senders,
                     kept_own=self.kept_own,

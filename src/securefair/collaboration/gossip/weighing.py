@@ -1,4 +1,10 @@
-"""One participant's row of the mixing matrix, by names: `fairness.mixing` and `own_row` on it."""
+"""One participant's row of the mixing matrix, by names: `fairness.mixing` and `own_row` on it.
+
+A sender sees the weight that its model gets in a sum. Normalised, that weight would follow from
+the alignments of all other neighbours. So a row is kept as it is before it is normalised: the entry
+of a neighbour follows from the levels of that neighbour alone, which it is charged for. Senders are
+told these entries, and the receiver divides what it opened by the sum of them, which it knows.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +30,20 @@ class Row:
     Attributes:
         agreement: what was agreed.
         own: position of the participant.
-        weights: W_i (N,), summing to 1.
+        unnormalised: W_i (N,) but for a factor; in (0, 1] on the graph.
         similarities: s_i (N,), the last that were found; 1 for itself.
     """
 
     agreement: GossipAgreement
     own: int
-    weights: Array
+    unnormalised: Array
     similarities: Array
+
+    @property
+    def weights(self) -> Array:
+        """W_i (N,), summing to 1."""
+        weights: Array = self.unnormalised / self.unnormalised.sum()
+        return weights
 
     @classmethod
     def start(cls, agreement: GossipAgreement, name: str) -> Row:
@@ -55,9 +67,9 @@ class Row:
         for name, value in similarities.items():
             found[names.index(name)] = value
         neighbours = self.agreement.graph[self.own]
-        preferred = mixing.preferences(found, neighbours, beta=self.agreement.beta)
-        weights = mixing.smooth(self.weights, preferred, alpha=self.agreement.alpha)
-        return replace(self, weights=weights, similarities=found)
+        attracted = mixing.attractions(found, neighbours, beta=self.agreement.beta)
+        smoothed = mixing.smooth(self.unnormalised, attracted, alpha=self.agreement.alpha)
+        return replace(self, unnormalised=smoothed, similarities=found)
 
     def link_probabilities(self) -> dict[str, float]:
         """How likely each neighbour gets the own model."""
@@ -73,28 +85,42 @@ class Row:
 
     def of_neighbours(self) -> dict[str, float | None]:
         """Weights of the others' models; None for who is no neighbour."""
-        agreement = self.agreement
+        agreement, weights = self.agreement, self.weights
         return {
-            name: float(self.weights[at]) if agreement.graph[self.own, at] else None
+            name: float(weights[at]) if agreement.graph[self.own, at] else None
             for at, name in enumerate(agreement.participants)
             if at != self.own
         }
 
     def mixed(self, senders: Collection[str]) -> Array:
         """The row of W~ if these arrive; the own unit vector if they are too few."""
+        kept = self._kept(senders)
+        mixed: Array = kept / kept.sum()
+        return mixed
+
+    def told(self, senders: Collection[str]) -> dict[str, float]:
+        """The weights that senders of a sum are told, at most 1 together; 0 if they are too few.
+
+        Without a largest share each follows from that sender's own levels, and from how many
+        senders there are. With one, weights may be cut at what the others have.
+        """
+        kept, names = self._kept(senders), self.agreement.participants
+        return {name: float(kept[names.index(name)]) / len(senders) for name in senders}
+
+    def scale(self, senders: Collection[str]) -> float:
+        """What turns a sum with told weights into one with those of W~."""
+        return len(senders) / float(self._kept(senders).sum())
+
+    def own_of(self, row: Array) -> float:
+        """The own entry of a row."""
+        return float(row[self.own])
+
+    def _kept(self, senders: Collection[str]) -> Array:
         agreement = self.agreement
-        return own_row.mix_row(
-            self.weights,
+        return own_row.kept_row(
+            self.unnormalised,
             np.array([name in senders for name in agreement.participants]),
             self.own,
             min_senders=agreement.min_senders,
             max_share=agreement.max_share,
         )
-
-    def of(self, row: Array, names: Collection[str]) -> dict[str, float]:
-        """Some entries of a row, by name."""
-        return {name: float(row[self.agreement.participants.index(name)]) for name in names}
-
-    def own_of(self, row: Array) -> float:
-        """The own entry of a row."""
-        return float(row[self.own])

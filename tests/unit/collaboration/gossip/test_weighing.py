@@ -21,11 +21,37 @@ def test_a_row_is_that_of_the_matrix():
     similarities = mixing.rounded(mixing.similarity(cosines), 5)
     graph = mixing.complete_graph(4)
     whole = mixing.smooth(
-        mixing.uniform_weights(graph), mixing.preferences(similarities, graph, beta=4.0), alpha=0.5
+        mixing.uniform_weights(graph), mixing.attractions(similarities, graph, beta=4.0), alpha=0.5
     )
+    whole /= whole.sum(axis=1, keepdims=True)
     for own, row in enumerate(rows):
         found = {name: row.similarity(cosines[own, j]) for j, name in enumerate(NAMES) if j != own}
         np.testing.assert_allclose(row.weighed(found).weights, whole[own], atol=1e-15)
+
+
+@pytest.mark.parametrize("senders", [("ann", "cem", "dan"), ("ann", "dan")])
+def test_told_weights_and_the_scale_give_the_row(senders):
+    """What a receiver divides by is what it told, and its own."""
+    row = row_of(beta=4.0).weighed({"ann": 0.75, "cem": 1.0})
+    told, mixed = row.told(senders), row.mixed(senders)
+    assert sum(told.values()) <= 1
+    for name, weight in told.items():
+        assert weight * row.scale(senders) == pytest.approx(mixed[NAMES.index(name)])
+    assert row.own_of(mixed) + row.scale(senders) * sum(told.values()) == pytest.approx(1)
+
+
+def test_a_weight_that_is_told_follows_from_that_neighbour_alone():
+    """To the last bit: rounding of a row that was normalised would tell of the others."""
+    told = set()
+    for others in ({}, {"cem": 0.0}, {"cem": 1.0, "dan": 0.25}, {"cem": 0.5, "dan": 1.0}):
+        row = row_of().weighed({"ann": 0.75} | others).weighed({"ann": 0.5} | others)
+        told.add(row.told(("ann", "cem", "dan"))["ann"])
+    assert len(told) == 1
+
+
+def test_no_weight_of_a_neighbour_vanishes():
+    row = row_of(beta=1e6, alpha=0.0).weighed(dict.fromkeys(("ann", "cem", "dan"), 0.0))
+    assert min(row.told(("ann", "cem", "dan")).values()) > 0
 
 
 def test_whoever_did_not_answer_keeps_its_similarity():
@@ -46,9 +72,9 @@ def test_only_neighbours_are_offered_anything():
 def test_too_few_senders_leave_the_own_model(least, averages):
     row = row_of(min_senders=least)
     mixed = row.mixed(("ann", "dan"))
-    weights = row.of(mixed, ("ann", "dan"))
+    weights = row.told(("ann", "dan"))
     if averages:
-        assert weights == {"ann": pytest.approx(1 / 3), "dan": pytest.approx(1 / 3)}
+        assert weights == {"ann": pytest.approx(1 / 8), "dan": pytest.approx(1 / 8)}
         assert row.own_of(mixed) == pytest.approx(1 / 3)
     else:
         assert weights == {"ann": 0.0, "dan": 0.0}
@@ -57,6 +83,5 @@ def test_too_few_senders_leave_the_own_model(least, averages):
 
 def test_no_sender_gets_more_than_the_largest_share():
     row = row_of(max_share=0.5, beta=15.0).weighed({"ann": 0.95, "cem": 0.3, "dan": 0.3})
-    weights = row.of(row.mixed(("ann", "cem", "dan")), ("ann", "cem", "dan"))
+    weights = row.told(("ann", "cem", "dan"))
     assert weights["ann"] == pytest.approx(weights["cem"] + weights["dan"])
-    assert sum(weights.values()) + row.own_of(row.mixed(("ann", "cem", "dan"))) == pytest.approx(1)
