@@ -87,7 +87,7 @@ def test_an_unknown_network_or_a_precision_out_of_reach_is_refused():
         {"precision": 2.0**-18},
         {"min_senders": 3},
         {"max_share": 0.5},
-        {"max_sums": 6},
+        {"max_sums": 5},
         {"key_bits": 32.0},
         {"key_openings": 32},
         {"sketch": 16},
