@@ -1,7 +1,7 @@
 """Client: encrypt the features."""
 
 import numpy as np
-from task import CLASSES, PASSPHRASE, files
+from task import PASSPHRASE, files
 
 import securefair as sf
 
@@ -10,8 +10,7 @@ def main() -> None:
     own = files()
     student = sf.Student.load(own.secret / "student.keystore", PASSPHRASE)
     features = np.load(own.features)
-    unlabelled = np.zeros(len(features), dtype=np.int64)  # labels play no part in this release
-    request = student.request(sf.Samples(features, unlabelled, CLASSES))
+    request = student.request(features)
     (own.upload / "request.bin").write_bytes(request)
 
 

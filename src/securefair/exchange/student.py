@@ -216,17 +216,23 @@ class Student:
         """What the teacher needs of this student's keys."""
         return self._keys.public
 
-    def encrypt_features(self, samples: Samples) -> tuple[bytes, bytes]:
+    def encrypt_features(self, samples: Samples | Array) -> tuple[bytes, bytes]:
         """Encrypted features and, for a student basis, the encrypted basis (else empty).
 
         Also prepares the reconstruction of logits, which depends on the samples only.
 
+        Args:
+            samples: with labels; or features (B, d) alone, where no projection has to be
+                reconstructed. Then nothing says how plausible an answer is.
+
         Raises:
-            DataError: the samples do not fit the plan's shape or bounds.
+            DataError: the samples do not fit the plan's shape or bounds, or lack labels.
         """
         plan = self.plan
-        slots = steps.pack(plan, samples.features)
-        rows = self.prepare(samples)
+        if isinstance(samples, Samples):
+            slots, rows = steps.pack(plan, samples.features), self.prepare(samples)
+        else:
+            slots, rows = steps.pack(plan, _unlabelled(plan, samples)), None
         features = steps.encrypt(self._keys.encryptor, plan.features, slots)
         if rows is None or plan.factors is None:
             return features, b""
@@ -278,8 +284,11 @@ class Student:
         packed = steps.pack_factors(self.plan, predictions)
         return steps.encrypt(self._keys.encryptor, factors, packed)
 
-    def request(self, samples: Samples, *, predictions: Array | None = None) -> bytes:
-        """Everything in one message; `predictions` only for `loss` and `class_sums`."""
+    def request(self, samples: Samples | Array, *, predictions: Array | None = None) -> bytes:
+        """Everything in one message; `predictions` only for `loss` and `class_sums`.
+
+        Features without labels will do unless the release is a projection (`encrypt_features`).
+        """
         features, basis = self.encrypt_features(samples)
         question = b"" if predictions is None else self.encrypt_predictions(predictions)
         if self.plan.spec.sends_predictions and not question:
@@ -342,6 +351,24 @@ class Student:
         """What it is, without keys or data."""
         spec = self.plan.spec
         return f"Student({spec.samples} samples, release {spec.release}, {self._backend})"
+
+
+def _unlabelled(plan: ExchangePlan, features: Array) -> Array:
+    if plan.spec.release == "projection":
+        raise DataError(
+            "a projection is reconstructed with the labels of its samples",
+            where="samples",
+            found="features alone",
+            expected="Samples",
+        )
+    if not isinstance(features, np.ndarray) or features.dtype.kind != "f":
+        raise DataError(
+            "features are an array of floats",
+            where="samples",
+            found=str(getattr(features, "dtype", type(features).__name__)),
+            hint="Samples.of takes tensors, data sets and tables as well",
+        )
+    return features
 
 
 def _row_scale(rows: Array) -> Array:

@@ -30,6 +30,7 @@ STAGES = {
     "conjugate": "Add conjugates",
     "square": "Square",
     "forms": "Multiply by forms",
+    "join": "Join classes",
     "products": "Products",
     "add_blocks": "Add blocks",
     "relinearise": "Relinearise",

@@ -29,7 +29,7 @@ _STAGES = {
     "subtract": "add_blocks",
     "real_parts": "conjugate",
     "inner_plain": "forms",
-    "gather": "forms",
+    "gather": "join",
     "multiply": "products",
     "inner": "products",
     "outer": "products",

@@ -13,7 +13,17 @@ from securefair.errors import (
 )
 from securefair.exchange import steps
 from securefair.exchange.student import Student
-from support.parties import CLASSES, FEATURES, SAMPLES, SEED, predictions_of, run, spec_of
+from securefair.exchange.teacher import Teacher
+from support.parties import (
+    CLASSES,
+    FEATURES,
+    SAMPLES,
+    SEED,
+    head_of,
+    predictions_of,
+    run,
+    spec_of,
+)
 
 
 def with_features(samples, features):
@@ -123,3 +133,27 @@ def test_several_answers_in_a_row_are_told_apart_by_their_length():
     for size in (0, 1, len(done.answer) // 2, len(done.answer) - 4, len(done.answer) + 4):
         with pytest.raises(EncryptionError, match="wrong length"):
             done.student.open((done.answer + bytes(8))[:size])
+
+
+@pytest.mark.parametrize("hidden", [0, 3])
+@pytest.mark.parametrize("samples", [1, 5])
+def test_one_sample_and_samples_without_labels_are_legal(samples, hidden):
+    spec = spec_of("logits", hidden, samples=samples)
+    student, head = Student(spec, backend="clear"), head_of(spec)
+    features = np.random.default_rng(2).uniform(-1, 1, (samples, FEATURES))
+    opened = student.open(Teacher(head, spec, backend="clear").answer(student.request(features)))
+    expected = steps.compile_model(student.plan, head).logits(features)
+    assert np.abs(opened.logits - expected).max() <= student.plan.error_bound
+    assert opened.plausibility is None
+
+
+def test_a_projection_without_labels_is_refused_by_name(linear):
+    with pytest.raises(DataError, match="with the labels of its samples"):
+        linear.student.request(linear.samples.features)
+
+
+@pytest.mark.parametrize("wrong", [[[0.0] * FEATURES], np.zeros((1, FEATURES), int), "features"])
+def test_features_that_are_no_array_of_floats_are_refused(wrong):
+    student = Student(spec_of("logits", samples=1), backend="clear")
+    with pytest.raises(DataError, match="an array of floats"):
+        student.request(wrong)
