@@ -13,14 +13,17 @@ from securefair.ckks.keys import Backend
 # Heads are so small that threads mostly wait for each other: twenty times slower with two.
 torch.set_num_threads(1)
 
-settings.register_profile(
-    "repeatable",
-    derandomize=True,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("repeatable")
+EVERYWHERE = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": [HealthCheck.too_slow],
+}
+settings.register_profile("repeatable", derandomize=True, max_examples=50, **EVERYWHERE)
+# `make soak`: others every time, and many.
+examples = int(os.environ.get("SECUREFAIR_EXAMPLES", "0"))
+if examples:
+    settings.register_profile("soak", max_examples=examples, **EVERYWHERE)
+settings.load_profile("soak" if examples else "repeatable")
 
 
 def pytest_collection_modifyitems(items):
