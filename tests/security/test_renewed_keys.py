@@ -49,6 +49,17 @@ def test_a_round_bounds_the_imports_that_one_peer_can_call_for():
     assert renewed(stage, MESSAGES) == (1, False)
 
 
+def test_newer_keys_do_not_hide_that_an_upload_was_unusable():
+    """Else a peer could have junk imported again and again, and never be blamed."""
+    stage = Stage().started()
+    first = (Keys(1, b"key 1", b"evk"), Features(1, 30, b"junk", b""))
+    for message in first:
+        stage.hear("bea", message)
+    stage.hear("bea", Keys(2, b"key 2", b"evk"))
+    effects = stage.fail(ImportPeer("bea", *first), "no residues")
+    assert [effect.peer for effect in effects if isinstance(effect, Blame)] == ["bea"]
+
+
 def asked_often(stage, charge):
     """A peer repeats its query, asks for rounds that are over, and greets, all in one round."""
     for number in range(2, 2 + MESSAGES):

@@ -130,7 +130,10 @@ class PreparedExchange:
 
     def evaluate(self, upload: Upload) -> bytes:
         """The teacher's half that every answer costs."""
-        return self._teacher.evaluate(upload, self._query)
+        try:
+            return self._teacher.evaluate(upload, self._query)
+        except ModelError as error:  # whoever measures owns the model
+            raise (error.__cause__ or error) from None
 
     def serve(self) -> bytes:
         """All that the teacher does, from uploaded bytes to the answer's bytes."""

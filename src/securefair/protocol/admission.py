@@ -159,16 +159,19 @@ def on_imported(turn: Turn, job: ImportPeer) -> None:
 
 
 def on_import_failed(turn: Turn, job: ImportPeer, error: str) -> None:
-    """The upload is unusable: refuse the peer, as student and as teacher."""
+    """The upload is unusable: refuse the peer, as student and as teacher.
+
+    One that sent newer keys meanwhile is blamed as well, and these are imported.
+    """
     name = job.peer
+    turn.effects.append(
+        Blame(name, str(RemoteProtocolError("its upload is unusable", culprit=name, found=error)))
+    )
     if _renewed_meanwhile(turn, job):
         return
     introduction = turn.peer(name).introduction
     state = ADMISSION.next(introduction.state, Event.IMPORT_FAILED)
     turn.set_introduction(name, replace(introduction, state=state, keys=None, features=None))
-    turn.effects.append(
-        Blame(name, str(RemoteProtocolError("its upload is unusable", culprit=name, found=error)))
-    )
     teacher.refuse_kept(turn, name)
     student.cannot_ask(turn, name)
     sending.on_known(turn)
