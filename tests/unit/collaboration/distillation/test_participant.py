@@ -54,8 +54,9 @@ def participant(own, agreed, model=MODEL, seed=1):
 
 def unrelated_to_features(student):
     """An answer in the clear that no smooth function explains: one patient's logits are large."""
-    (meta,) = student._student.plan.released
-    logits = np.zeros((meta.count, meta.width))
+    plan = student._student.plan
+    (meta,) = plan.released
+    logits = np.zeros((meta.count, plan.coefficients or meta.width))
     logits[:, 3] = [-30.0, 30.0]
     return logits.astype("<f8").tobytes()
 
