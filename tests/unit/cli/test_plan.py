@@ -28,7 +28,8 @@ def test_a_plan_is_printed_as_json():
     result = call("plan", *SMALL, "--release", "logits", "--json")
     plan = json.loads(result.stdout)
     assert plan["spec"]["release"] == "logits"
-    assert plan["evaluation_keys"] == ["relinearisation"]
+    assert plan["packing"] == "monomials"
+    assert plan["evaluation_keys"] == []
     assert plan["steps"][-1]["stage"] == "extract"
     assert plan["relative_error"] <= plan["spec"]["precision"]
 
