@@ -33,6 +33,12 @@ $(STAMP): pyproject.toml constraints/torch.txt constraints/development.txt $(wil
 # Processes that tests start would compile the package anew, each of them.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Stores that tests write are synchronised at every commit: in memory where 4 GB of it are free for files.
+SPARE_MEMORY := $(shell df -k --output=avail /dev/shm 2>/dev/null | tail -1)
+ifeq ($(shell test "$(SPARE_MEMORY)" -gt 4000000 2>/dev/null && echo enough),enough)
+export PYTEST_DEBUG_TEMPROOT ?= /dev/shm
+endif
+
 # Tests of one file stay in one process: they share what their fixtures have run. Files are taken in
 # the order of tests/conftest.py, long ones first.
 PYTEST = $(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile \

@@ -21,6 +21,7 @@ import msgspec
 import typer
 from page import replace_tables
 
+from securefair.circuit import planner
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
@@ -73,11 +74,11 @@ class Scaling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_at(spec: ExchangeSpec, ring_degree: int) -> ExchangePlan | None:
-    """The plan that a single ring degree allows; None where there is none."""
+    """The plan with samples in slots that a single ring degree allows; None where there is none."""
     only = {ring_degree: MAX_LOG_QP[ring_degree]}
     with patch.dict(MAX_LOG_QP, only, clear=True):
         try:
-            return plan_exchange.__wrapped__(spec)
+            return planner._search(spec, monomials=False)
         except PlanError:
             return None
 

@@ -44,7 +44,9 @@ def task_of(name: ReferenceName) -> CnnTask:
     images = rng.uniform(-1, 1, (IMAGES, *shape)).astype(np.float32)
     inputs = images.astype(np.float64)
     network = balanced_by_values(fold(reference_network(name, seed=0).eval()), inputs)
-    spec = network_spec(network, inputs, classes=classes, largest=1.0, weight_bits=11)
+    spec = network_spec(
+        network, inputs, classes=classes, largest=1.0, weight_bits=11, precision=2.0**-7
+    )
     plan = plan_exchange(msgspec.structs.replace(spec, samples=IMAGES))
     return CnnTask(name, network, plan, images, network.logits(inputs).argmax(axis=1))
 

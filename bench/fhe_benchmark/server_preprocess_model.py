@@ -8,7 +8,8 @@ import securefair as sf
 def main() -> None:
     own = files()
     agreed = spec(own.images)
-    teacher = sf.Teacher(model(), agreed, min_flooding_bits=min(30, agreed.flooding_bits))
+    bits, store = min(30, agreed.flooding_bits), own.server / "account"
+    teacher = sf.Teacher(model(), agreed, min_flooding_bits=bits, store=store)
     teacher.save(own.server / "teacher.keystore", PASSPHRASE)
 
 

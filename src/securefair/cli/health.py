@@ -29,8 +29,13 @@ def doctor(json: JsonOption = False) -> None:
     from securefair.cli.diagnosis import diagnose
     from securefair.report.screen import Screen
 
-    logging.getLogger("securefair").setLevel(logging.ERROR)  # what it would warn of is a finding
-    diagnosis = diagnose()
+    log = logging.getLogger("securefair")
+    level = log.level
+    log.setLevel(logging.ERROR)  # what it would warn of is a finding
+    try:
+        diagnosis = diagnose()
+    finally:
+        log.setLevel(level)
     if json:
         say_json(diagnosis)
     else:

@@ -40,6 +40,9 @@ IMPORT, RECEIVE, ANSWER = "import", "receive", "answer"
 SQUARE_ROOT = 0.5
 """Of a new head's coefficient of the square, which folding moves into its first map."""
 
+COMPLETION = 0.5
+"""What completing the square adds to the biases of a new head's first map."""
+
 AHEAD = "zeros_ahead"
 """Stage: what a teacher makes while it waits, in no total."""
 
@@ -105,7 +108,7 @@ def synthetic_model(plan: ExchangePlan, *, seed: int = 0) -> LoadedHead:
 
     So a teacher that is measured takes the memory of one that was saved, without torch.
     """
-    spec, rng = plan.spec, np.random.default_rng(seed)
+    spec, rng = plan.spec, np.random.default_rng([seed, 1])  # other numbers than the samples'
 
     def uniform(outputs: int, inputs: int, gain: float = 1.0) -> DenseMap:
         bound = gain / np.sqrt(inputs)
@@ -115,6 +118,7 @@ def synthetic_model(plan: ExchangePlan, *, seed: int = 0) -> LoadedHead:
     if not spec.hidden:
         return LoadedHead(dense_network(uniform(spec.classes, spec.features)))
     first = uniform(spec.hidden, spec.features, SQUARE_ROOT)
+    first = DenseMap(first.weights, first.bias + COMPLETION)
     return LoadedHead(dense_network(first, uniform(spec.classes, spec.hidden)))
 
 

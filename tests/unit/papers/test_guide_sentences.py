@@ -51,8 +51,8 @@ def test_at_the_printed_lambda(lambdas: list[Row]) -> None:
     soft, plain = (above(advantage(lambdas, 50.0, "MCG", one)) for one in ("softened", "plain"))
     assert (
         "At the printed lambda_0 = 50 the paper's order holds on "
-        f"{WORDS[len(soft)]} of seven splits with softened alignment, by {between(soft)} points, "
-        f"and on {WORDS[len(plain)]} of seven with plain alignment, by {between(plain)}."
+        f"{WORDS[len(soft)]} of seven splits with softened alignment, by {between(soft)} points. "
+        f"With plain alignment it holds on {WORDS[len(plain)]} of seven, by {between(plain)}."
     ) in GUIDE
 
 

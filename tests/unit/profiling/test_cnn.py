@@ -31,7 +31,8 @@ def task():
     inputs = images.astype(np.float64)
     network = balanced_by_values(network, inputs)
     spec = msgspec.structs.replace(
-        network_spec(network, inputs, classes=3, largest=1.0, weight_bits=11), samples=len(images)
+        network_spec(network, inputs, classes=3, largest=1.0, weight_bits=11, precision=2.0**-7),
+        samples=len(images),
     )
     labels = network.logits(inputs[:40]).argmax(axis=1)
     return CnnTask("mnist", network, plan_exchange(spec), images, labels)

@@ -66,5 +66,5 @@ def test_a_head_of_another_size_is_refused():
         build_head("linear", 4, 0, 2, seed=0),
         backend="clear",
     )
-    with pytest.raises(ModelError, match="does not fit the plan"):
+    with pytest.raises(ModelError, match="shape differs from the plan"):
         exchange.serve()
