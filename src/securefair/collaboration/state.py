@@ -50,7 +50,14 @@ def decode_state(data: bytes, template: S) -> S:
     """
     try:
         restored: S = _decoded(msgspec.msgpack.decode(data, strict=True), template)
-    except (msgspec.DecodeError, KeyError, IndexError, TypeError, ValueError) as error:
+    except (
+        msgspec.DecodeError,
+        AttributeError,
+        KeyError,
+        IndexError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise DataError("this is no snapshot of such a state", found=str(error)) from error
     return restored
 

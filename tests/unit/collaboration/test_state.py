@@ -21,6 +21,13 @@ class State:
     given: object = field(default=abs)
 
 
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """The same before its field had another name."""
+
+    number: object
+
+
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(),
     lambda inner: (
@@ -119,6 +126,7 @@ def test_what_cannot_be_stored_is_named(value, words):
         ),
         encode_state({"other": 1}) + b"x",
         b"\x92\xa3odd\x00",
+        encode_state(Earlier(0)),
     ],
 )
 def test_damaged_bytes_are_refused(data):

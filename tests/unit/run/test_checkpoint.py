@@ -242,8 +242,8 @@ class TestRefusals:
     def test_another_version(self, tmp_path):
         interrupt(small(), tmp_path, 3)
         path = tmp_path / FOLDER / "checkpoint.json"
-        path.write_text(path.read_text().replace('"format": 4', '"format": 3'))
-        with pytest.raises(DataError, match=r"another version.*format 3.*format 4"):
+        path.write_text(path.read_text().replace('"format": 5', '"format": 4'))
+        with pytest.raises(DataError, match=r"another version.*format 4.*format 5"):
             finish(small(), tmp_path, resume=True)
 
     def test_nothing_to_go_on_with(self, whole, tmp_path):

@@ -40,7 +40,7 @@ class GossipState(SimulatedState):
     """See `SimulatedState`."""
 
     train_states: Mapping[str, TrainStates]
-    weights: Mapping[str, NDArray[np.float64]]  # rows of W, before they are normalised
+    unnormalised: Mapping[str, NDArray[np.float64]]  # rows of W but for a factor (`Row`)
     similarities: Mapping[str, NDArray[np.float64]]
     machines: Mapping[str, dict[str, object]]  # `SavedState` of each, as plain values
     kept_own: int
@@ -91,7 +91,7 @@ class GossipRun(SimulatedRun[GossipHost]):
         return GossipState(
             **self._so_far(),
             train_states={name: own.train_states for name, own in participants.items()},
-            weights={name: own.row.unnormalised for name, own in participants.items()},
+            unnormalised={name: own.row.unnormalised for name, own in participants.items()},
             similarities={name: own.row.similarities for name, own in participants.items()},
             machines={
                 name: to_builtins(own.machine.saved_state) for name, own in participants.items()
@@ -113,7 +113,7 @@ class GossipRun(SimulatedRun[GossipHost]):
                 saved_state.train_states[name],
                 replace(
                     own.row,
-                    unnormalised=saved_state.weights[name],
+                    unnormalised=saved_state.unnormalised[name],
                     similarities=saved_state.similarities[name],
                 ),
                 convert(saved_state.machines[name], SavedState),
