@@ -199,7 +199,7 @@ class AveragingResult(msgspec.Struct, frozen=True, kw_only=True):
     hides_weights: bool  # from the senders
     hides_parameters: bool  # from the receiver
     parameters: int  # of the model that everyone shares
-    sum_error_bound: float  # planned, of a coordinate of an average
+    average_error_bound: float  # planned, of a coordinate of an average
     cosine_error_bound: float  # planned; a sketch's is exceeded with a tiny probability
     min_senders: int  # fewer make no sum
     kept_own: int  # how often a participant averaged nothing, for want of senders

@@ -109,7 +109,7 @@ def cost(result: EncryptionResult, averaging: AveragingResult, repetitions: int)
         f"{data_size(result.bytes_up)} of requests and encrypted gradients, "
         f"{data_size(result.bytes_down)} of answers and parts of sums.{skipped}{lost} "
         f"Coordinates of averages were off by up to {result.max_abs_error:.1e}; the plan allows "
-        f"{averaging.sum_error_bound:.1e}, and {averaging.cosine_error_bound:.1e} in a cosine."
+        f"{averaging.average_error_bound:.1e}, and {averaging.cosine_error_bound:.1e} in a cosine."
     )
 
 

@@ -191,6 +191,7 @@ def read_result(folder: Path) -> tuple[RunResult, Measured]:
             "this is not the record it should be",
             where=str(folder / "metrics.json"),
             found=str(error),
+            hint="If another version of securefair wrote it: run its config.toml again",
         ) from error
 
 

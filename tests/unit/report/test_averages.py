@@ -12,7 +12,7 @@ AVERAGING = AveragingResult(
     hides_weights=False,
     hides_parameters=True,
     parameters=20_000,
-    sum_error_bound=2e-8,
+    average_error_bound=2e-8,
     cosine_error_bound=0.06,
     min_senders=2,
     kept_own=0,
@@ -114,6 +114,14 @@ def test_costs_name_what_was_skipped_and_both_errors():
     assert "Once a participant kept its own model" in text
     assert "4 times a sender was lost" in text
     assert "over all 3 repetitions" in text
+
+
+def test_the_bound_of_a_sum_is_not_read_as_that_of_an_average():
+    """Results that state it, under its own name, are of an earlier version."""
+    earlier = msgspec.to_builtins(AVERAGING)
+    earlier["sum_error_bound"] = earlier.pop("average_error_bound")
+    with pytest.raises(msgspec.ValidationError, match="average_error_bound"):
+        msgspec.convert(earlier, AveragingResult)
 
 
 def test_how_many_must_side_with_a_receiver_follows_the_configuration():

@@ -106,7 +106,7 @@ class TestRun:
         assert (encryption.backend, encryption.release) == ("rns", "alignment")
         assert (averaging.averaging, averaging.parameters) == ("masked", 66)
         assert averaging.hides_parameters
-        assert 0 < encryption.max_abs_error <= averaging.sum_error_bound <= 0.0001 * 8
+        assert 0 < encryption.max_abs_error <= averaging.average_error_bound <= 0.0001 * 8
         assert encryption.error_over_range == pytest.approx(encryption.max_abs_error / 8, rel=0.01)
 
     def test_the_ledger_agrees_with_the_rounds(self, outcome):

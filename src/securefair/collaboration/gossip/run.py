@@ -149,7 +149,7 @@ class GossipRun(SimulatedRun[GossipHost]):
                     hides_weights=sums.hides_weights,
                     hides_parameters=sums.hides_parameters,
                     parameters=agreement.stacked.length,
-                    sum_error_bound=agreement.average_error_bound,
+                    average_error_bound=agreement.average_error_bound,
                     cosine_error_bound=agreement.alignment.error_bound,
                     min_senders=agreement.min_senders,
                     kept_own=self.kept_own,
