@@ -18,6 +18,7 @@ import pytest
 from securefair.algorithms.cycle_gossip import CycleGossip
 from securefair.algorithms.network_population import NetworkPopulation
 from securefair.averaging import get_averaging
+from securefair.collaboration.gossip import participant
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.errors import BackendUnavailableError, DataError, SecureFairError
@@ -69,6 +70,30 @@ def start(data, agreement, *, backend="clear", **options):
 
 def models_of(run: GossipRun):
     return np.array([own.vector for own in run.engine.participants.values()])
+
+
+@pytest.fixture
+def errors_of_sums(monkeypatch):
+    """A list that a run fills: the error of each sum, before it is divided by told weights."""
+
+    def watched(run):
+        errors, real, people = [], participant.open_sum, run.engine.participants
+
+        def opened(sums, plan, keys, gathering, closed, released):
+            total = real(sums, plan, keys, gathering, closed, released)
+            if gathering.session == run.agreement.digest:
+                told = people[gathering.receiver].row.told(gathering.senders)
+                exact = sum(
+                    weight * participant.vector_of(people[name].rounds[gathering.round].adapted)
+                    for name, weight in told.items()
+                )
+                errors.append(np.abs(total - exact).max())
+            return total
+
+        monkeypatch.setattr(participant, "open_sum", opened)
+        return errors
+
+    return watched
 
 
 def reference(data, agreement, rounds):
@@ -162,10 +187,13 @@ def test_with_a_largest_share_everybody_asks_for_what_senders_grant(data, monkey
 
 
 @pytest.mark.parametrize("averaging", ["masked", "ckks"])
-def test_private_and_clear_runs_decide_alike_and_end_within_the_planned_error(data, averaging):
+def test_private_and_clear_runs_decide_alike_and_end_within_the_planned_error(
+    data, averaging, errors_of_sums
+):
     clear = start(data, agreement_of(data, averaging="clear", precision=2.0**-20))
     agreed = agreement_of(data, averaging=averaging)
     private = start(data, agreed, backend="rns")
+    errors = errors_of_sums(private)
     for ours, theirs in zip(private.rounds(4), clear.rounds(4), strict=True):
         assert ours.answered == theirs.answered
         assert ours.asked == theirs.asked
@@ -178,6 +206,7 @@ def test_private_and_clear_runs_decide_alike_and_end_within_the_planned_error(da
     bound = 4 * (agreed.average_error_bound + 3 * weight * np.ptp(models_of(clear), axis=0).max())
     assert np.abs(models_of(private) - models_of(clear)).max() <= bound
     assert 0 < private.max_sum_error <= agreed.average_error_bound
+    assert 0 < max(errors) <= agreed.sum_plan.error_bound
 
 
 def test_crypten_sums_to_the_same(data):
@@ -229,20 +258,23 @@ class TestFaults:
         assert not any(record.answered[3])
         assert sum("upload is unusable" in problem for problem in run.problems) == 3
 
-    def test_a_network_that_loses_and_repeats_only_costs_averages(self, data):
+    def test_a_network_that_loses_and_repeats_only_costs_averages(self, data, errors_of_sums):
         faults = Faults(drop=0.08, duplicate=0.2, reorder=0.2, delay=0.2, spread=5.0)
         run = start(data, agreement_of(data), link=Link(latency=0.1, faults=faults))
+        errors = errors_of_sums(run)
         records = list(run.rounds(8))
         assert len(records) == 8
         assert run.lost > 0
         assert run.max_sum_error <= run.agreement.average_error_bound  # of what was averaged
+        assert 0 < max(errors) <= run.agreement.sum_plan.error_bound
         assert any(any(map(any, record.answered)) for record in records)
 
-    def test_a_sum_goes_on_without_a_sender_whose_parts_never_arrive(self, data):
+    def test_a_sum_goes_on_without_a_sender_whose_parts_never_arrive(self, data, errors_of_sums):
         names = [own.name for own in data]
         silent, receiver = names[2], names[0]
         agreed = agreement_of(data, forced_every=100, beta=0.0)  # so that everyone shares
         run = start(data, agreed)
+        errors = errors_of_sums(run)
         network = run.network
         carried, kinds = network.send, []
 
@@ -257,6 +289,8 @@ class TestFaults:
         assert row == {names[0]: False, names[1]: True, silent: False, names[3]: True}
         assert run.lost == 1
         assert run.max_sum_error <= agreed.average_error_bound
+        assert len(errors) == 4
+        assert max(errors) <= agreed.sum_plan.error_bound
         # Both others contributed to two attempts, and gave one key away.
         for other in (names[1], names[3]):
             assert kinds.count((other, receiver, "share")) == 2

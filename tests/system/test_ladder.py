@@ -62,7 +62,7 @@ class Case:
 
     def __str__(self):
         release = self.release if self.release == "logits" else f"{self.basis}_{self.release}"
-        return f"{self.head}-{self.algorithm}-{release}"
+        return f"{self.head}-{self.algorithm}-{release}-{self.samples}"
 
 
 LINEAR_PUBLIC = Case(head="linear", algorithm="cycle", release="projection", rounds=6)
@@ -83,6 +83,14 @@ CASES = (
     ),
     Case(head="quadratic", algorithm="cycle", release="projection", participants=2),
     Case(head="quadratic", algorithm="cycle", release="logits", rounds=2, participants=2),
+    Case(  # so many that they travel in slots
+        head="quadratic",
+        algorithm="cycle",
+        release="logits",
+        rounds=1,
+        participants=2,
+        samples=120,
+    ),
     Case(head="quadratic", algorithm="vpdl", release="projection", rounds=2, participants=2),
     Case(
         head="quadratic",
@@ -185,6 +193,13 @@ def release_error(case, data):
     return plan.error_bound + plan.grid / 2
 
 
+def in_monomials(case, data):
+    """Whether anybody's samples travel as products of their features."""
+    collaboration = collaboration_of(case, data)
+    specs = [collaboration.spec_for(len(own.train)) for own in data]
+    return any(plan_exchange(spec).monomials is not None for spec in specs)
+
+
 def logit_error(case, data):
     """e: how far a reconstructed logit can be off by plan."""
     bound = release_error(case, data)
@@ -232,13 +247,20 @@ def test_machines_with_clear_equal_the_reference(case, by_reference, in_the_clea
     expected = by_reference(case)
     run, found = in_the_clear(case)
     assert_decisions_alike(found, expected)
-    # Logits of few samples are inner products with rounded forms: the plan's error covers that.
-    data, logits = hospitals(case.participants, case.samples), case.release == "logits"
-    rounded = release_error(case, data) if logits else 0.0
+    # Monomials meet forms that are rounded, and the plan's error covers that. All else is exact.
+    data = hospitals(case.participants, case.samples)
+    rounded = release_error(case, data) if in_monomials(case, data) else 0.0
     tolerance = max(1e-9, rounded / run.collaboration.temperature)
     assert_numbers_close(found, expected, tolerance)
     assert [r.accuracy for r in found] == [r.accuracy for r in expected]
     assert run.audit.max_abs_error <= rounded
+
+
+def test_logits_travel_in_slots_and_as_monomials(hospitals):
+    """So the case above holds logits to exact equality, too."""
+    cases = [case for case in CASES if case.release == "logits"]
+    ways = [in_monomials(case, hospitals(case.participants, case.samples)) for case in cases]
+    assert set(ways) == {True, False}
 
 
 @pytest.mark.parametrize(("case", "backend"), ENCRYPTED)

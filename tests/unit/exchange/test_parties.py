@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from securefair.circuit.planner import plan_exchange
 from securefair.ckks.backends import BACKENDS
 from securefair.exchange import steps
 from securefair.exchange.request import Request
@@ -156,6 +157,7 @@ def test_one_upload_serves_many_models(linear):
 def test_messages_are_as_long_as_planned(release, hidden, changes):
     done = run(spec_of(release, hidden, **changes))
     plan, asked = done.plan, done.asked
+    assert plan.blocks == (3 if plan.spec.samples == 4796 else 1)
     assert len(asked.features) == plan.feature_bytes
     assert len(asked.basis) == plan.basis_bytes
     assert len(asked.predictions) == plan.query_bytes
@@ -166,6 +168,26 @@ def test_messages_are_as_long_as_planned(release, hidden, changes):
     payload = plan.feature_bytes + plan.basis_bytes + plan.query_bytes + plan.public_key_bytes
     envelope = len(done.request) - payload - len(asked.evaluation_keys)
     assert 0 < envelope < 1000
+
+
+def length_of(meta, blocks):
+    """Of an upload: a number in as many bits as its prime has, and a seed for each ciphertext."""
+    bits = sum(prime.bit_length() for prime in meta.params.primes[: meta.limbs])
+    return blocks * meta.count * (bits * meta.params.ring_degree // 8 + 64)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_messages_of_several_blocks_are_planned_a_block_each(release):
+    """By plan alone: the case above of three blocks shows that plans are kept to."""
+    spec = spec_of(release, samples=20_000, features=2)
+    plan = plan_exchange(spec, monomials=False)
+    assert plan.blocks == -(-20_000 // plan.params.slots)
+    assert plan.blocks >= 3
+    assert plan.feature_bytes == length_of(plan.features, plan.blocks)
+    factors = 0 if plan.factors is None else length_of(plan.factors, plan.blocks)
+    assert plan.basis_bytes + plan.query_bytes == factors
+    # One ciphertext a class, of sums over all blocks; but logits, which leave block by block.
+    assert len(plan.released) == (plan.blocks if release == "logits" else 1)
 
 
 # -- secrets -------------------------------------------------------------------------------------
