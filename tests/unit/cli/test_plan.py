@@ -34,6 +34,17 @@ def test_a_plan_is_printed_as_json():
     assert plan["relative_error"] <= plan["spec"]["precision"]
 
 
+@pytest.mark.parametrize(
+    ("features", "packing", "keys"),
+    [(6, "features", ["relinearisation"]), (65, "pairs", ["relinearisation", "conjugation"])],
+)
+def test_a_plan_names_the_keys_that_a_teacher_needs(features, packing, keys):
+    options = ("--features", str(features), "--hidden", "3", "--classes", "2", "--samples", "1500")
+    plan = json.loads(call("plan", *options, "--release", "logits", "--json").stdout)
+    assert plan["packing"] == packing
+    assert plan["evaluation_keys"] == keys
+
+
 def test_options_reach_the_plan():
     result = call(
         *("plan", *SMALL, "--release", "projection", "--basis", "student", "--flooding-bits", "31"),

@@ -5,28 +5,46 @@ import math
 import numpy as np
 import pytest
 
+from securefair.circuit.planner import plan_exchange
 from securefair.ckks.backends import kernel_choice, kernels
 from securefair.ckks.backends.rns import RnsBackend
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from support.parties import head_of, predictions_of, run, samples_of, spec_of
 
-CASES = [("logits", 4), ("public", 4), ("public", 0), ("student", 0), ("loss", 0)]
+IN_MONOMIALS = pytest.param("logits", 4, {}, id="monomials")
+IN_SLOTS = pytest.param("logits", 4, {"samples": 1500}, id="slots")
+IN_PAIRS = pytest.param("logits", 3, {"features": 65}, id="pairs")
+LOGITS = (IN_MONOMIALS, IN_SLOTS, IN_PAIRS)
+OTHERS = (("public", 4, {}), ("public", 0, {}), ("student", 0, {}), ("loss", 0, {}))
 
 
-@pytest.mark.parametrize(("release", "hidden"), CASES)
-def test_answers_do_not_depend_on_where_residues_are(release, hidden):
-    done = run(spec_of(release, hidden), "rns")
+def test_logits_travel_in_every_way_and_switch_keys():
+    monomials, slots, pairs = (
+        plan_exchange(spec_of(release, hidden, **changes))
+        for release, hidden, changes in (case.values for case in LOGITS)
+    )
+    assert monomials.monomials is not None
+    assert slots.monomials is None
+    assert slots.needs_relinearization
+    assert not slots.needs_conjugation
+    assert pairs.needs_relinearization
+    assert pairs.needs_conjugation
+
+
+@pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS])
+def test_answers_do_not_depend_on_where_residues_are(release, hidden, changes):
+    done = run(spec_of(release, hidden, **changes), "rns")
     teacher = Teacher(head_of(done.plan.spec), max_numbers=math.inf)
     teacher._backend = RnsBackend("cpu")
     opened = done.student.open(teacher.answer(done.request))
     assert np.abs(opened.released - done.exact).max() <= done.plan.error_bound
 
 
-@pytest.mark.parametrize(("release", "hidden"), [("logits", 4), ("student", 0), ("loss", 0)])
-def test_nothing_needs_what_was_compiled(release, hidden, monkeypatch):
+@pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS[2:]])
+def test_nothing_needs_what_was_compiled(release, hidden, changes, monkeypatch):
     """Student and teacher without native kernels, and answers that either of them gave."""
-    done = run(spec_of(release, hidden), "rns")
+    done = run(spec_of(release, hidden, **changes), "rns")
     monkeypatch.setattr(kernel_choice, "_native", None)
     assert kernels.describe().instruction_set == "torch"
     opened = done.student.open(done.answer)

@@ -4,16 +4,18 @@ import math
 import subprocess
 import sys
 
+import msgspec
 import numpy as np
 import pytest
 
-from securefair import ExchangeSpec, Teacher, build_head
+from securefair import ExchangeSpec, Teacher, build_head, plan_exchange
 from securefair.ckks.backends import kernels
+from securefair.exchange.request import Request
 from securefair.storage import Cost
 
 HEAVY = ("torch", "scipy", "sklearn", "pandas", "pyarrow")
 CHEAP = Cost(log2_n=1)
-FEATURES, CLASSES, SAMPLES = 3, 2, 8
+CLASSES = 2
 
 pytestmark = pytest.mark.skipif(not kernels.available(), reason="torch computes without them")
 
@@ -22,8 +24,11 @@ import sys
 import numpy as np
 import securefair as sf
 
-spec = sf.ExchangeSpec(features=3, classes=2, samples=8, hidden=2, q=3, release=sys.argv[1])
-samples = sf.Samples(np.load("features.npy"), np.arange(8) % 2, 2)
+features = np.load("features.npy")
+samples = sf.Samples(features, np.arange(len(features)) % 2, 2)
+spec = sf.ExchangeSpec(
+    features=features.shape[1], samples=len(samples), classes=2, hidden=2, q=3, release=sys.argv[1]
+)
 """
 KEYS = (
     BEGIN
@@ -37,7 +42,7 @@ ENCRYPT = (
     BEGIN
     + """
 student = sf.Student.load("student", "p")
-p = np.full((8, 2), 0.5) if spec.sends_predictions else None
+p = np.full((len(samples), 2), 0.5) if spec.sends_predictions else None
 open("request", "wb").write(student.request(samples, predictions=p))
 """
 )
@@ -69,17 +74,29 @@ def loaded(code, release, folder):
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("release", ["logits", "projection", "loss"])
-def test_every_stage_runs_without_torch_and_tables(release, tmp_path):
-    features = np.random.default_rng(0).uniform(-1, 1, (SAMPLES, FEATURES))
+@pytest.mark.parametrize(
+    ("release", "shape", "keys"),
+    [
+        ("logits", (8, 3), 0),
+        ("logits", (60, 65), 2),  # in pairs: a key for squares and one for conjugates
+        ("projection", (8, 3), 0),
+        ("loss", (8, 3), 1),
+    ],
+)
+def test_every_stage_runs_without_torch_and_tables(release, shape, keys, tmp_path):
+    features = np.random.default_rng(0).uniform(-1, 1, shape)
     np.save(tmp_path / "features.npy", features)
     spec = ExchangeSpec(
-        features=FEATURES, classes=CLASSES, samples=SAMPLES, hidden=2, q=3, release=release
+        features=shape[1], classes=CLASSES, samples=shape[0], hidden=2, q=3, release=release
     )
-    head = build_head("quadratic", FEATURES, 2, CLASSES, seed=0)
+    plan = plan_exchange(spec)
+    assert plan.needs_relinearization + plan.needs_conjugation == keys
+    head = build_head("quadratic", shape[1], 2, CLASSES, seed=0)
     Teacher(head, spec, seed=b"s", max_numbers=math.inf).save(tmp_path / "teacher", "p", cost=CHEAP)
     for code in (KEYS, ENCRYPT, ANSWER, OPEN):
         assert loaded(code, release, tmp_path) == "[]"
+    sent = msgspec.msgpack.decode((tmp_path / "request").read_bytes(), type=Request)
+    assert bool(sent.evaluation_keys) == bool(keys)
     if release == "logits":
         opened = np.load(tmp_path / "released.npy")
         assert np.abs(opened - head.logits(features)).max() < 0.05  # weights are rounded
