@@ -2,7 +2,10 @@
 
 Such a process has arguments, folder, variables, streams, signals and an exit code of its own, as
 from a shell, and remembers nothing of this one. It only begins where an interpreter would have
-spent seconds on imports.
+spent seconds on imports. So a variable that an import reads (OMP_NUM_THREADS, say) has the value
+that it had here, whatever `env` says: what tests one needs an interpreter of its own.
+
+None of them outlives the test run, nor the last reference to it.
 """
 
 import os
@@ -12,6 +15,7 @@ import subprocess
 import sys
 import threading
 from multiprocessing import get_context
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 import securefair.deployment.troupe  # noqa: F401  # names what its own forks need: before ours
@@ -23,6 +27,10 @@ PROCESSES.set_forkserver_preload(
 )
 
 
+LONGEST = 120
+"""Seconds that the end of a block waits for its process."""
+
+
 class Process:
     """What `subprocess.Popen` would give of a Python module or script; streams are texts.
 
@@ -30,7 +38,8 @@ class Process:
         program: a module's name, run as `python -m` does, or the path of a script.
         arguments: that follow it.
         cwd: folder to start in.
-        env: all variables; PYTHONPATH counts as for an interpreter.
+        env: all variables; PYTHONPATH counts as for an interpreter, but others were read by what
+            is imported already.
     """
 
     def __init__(self, program, arguments=(), *, cwd, env=None):
@@ -42,14 +51,22 @@ class Process:
             target=_run, args=(program, words, str(cwd), variables, out, err)
         )
         self._process.start()
+        # An interpreter joins its children before it ends, and calls these before it joins.
+        Finalize(self, _end, args=(self._process,), exitpriority=1)
         for end in (out, err):
             end.close()
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self._process.join()
+    def __exit__(self, failure, *_):
+        """Wait for it, but not where the block has failed."""
+        if failure is None:
+            self._process.join(LONGEST)
+        late = self.returncode is None
+        _end(self._process)
+        if late and failure is None:
+            raise subprocess.TimeoutExpired(self.program, LONGEST)
 
     @property
     def pid(self):
@@ -96,6 +113,12 @@ def run(program, arguments=(), *, cwd, env=None, timeout=600):
     finally:
         process.kill()
     return subprocess.CompletedProcess(program, process.returncode, out, err)
+
+
+def _end(process):
+    if process.is_alive():
+        process.kill()
+        process.join(LONGEST)
 
 
 def _pipe():

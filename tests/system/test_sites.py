@@ -89,13 +89,15 @@ def finished(ward):
     try:
         until = time.monotonic() + 240
         while not (ward / "shared" / "north" / "south.parcel").exists():
-            assert south.returncode is None, south.communicate()
+            assert south.returncode is None, south.communicate(timeout=60)
             assert time.monotonic() < until
             time.sleep(0.01)
-    finally:
         south.kill()
-    south.communicate()
-    ended([north, start(ward, "south")], timeout=240)
+        south.communicate(timeout=60)
+        ended([north, start(ward, "south")], timeout=240)
+    finally:
+        for site in (north, south):
+            site.kill()
     return ward
 
 
