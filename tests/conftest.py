@@ -9,6 +9,7 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from securefair.ckks.keys import Backend
+from support.examples import USUAL, examples
 
 # Heads are so small that threads mostly wait for each other: twenty times slower with two.
 torch.set_num_threads(1)
@@ -18,12 +19,13 @@ EVERYWHERE = {
     "print_blob": True,
     "suppress_health_check": [HealthCheck.too_slow],
 }
-settings.register_profile("repeatable", derandomize=True, max_examples=50, **EVERYWHERE)
-# `make soak`: others every time, and many.
-examples = int(os.environ.get("SECUREFAIR_EXAMPLES", "0"))
-if examples:
-    settings.register_profile("soak", max_examples=examples, **EVERYWHERE)
-settings.load_profile("soak" if examples else "repeatable")
+# `make soak` draws others every time, and many: properties with a number of their own take it from
+# `support.examples`.
+soaking = "SECUREFAIR_EXAMPLES" in os.environ
+settings.register_profile(
+    "ours", derandomize=not soaking, max_examples=examples(USUAL), **EVERYWHERE
+)
+settings.load_profile("ours")
 
 
 def pytest_collection_modifyitems(items):

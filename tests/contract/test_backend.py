@@ -11,6 +11,7 @@ from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.errors import BackendUnavailableError, EncryptionError
+from support.examples import examples
 
 CHOSEN = np.array([0, 1, 77])
 
@@ -72,7 +73,7 @@ def test_what_was_uploaded_can_be_read_back_from_a_tensor(narrow, planned):
 
 
 @given(cut=st.integers(1, 1000), grow=st.booleans())
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_uploads_and_answers_of_another_length_are_refused(ring, cut, grow):
     narrow = ring("narrow")
     meta = meta_of(narrow)
@@ -91,7 +92,7 @@ def test_uploads_and_answers_of_another_length_are_refused(ring, cut, grow):
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_damaged_bytes_give_encryption_errors_or_wrong_numbers_and_nothing_else(ring, seed):
     narrow = ring("narrow")
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ from securefair.ckks.layers import AffineLayer
 from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, ModelError
+from support.examples import examples
 
 
 @dataclass
@@ -89,7 +90,7 @@ programs = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 50)
 
 
 @pytest.mark.parametrize("name", ["narrow", "switching", "wide"])
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(program=programs, scale=st.integers(22, 34), seed=st.integers(0, 100))
 def test_no_circuit_is_further_off_than_planned(ring, name, program, scale, seed):
     here = ring(name)
@@ -107,7 +108,6 @@ def test_no_circuit_is_further_off_than_planned(ring, name, program, scale, seed
 
 
 @pytest.mark.parametrize("name", ["narrow", "wide"])
-@settings(max_examples=40)
 @given(program=programs, scale=st.integers(22, 60))
 def test_planning_foresees_every_fact_and_every_refusal(ring, name, program, scale):
     """The facts of a plan are those of the run, and both refuse at the same step."""

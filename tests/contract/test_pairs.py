@@ -12,6 +12,7 @@ from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.specs import AffineSpec
 from securefair.errors import EncryptionError, ModelError
+from support.examples import examples
 
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(27, 26, 24), special_bits=29))
 BITS = 6
@@ -66,7 +67,7 @@ def layer_of(rng, inputs, outputs):
     return spec, AffineLayer(weights, bias)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8))
 @given(
     inputs=st.integers(1, 5),
     outputs=st.integers(1, 4),

@@ -25,6 +25,7 @@ from securefair.model.folded import dense_network
 from securefair.model.heads import Head
 from securefair.model.linear_maps import DenseMap
 from securefair.model.projection import public_rows
+from support.examples import examples
 
 SAMPLES, FEATURES, CLASSES = 40, 3, 2
 BOUNDS = HeadBounds(output_weight=4.0, output_l1=6.0, output_l2=math.sqrt(20), logit=12.0)
@@ -127,7 +128,7 @@ def rows(draw):
 
 
 @pytest.mark.parametrize("release", ["logits", "projection"])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(drawn=st.lists(rows(), min_size=CLASSES, max_size=CLASSES), features=values)
 def test_a_linear_head_at_its_limits_stays_within_the_stated_error(release, drawn, features):
     weights, bias = (np.array(part) for part in zip(*drawn, strict=True))
@@ -137,7 +138,7 @@ def test_a_linear_head_at_its_limits_stays_within_the_stated_error(release, draw
 
 
 @pytest.mark.parametrize("release", ["logits", "projection"])
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 @given(
     signs=arrays(np.float64, (2, FEATURES), elements=st.sampled_from([1.0, -1.0])),
     output=st.sampled_from([3.0, -3.0, 3.0 - UNIT]),

@@ -189,3 +189,10 @@ def test_errors_are_the_library_s_own():
 def test_the_search_would_find_an_error():
     code = "raise ValueError('x')\nraise KeyError from e\nraise ConfigError('y')\nraise\n"
     assert list(raised(ast.parse(code))) == ["ValueError", "KeyError", "ConfigError"]
+
+
+def test_make_soak_draws_more_examples_of_every_property():
+    """None has a number of its own that SECUREFAIR_EXAMPLES leaves as it is."""
+    fixed = re.compile(r"max_examples=[0-9]")
+    tests = [*(ROOT / "tests").rglob("*.py")]
+    assert [path.name for path in tests if fixed.search(path.read_text("utf-8"))] == []

@@ -13,6 +13,7 @@ from securefair.averaging.ckks_plan import BLOCK, plan_ckks
 from securefair.ckks import rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
+from support.examples import examples
 
 
 def spec_of(**changes):
@@ -27,7 +28,7 @@ def test_the_usual_spec_fits_the_smallest_ring_and_one_limb():
     assert plan.share_bytes < 2.01 * plan.clear_bytes
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.integers(2, 200),
     st.floats(2.0**-8, 2.0**12),

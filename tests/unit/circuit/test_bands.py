@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.circuit.bands import Window, convolution, dense, pooling
@@ -38,7 +38,6 @@ def convolutions(draw):
 
 
 @given(case=convolutions())
-@settings(max_examples=60, deadline=None)
 def test_a_convolution_in_bands_is_the_convolution(case):
     rng = np.random.default_rng(case["seed"])
     shape, groups = case["shape"], case["groups"]

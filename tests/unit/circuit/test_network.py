@@ -15,6 +15,7 @@ from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.rules import with_count
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError, ModelError
+from support.examples import examples
 
 COEFFICIENTS = np.array([0, 3, 17, 40])
 
@@ -53,7 +54,7 @@ def test_the_clear_backend_computes_the_network(make_network, squares):
     pool=st.sampled_from([(1, 1), (2, 2)]),
     most=st.sampled_from([4, 64]),
 )
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4))
 def test_no_encrypted_network_errs_more_than_planned(
     make_network, seed, squares, channels, pool, most
 ):

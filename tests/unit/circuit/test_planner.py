@@ -11,6 +11,7 @@ from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.ckks import masking, rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
+from support.examples import examples
 
 RELEASES = {
     "loss": {"release": "loss"},
@@ -211,7 +212,7 @@ bounds = st.builds(
 numbers = st.integers(-(2**63), 2**64) | st.integers(0, 300)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     spec=st.builds(
         ExchangeSpec,
@@ -237,7 +238,6 @@ def test_any_spec_is_planned_or_refused_with_a_plan_error(spec):
     assert plan.relative_error <= spec.precision
 
 
-@settings(max_examples=40)
 @given(
     features=st.integers(1, 200),
     hidden=st.sampled_from([0, 4, 40]),

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.deployment.envelope import (
@@ -53,7 +53,6 @@ def refusal(envelope, **changes):
 
 
 @given(st.binary(max_size=2000), st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
-@settings(max_examples=50)
 def test_what_was_sealed_is_opened(frame, sequence, round_number):
     envelope = sealed(frame, sequence=sequence, round=round_number)
     header = accepted(envelope)

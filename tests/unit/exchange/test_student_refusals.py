@@ -14,6 +14,7 @@ from securefair.errors import (
 from securefair.exchange import steps
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
+from support.examples import examples
 from support.parties import (
     CLASSES,
     FEATURES,
@@ -104,7 +105,7 @@ def test_values_that_no_honest_model_has_are_refused():
 
 
 @given(cut=st.integers(1, 10**6), grow=st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_answers_of_another_length_are_encryption_errors(linear, cut, grow):
     answer = linear.answer
     other = answer + bytes(cut) if grow else answer[: max(0, len(answer) - cut)]
@@ -114,7 +115,7 @@ def test_answers_of_another_length_are_encryption_errors(linear, cut, grow):
 
 @pytest.mark.parametrize("release", ["public", "logits", "loss", "student"])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_damaged_answers_are_refused_or_wrong_and_nothing_else(release, seed):
     done = run(spec_of(release))
     rng = np.random.default_rng(seed)

@@ -22,6 +22,7 @@ from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
+from support.examples import examples
 from support.parties import (
     CLASSES,
     FEATURES,
@@ -43,7 +44,7 @@ def test_random_bytes_are_no_request(linear, data):
 
 
 @given(place=st.integers(0, 10**9))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_truncated_request_is_no_request(linear, place):
     with pytest.raises(DataError, match="not a request"):
         linear.teacher.answer(linear.request[: place % len(linear.request)])
@@ -84,7 +85,7 @@ def test_another_format_is_refused(linear, earlier):
 
 @pytest.mark.parametrize("field", ["public_key", "evaluation_keys", "features"])
 @given(data=st.binary(max_size=100))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_fields_of_another_length_are_refused(linear, field, data):
     if field == "evaluation_keys" and not data:
         return
@@ -122,7 +123,6 @@ def test_keys_that_the_plan_lists_must_be_there_before_any_work(kept, samples_in
 
 
 @given(seed=st.integers(0, 2**32), header=st.booleans())
-@settings(max_examples=60)
 def test_a_damaged_request_is_answered_or_refused_and_nothing_else(linear, seed, header):
     """A teacher meets whatever a stranger sends with an error of this package or an answer."""
     rng = np.random.default_rng(seed)

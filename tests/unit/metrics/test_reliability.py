@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import DataError
@@ -8,7 +8,6 @@ from securefair.metrics.reliability import BINS, reliability
 
 
 @given(st.integers(1, 120), st.integers(2, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
 def test_every_patient_is_in_one_part_and_the_means_are_theirs(patients, classes, seed):
     rng = np.random.default_rng(seed)
     probabilities = rng.dirichlet(np.ones(classes), patients).round(2)

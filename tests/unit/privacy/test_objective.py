@@ -17,6 +17,7 @@ from securefair.privacy.objective import (
     penalty_of,
     steepest_slope,
 )
+from support.examples import examples
 
 
 def gaussian_delta(ratio: float, epsilon: float) -> float:
@@ -33,7 +34,7 @@ def test_two_classes_cost_twice_a_gaussian(epsilon: float, ratio: float, curvatu
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     epsilon=st.floats(0.1, 8),
     ratio=st.floats(0.05, 3),

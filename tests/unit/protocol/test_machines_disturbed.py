@@ -189,7 +189,7 @@ class Interleavings(RuleBasedStateMachine):
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = hypothesis_settings(max_examples=60, stateful_step_count=60)
+TestInterleavings.settings = hypothesis_settings(stateful_step_count=60)
 
 
 class Renewals(Interleavings):
@@ -201,7 +201,7 @@ class Renewals(Interleavings):
 
 
 TestRenewals = Renewals.TestCase
-TestRenewals.settings = hypothesis_settings(max_examples=40, stateful_step_count=80)
+TestRenewals.settings = hypothesis_settings(stateful_step_count=80)
 
 
 def test_everyone_renews_its_keys_and_nobody_is_blamed():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from securefair.errors import LedgerError, StorageError
 from securefair.storage import Cost, Keystore, Secret
+from support.examples import examples
 
 CHEAP = Cost(log2_n=4)
 PASSPHRASE = Secret(b"correct horse")
@@ -159,7 +160,7 @@ def test_the_default_cost_is_128_mib():
     assert 128 * cost.r * 2**cost.log2_n == 128 << 20
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.binary(max_size=200), max_size=5))
 def test_any_names_and_bytes_come_back(tmp_path_factory, secrets):
     path = tmp_path_factory.mktemp("k") / "keys"

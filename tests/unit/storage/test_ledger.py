@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from securefair.errors import LedgerError, StorageError
 from securefair.storage import Amount, Limits, Store
+from support.examples import examples
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ charges = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(charges, st.integers(0, 60), st.integers(0, 40))
 def test_no_order_of_charges_exceeds_a_limit(tmp_path_factory, asked, total, to_one):
     limits = Limits(total_numbers=total, identity_numbers=to_one)

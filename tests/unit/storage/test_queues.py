@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from securefair.errors import StorageError
 from securefair.storage import Arrival, Store
+from support.examples import examples
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_the_first_to_arrive_is_handled_first(store):
 events = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 6), st.booleans()), max_size=40)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(events)
 def test_whatever_arrives_is_handled_once_and_in_order(tmp_path_factory, arrivals):
     handled = {"a": [], "b": []}

@@ -11,6 +11,7 @@ from securefair.ckks.backends import kernels, residues_fallback
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.primes import ntt_primes
 from securefair.errors import EncryptionError
+from support.examples import examples
 
 N = 1024
 BASIS = Basis(N, (*ntt_primes(N, 31, 2), *ntt_primes(N, 30, 1), *ntt_primes(N, 17, 1)))
@@ -102,7 +103,7 @@ def test_squares_of_patches_are_summed_by_groups(compute, terms):
         st.tuples(st.integers(1, 20), st.integers(1, 12), st.integers(1, 4)), min_size=1, max_size=3
     ),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_native_and_torch_agree_bit_for_bit(seed, polys, shapes):
     if not kernels.available():
         pytest.skip("the native module is not built")

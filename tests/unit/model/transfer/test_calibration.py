@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.data import Samples
@@ -20,7 +20,6 @@ def test_it_finds_by_what_honest_logits_were_multiplied(classes, factor):
 
 
 @given(st.integers(0, 30), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
 def test_it_never_makes_held_out_predictions_worse(patients, seed):
     rng = np.random.default_rng(seed)
     logits, labels = rng.normal(size=(patients, 1)) * 4, rng.integers(0, 2, patients)

@@ -15,6 +15,7 @@ from securefair.ckks.backends.openfhe import OpenfheBackend
 from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.security import MAX_LOG_QP
+from support.examples import examples
 from unit.ckks.backends.openfhe.ring import PARAMS, VALUES, uploaded
 
 RELEASES = {
@@ -85,7 +86,7 @@ class Exchange:
     seed=st.integers(0, 1000),
     flood=st.booleans(),
 )
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_random_circuits_agree_with_clear_within_the_planned_bound(
     backend, release, hidden, features, classes, seed, flood
 ):

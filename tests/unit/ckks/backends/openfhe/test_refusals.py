@@ -17,6 +17,7 @@ from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.errors import EncryptionError
+from support.examples import examples
 from unit.ckks.backends.openfhe.ring import META, PARAMS, VALUES, uploaded
 
 
@@ -41,7 +42,7 @@ def test_products_beyond_its_depth_are_refused_and_harm_nothing():
 
 
 @given(place=st.integers(0, 2**30), bit=st.integers(0, 7), answered=st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_damaged_bytes_are_refused_before_openfhe_reads_them(
     upload_and_answer, place, bit, answered
 ):

@@ -1,0 +1,12 @@
+"""How many examples a property draws."""
+
+import os
+
+USUAL = 50
+"""In `make test`, of a property that does not say otherwise."""
+
+
+def examples(usual):
+    """So many in `make test`; in `make soak` SECUREFAIR_EXAMPLES where others draw `USUAL`."""
+    most = int(os.environ.get("SECUREFAIR_EXAMPLES", "0"))
+    return max(1, usual * most // USUAL) if most else usual
