@@ -14,6 +14,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "securefair"
 ROOMS, LAYERS = 30, 10
+LINES = 400
 FOLDERS = sorted({where.split(".")[2] for where in REGISTERED.values()})
 AT_HOME = ("algorithms", "papers", "collaboration/kinds.py")
 """Where names of algorithms may be compared, besides the folder of each kind."""
@@ -79,6 +80,15 @@ def test_every_kind_is_a_folder_of_collaboration():
 def test_nothing_lies_loose():
     loose = {path.name for path in PACKAGE.iterdir() if path.is_file()}
     assert loose <= {"__init__.py", "__main__.py", "errors.py", "records.py", "py.typed"}
+
+
+def test_no_module_is_long():
+    found = {
+        path.relative_to(PACKAGE).as_posix(): lines
+        for path in PACKAGE.rglob("*.py")
+        if (lines := len(path.read_text("utf-8").splitlines())) > LINES
+    }
+    assert found == {}
 
 
 def rooms():

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from securefair.circuit.answer import Inputs
-from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan, plan_exchange, verified_plan
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
-from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import PublicKeys
-from securefair.ckks.tensor import CipherTensor
-from securefair.errors import DataError, EncryptionError, ModelError, PlanError
+from securefair.errors import DataError, ModelError, PlanError
 from securefair.exchange import steps
-from securefair.exchange.account import (
-    Account,
-    Allowance,
-    amount_of,
-    check_caller,
-    item_of,
-    parameters_of,
-)
-from securefair.exchange.request import Request, decode_request
+from securefair.exchange.account import Account, Allowance, amount_of, item_of, parameters_of
+from securefair.exchange.request import decode_request
 from securefair.exchange.saved import unlocked
 from securefair.exchange.saved_teacher import (
     SAVED_FORMAT,
@@ -38,6 +26,7 @@ from securefair.exchange.saved_teacher import (
     saved_layers,
     write_teacher,
 )
+from securefair.exchange.upload import Upload, check_keys, check_lengths, receive_upload
 from securefair.model.foldable import Calibrated, Foldable, foldable
 from securefair.storage import Amount, Cost, Limits, Secret
 
@@ -54,30 +43,6 @@ MAX_REQUEST_BYTES = 1 << 30
 
 FEWEST = 4
 """A student may bring down to the agreed number of samples over this, by default."""
-
-
-@dataclass(frozen=True, eq=False)
-class Upload:
-    """A student's material at the teacher, validated and expanded; no secret in it.
-
-    The features of a network stay as they were sent, and are expanded whenever they are read:
-    all at once they would take twice the memory.
-    """
-
-    plan: ExchangePlan
-    peer: str
-    basis: steps.PublicBasis
-    evaluator: Evaluator[object]
-    features: Sequence[CipherTensor[object] | Sequence[Chunk[object]]]
-    factors: list[CipherTensor[object]]
-
-    def __repr__(self) -> str:
-        """What it is, without its residues."""
-        spec = self.plan.spec
-        return (
-            f"Upload({spec.samples} samples of {spec.features} features, "
-            f"blocks: {len(self.features)}, release {spec.release})"
-        )
 
 
 class Teacher:
@@ -253,7 +218,7 @@ class Teacher:
         self._check_spec(spec, seed)
         able = self._backend.packs_coefficients
         plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, monomials=able)
-        return self._receive(plan, seed, keys, features, basis, peer)
+        return receive_upload(plan, self._backend, keys, features, basis, seed=seed, peer=peer)
 
     @staticmethod
     def prepare(upload: Upload, *, most: int | None = None) -> int:
@@ -332,43 +297,14 @@ class Teacher:
                 hint="Use the same version of securefair on both sides",
             )
         self._account.check(peer, amount_of(plan), self._limits(plan))
-        self._check_lengths(plan, asked)
-        _check_keys(plan, len(asked.evaluation_keys))
-        keys = PublicKeys.read(bytes(asked.public_key), bytes(asked.evaluation_keys))
-        upload = self._receive(plan, asked.seed, keys, asked.features, asked.basis, peer)
-        return self.evaluate(upload, asked.predictions)
-
-    def _receive(
-        self,
-        plan: ExchangePlan,
-        seed: bytes,
-        keys: PublicKeys,
-        features: bytes | memoryview,
-        basis: bytes | memoryview,
-        peer: str,
-    ) -> Upload:
-        check_caller(peer)
-        _check_keys(plan, len(keys.evaluation))
         if self._backend.planned_bytes:
-            _check_listed(plan, keys)
-        evaluator = self._backend.evaluator(plan.params, keys)
-        factors = (
-            steps.receive(evaluator, plan.factors, basis, plan.blocks)
-            if plan.factors is not None and plan.spec.student_basis
-            else []
+            check_lengths(plan, asked)
+        check_keys(plan, len(asked.evaluation_keys))
+        keys = PublicKeys.read(bytes(asked.public_key), bytes(asked.evaluation_keys))
+        upload = receive_upload(
+            plan, self._backend, keys, asked.features, asked.basis, seed=asked.seed, peer=peer
         )
-        return Upload(
-            plan=plan,
-            peer=peer,
-            basis=steps.public_basis(plan, seed),
-            evaluator=evaluator,
-            features=(
-                steps.receive_in_chunks(evaluator, plan.features, features, plan.blocks)
-                if plan.spec.network
-                else steps.receive(evaluator, plan.features, features, plan.blocks)
-            ),
-            factors=factors,
-        )
+        return self.evaluate(upload, asked.predictions)
 
     def _limits(self, plan: ExchangePlan) -> Limits:
         agreed = self._agreed is not None
@@ -399,47 +335,4 @@ class Teacher:
                 where="samples",
                 found=spec.samples,
                 expected=f"{fewest} to {agreed.samples}",
-            )
-
-    def _check_lengths(self, plan: ExchangePlan, asked: Request) -> None:
-        """Every part has the length that the plan gives it, before any of them is read."""
-        if not self._backend.planned_bytes:
-            return
-        parts = (
-            ("public_key", asked.public_key, plan.public_key_bytes),
-            ("features", asked.features, plan.feature_bytes),
-            ("basis", asked.basis, plan.basis_bytes),
-            ("predictions", asked.predictions, plan.query_bytes),
-        )
-        for name, data, expected in parts:
-            if len(data) != expected:
-                raise EncryptionError(
-                    "a part of the request has the wrong length",
-                    where=name,
-                    found=f"{len(data)} bytes",
-                    expected=f"{expected} bytes",
-                    hint="Both sides must use the same plan",
-                )
-
-
-def _check_keys(plan: ExchangePlan, size: int) -> None:
-    """Refuse evaluation keys that the plan does not list, before they are read."""
-    if size > plan.evaluation_key_bytes:
-        raise EncryptionError(
-            "evaluation keys are larger than the plan lists",
-            found=f"{size} bytes",
-            expected=f"at most {plan.evaluation_key_bytes} bytes",
-        )
-
-
-def _check_listed(plan: ExchangePlan, keys: PublicKeys) -> None:
-    """Refuse keys that are missing, before work is done that needs them in the end."""
-    for name, listed, key in (
-        ("relinearisation", plan.needs_relinearization, keys.relinearization),
-        ("conjugation", plan.needs_conjugation, keys.conjugation),
-    ):
-        if listed != bool(key):
-            raise EncryptionError(
-                f"the {name} key is {'missing' if listed else 'not in the plan'}",
-                found=f"{len(key)} bytes",
             )

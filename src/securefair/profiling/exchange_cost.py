@@ -16,7 +16,8 @@ from securefair.circuit.spec import ExchangeSpec, Release
 from securefair.ckks.backends import kernels
 from securefair.errors import ModelError
 from securefair.exchange.student import Student
-from securefair.exchange.teacher import Teacher, Upload
+from securefair.exchange.teacher import Teacher
+from securefair.exchange.upload import Upload
 from securefair.model.foldable import Foldable
 from securefair.model.heads import Head
 from securefair.model.networks import NetworkHead

@@ -7,12 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from securefair.circuit.spec import ExchangeSpec, HeadBounds
-from securefair.ckks.keys import PublicKeys
-from securefair.data.dataset import Samples
+from securefair.circuit.spec import HeadBounds
 from securefair.errors import (
     DataError,
-    EncryptionError,
     LedgerError,
     ModelError,
     PlanError,
@@ -81,45 +78,6 @@ def test_unknown_fields_and_endless_nesting_are_no_request(linear):
 def test_another_format_is_refused(linear, earlier):
     with pytest.raises(DataError, match="unknown request format"):
         linear.teacher.answer(altered(linear.asked, format=earlier))
-
-
-@pytest.mark.parametrize("field", ["public_key", "evaluation_keys", "features"])
-@given(data=st.binary(max_size=100))
-@settings(max_examples=examples(10))
-def test_fields_of_another_length_are_refused(linear, field, data):
-    if field == "evaluation_keys" and not data:
-        return
-    with pytest.raises((EncryptionError, DataError)):
-        linear.teacher.answer(altered(linear.asked, **{field: data}))
-
-
-def test_more_keys_than_the_plan_lists_are_refused_unread():
-    linear, loss = run(spec_of("public")), run(spec_of("loss"))
-    with pytest.raises(EncryptionError, match="larger than the plan lists"):
-        linear.teacher.answer(altered(linear.asked, evaluation_keys=b"x"))
-    keys = loss.asked.evaluation_keys
-    with pytest.raises(EncryptionError, match="larger than the plan lists"):
-        loss.teacher.answer(altered(loss.asked, evaluation_keys=bytes(keys) + bytes(10**6)))
-    with pytest.raises(EncryptionError, match="relinearisation key is missing"):
-        loss.teacher.answer(altered(loss.asked, evaluation_keys=b""))
-
-
-@pytest.mark.parametrize("kept", ["", "relinearization", "conjugation"])
-def test_keys_that_the_plan_lists_must_be_there_before_any_work(kept, samples_in_slots):
-    """Else a student would have the whole first layer computed, and no answer to blame."""
-    spec = ExchangeSpec(features=64, classes=2, samples=8, hidden=2, release="logits")
-    student = Student(spec, backend="rns")
-    assert student.plan.needs_relinearization
-    assert student.plan.needs_conjugation
-    samples = Samples(np.zeros((8, 64)), np.arange(8) % 2, 2)
-    raw = msgspec.msgpack.decode(student.request(samples))
-    keys = PublicKeys.read(raw["public_key"], raw["evaluation_keys"])
-    both = {"relinearization": keys.relinearization, "conjugation": keys.conjugation}
-    fewer = {name: key if name == kept else b"" for name, key in both.items()}
-    raw["evaluation_keys"] = PublicKeys(keys.encryption, **fewer).evaluation
-    teacher = Teacher(build_head("quadratic", 64, 2, 2, seed=0), spec, backend="rns")
-    with pytest.raises(EncryptionError, match="key is missing"):
-        teacher.answer(msgspec.msgpack.encode(raw))
 
 
 @given(seed=st.integers(0, 2**32), header=st.booleans())

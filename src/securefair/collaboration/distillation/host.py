@@ -21,14 +21,10 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.participant import (
-    KEPT_ROUNDS,
-    ModelConfig,
-    Participant,
-    RoundNotes,
-)
+from securefair.collaboration.distillation.participant import ModelConfig, Participant, RoundNotes
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.host import KEPT, Stored
+from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData

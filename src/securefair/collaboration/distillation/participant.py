@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import copy
 import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +18,15 @@ from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.host import Stored
+from securefair.collaboration.notes import Rounds, timed
 from securefair.collaboration.private import PrivateTeacher, stated_guarantee
 from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import LocalProtocolError, ModelError, RemoteProtocolError
 from securefair.exchange import learning
 from securefair.exchange.student import Opened, Student
-from securefair.exchange.teacher import Teacher, Upload
+from securefair.exchange.teacher import Teacher
+from securefair.exchange.upload import Upload
 from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
@@ -59,11 +59,6 @@ from securefair.protocol.turn import Memory
 from securefair.storage import Secret
 
 Array = NDArray[np.float64]
-J = TypeVar("J")
-R = TypeVar("R")
-
-KEPT_ROUNDS = 2
-"""A teacher may still owe answers of the round before the one it has begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +166,7 @@ class Participant:
             required=None if required is None else StatedGuarantee(*required),
         )
         self.machine = self._machine(None, left.memory)
-        self.rounds: dict[int, RoundNotes] = {}
+        self.rounds = Rounds[RoundNotes]()
         self._model = model
         self._seed = seed
         self._backend = backend
@@ -225,13 +220,11 @@ class Participant:
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: all answers of the round come from it."""
-        self.rounds[round] = RoundNotes(self.train_state.copy().model)
-        for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
-            del self.rounds[old]
+        self.rounds.begin(round, RoundNotes(self.train_state.copy().model))
 
     def answering(self, round: int) -> Head:
         """The model that every answer of a round comes from."""
-        return self._notes(round).snapshot if self.teacher is None else self.teacher.model
+        return self.rounds[round].snapshot if self.teacher is None else self.teacher.model
 
     def run(self, job: Job) -> Result:
         """Carry out one job of this participant's machine.
@@ -247,11 +240,11 @@ class Participant:
             case PrepareQuery():
                 return Predictions(self._predictions(job.round))
             case AnswerQuery():
-                notes = self._notes(job.round)
-                return Answered(_timed(notes.teacher_seconds, job.peer, self._answer, job))
+                with timed(self.rounds[job.round].teacher_seconds, job.peer):
+                    return Answered(self._answer(job))
             case OpenAnswer():
-                notes = self._notes(job.round)
-                return OpenedResult(_timed(notes.student_seconds, job.peer, self._open, job))
+                with timed(self.rounds[job.round].student_seconds, job.peer):
+                    return OpenedResult(self._open(job))
             case Step():
                 return self._step(job)
             case _:
@@ -286,7 +279,7 @@ class Participant:
     def _predictions(self, round: int) -> bytes:
         return self._student.encrypt_predictions(
             learning.predictions(
-                self._notes(round).snapshot, self.data.train, self.collaboration.temperature
+                self.rounds[round].snapshot, self.data.train, self.collaboration.temperature
             )
         )
 
@@ -311,7 +304,7 @@ class Participant:
 
     def _open(self, job: OpenAnswer) -> float | None:
         """Decrypt, reconstruct, and in a forced round form a reputation of the teacher."""
-        notes, temperature = self._notes(job.round), self.collaboration.temperature
+        notes, temperature = self.rounds[job.round], self.collaboration.temperature
         opened = self._student.open(job.payload, temperature=temperature)
         if opened.logits is None:
             notes.opened[job.peer] = opened
@@ -350,7 +343,7 @@ class Participant:
 
     def learnt_from(self, job: Step) -> dict[str, tuple[Array, float]]:
         """What a step learns from: by teacher its logits (B, M), and its reputation."""
-        opened, found = self._notes(job.round).opened, {}
+        opened, found = self.rounds[job.round].opened, {}
         for peer, reputation in zip(job.peers, job.reputations, strict=True):
             answer = opened[peer].logits
             if answer is not None and reputation is not None:
@@ -383,16 +376,3 @@ class Participant:
             {peer: reputation for peer, (_, reputation) in learnt.items()},
         )
         return Stepped()
-
-    def _notes(self, round: int) -> RoundNotes:
-        if round not in self.rounds:
-            raise LocalProtocolError("that round's model is no longer kept", found=round)
-        return self.rounds[round]
-
-
-def _timed(seconds: dict[str, float], peer: str, call: Callable[[J], R], job: J) -> R:
-    """Run a job and note how long it took; timings are records and decide nothing."""
-    start = time.perf_counter()
-    result = call(job)
-    seconds[peer] = time.perf_counter() - start
-    return result

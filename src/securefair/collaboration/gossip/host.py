@@ -23,12 +23,9 @@ import torch
 from securefair.averaging import Share, Shares
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
-from securefair.collaboration.gossip.participant import (
-    KEPT_ROUNDS,
-    GossipNotes,
-    GossipParticipant,
-)
+from securefair.collaboration.gossip.participant import GossipNotes, GossipParticipant
 from securefair.collaboration.host import KEPT, Stored
+from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.stacked import Stacked

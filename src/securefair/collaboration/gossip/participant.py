@@ -6,9 +6,6 @@ the training of networks. Only bytes come in from peers and only bytes go out to
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
@@ -24,6 +21,7 @@ from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.alignment import AlignmentStudent, AlignmentTeacher
 from securefair.collaboration.gossip.weighing import Row
 from securefair.collaboration.host import Stored
+from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
@@ -64,9 +62,6 @@ Array = NDArray[np.float64]
 
 MARGIN = 1 / 16
 """Of the planned range, that averages leave to own steps: senders choose where an average is."""
-
-KEPT_ROUNDS = 2
-"""A sender may still owe its part of the round before the one it has begun."""
 
 
 @dataclass(eq=False)
@@ -122,7 +117,7 @@ class GossipParticipant:
         start = derived_seed(agreement.seed, "network", "")
         self.train_states = TrainStates.start(agreement.stacked, [start])
         self.row = Row.start(agreement, data.name)
-        self.rounds: dict[int, GossipNotes] = {}
+        self.rounds = Rounds[GossipNotes]()
         self._optimizer, self._pretraining, self._seed = optimizer, pretraining_epochs, seed
         self._backend = backend
         self._samples = StackedSamples.of([data.train], agreement.stacked)
@@ -170,9 +165,7 @@ class GossipParticipant:
 
     def begin(self, round: int) -> None:
         """Keep the model as it is now: gradients of the round are taken there."""
-        self.rounds[round] = GossipNotes(self.train_states)
-        for old in [r for r in self.rounds if r <= round - KEPT_ROUNDS]:
-            del self.rounds[old]
+        self.rounds.begin(round, GossipNotes(self.train_states))
         self._shares = self._shares.forget(round - KEPT_ROUNDS + 1)
 
     def run(self, job: Job) -> Result:
@@ -189,7 +182,7 @@ class GossipParticipant:
             case PrepareQuery():
                 return Predictions(self._student.query(self._direction(job.round)))
             case AnswerQuery():
-                with _timed(self._notes(job.round).answered_seconds, job.peer):
+                with timed(self.rounds[job.round].answered_seconds, job.peer):
                     direction = self._direction(job.round)
                     return Answered(self._teachers[job.peer].answer(job.predictions, direction))
             case OpenAnswer():
@@ -199,7 +192,7 @@ class GossipParticipant:
             case AskSum():
                 return self._ask(job)
             case MakeShare():
-                with _timed(self._notes(job.round).answered_seconds, job.peer):
+                with timed(self.rounds[job.round].answered_seconds, job.peer):
                     return self._make_share(job)
             case ReleaseKey():
                 self._shares, key = release(self._shares, self._gathering(job))
@@ -241,7 +234,7 @@ class GossipParticipant:
 
     def _direction(self, round: int) -> Array:
         """The direction of the gradient at the beginning of a round, computed once."""
-        notes = self._notes(round)
+        notes = self.rounds[round]
         if notes.direction is None:
             stacked = self.agreement.stacked
             gradient = gradients(stacked, notes.start.vectors, self._samples)[0]
@@ -258,8 +251,8 @@ class GossipParticipant:
         answers can tell of the secret key is bounded by levels, and by how many the machine has
         opened under one key.
         """
-        notes = self._notes(job.round)
-        with _timed(notes.asked_seconds, job.peer):
+        notes = self.rounds[job.round]
+        with timed(notes.asked_seconds, job.peer):
             cosine = self._student.open(job.payload)
         notes.alignment[job.peer] = cosine
         return Opened(self.row.similarity(cosine))
@@ -270,7 +263,7 @@ class GossipParticipant:
         A step that leaves the planned range is not taken, and nobody else sees that: a neighbour
         may have moved the model to the edge of the range, to see which way its owner steps.
         """
-        notes = self._notes(job.round)
+        notes = self.rounds[job.round]
         reputations = {
             peer: reputation
             for peer, reputation in zip(job.peers, job.reputations, strict=True)
@@ -289,7 +282,7 @@ class GossipParticipant:
         return Adapted(row.link_probabilities(), problem)
 
     def _ask(self, job: AskSum) -> SumAsked:
-        notes = self._notes(job.round)
+        notes = self.rounds[job.round]
         notes.mixed = self.row.mixed(job.senders)
         weights = self.row.told(job.senders)
         if not any(weights.values()):
@@ -298,7 +291,7 @@ class GossipParticipant:
         return SumAsked(self.agreement.sums.ask(plan, self._keys, gathering, weights))
 
     def _make_share(self, job: MakeShare) -> ShareMade:
-        notes = self._notes(job.round)
+        notes = self.rounds[job.round]
         if notes.adapted is None:
             raise LocalProtocolError("there is no model of that round yet", found=job.round)
         agreement = self.agreement
@@ -317,7 +310,7 @@ class GossipParticipant:
 
     def _combine(self, job: Combine) -> Combined:
         """x_i <- W~_ii x_i + sum_j W~_ij x_j (Alg. 3, line 14)."""
-        notes = self._notes(job.round)
+        notes = self.rounds[job.round]
         if notes.adapted is None or notes.mixed is None:
             raise LocalProtocolError("nothing was asked in that round", found=job.round)
         agreement = self.agreement
@@ -353,11 +346,6 @@ class GossipParticipant:
         )
         return train(self.agreement.stacked, train_states, self._samples, batches, self._optimizer)
 
-    def _notes(self, round: int) -> GossipNotes:
-        if round not in self.rounds:
-            raise LocalProtocolError("that round's model is no longer kept", found=round)
-        return self.rounds[round]
-
 
 def vector_of(train_states: TrainStates) -> Array:
     """The model of one training state, float64 (V,)."""
@@ -387,11 +375,3 @@ def check_data(agreement: GossipAgreement, data: ParticipantData) -> None:
             found=f"{found[:-1]}, {found[-1]} classes",
             expected=f"{agreement.shape}, {agreement.classes} classes",
         )
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], peer: str) -> Iterator[None]:
-    """Add the time inside to a peer's; timings are records and decide nothing."""
-    start = time.perf_counter()
-    yield
-    seconds[peer] = seconds.get(peer, 0.0) + time.perf_counter() - start

@@ -8,8 +8,9 @@ import torch
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.distillation.participant import KEPT_ROUNDS, ModelConfig, Participant
+from securefair.collaboration.distillation.participant import ModelConfig, Participant
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import (
     ConfigError,
