@@ -27,8 +27,9 @@ True
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from securefair.lazy_names import on_first_use
 
 if TYPE_CHECKING:
     from securefair.circuit.planner import ExchangePlan, plan_exchange
@@ -42,13 +43,15 @@ if TYPE_CHECKING:
     from securefair.exchange.student import Opened, Student
     from securefair.exchange.teacher import Teacher
     from securefair.fairness.reputation import ReputationRule
-    from securefair.library import Result, collaborate
+    from securefair.library.call import collaborate
+    from securefair.library.result import Result
     from securefair.model.heads import LinearHead, QuadraticHead, build_head
     from securefair.model.networks.head import NetworkHead
     from securefair.model.quadratic import Quadratic
     from securefair.model.training import OptimizerConfig
-    from securefair.prediction import HospitalModel, load_model
     from securefair.prediction.estimator import TransferClassifier
+    from securefair.prediction.folder import load_model
+    from securefair.prediction.hospital_model import HospitalModel
     from securefair.run.callbacks import Callback, MlflowLogger, TensorBoardLogger
 
 __version__ = "0.1.0"
@@ -119,14 +122,5 @@ _HOME = {
     "plan_exchange": "circuit.planner",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used: torch and SEAL take a second to load."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    """Public names, loaded or not."""
-    return sorted([*globals(), *__all__])
+# Torch and SEAL take a second to load.
+__getattr__, __dir__ = on_first_use(__name__, _HOME)

@@ -1,14 +1,25 @@
 """The small closed surface: what `import securefair` gives, and what it costs."""
 
+import ast
 import doctest
 import inspect
 import re
 import subprocess
 import sys
+from importlib import import_module
+from types import ModuleType
 
 import pytest
 
 import securefair
+import securefair.data
+import securefair.model
+import securefair.report
+
+PACKAGES = (securefair, securefair.data, securefair.model, securefair.report)
+"""Which load their names when they are first used."""
+
+each_package = pytest.mark.parametrize("package", PACKAGES, ids=lambda one: one.__name__)
 
 
 @pytest.mark.parametrize("name", securefair.__all__)
@@ -16,12 +27,38 @@ def test_every_public_name_can_be_imported(name: str) -> None:
     assert getattr(securefair, name).__name__ == name
 
 
-def test_the_lists_of_names_agree() -> None:
+@each_package
+def test_every_name_is_found_where_it_is_said_to_be(package: ModuleType) -> None:
+    for name, home in package._HOME.items():
+        module = import_module(f"{package.__name__}.{home}")
+        assert getattr(package, name) is getattr(module, name)
+
+
+@each_package
+def test_the_lists_of_names_agree(package: ModuleType) -> None:
     """Names are written three times: for users, for the loader and for type checkers."""
-    source = inspect.getsource(securefair).partition("if TYPE_CHECKING:")[2]
-    imported = re.findall(r"^    from [\w.]+ import (.*)$", source, re.MULTILINE)
-    assert sorted(", ".join(imported).split(", ")) == sorted(securefair.__all__)
-    assert list(securefair._HOME) == securefair.__all__ == sorted(securefair.__all__)
+    imported = {
+        alias.name: node.module.removeprefix(f"{package.__name__}.")
+        for block in ast.parse(inspect.getsource(package)).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        for alias in node.names
+    }
+    assert imported == package._HOME
+    assert set(package.__all__) == set(package._HOME)
+
+
+@each_package
+def test_names_are_listed_once_whether_or_not_they_are_loaded(package: ModuleType) -> None:
+    listed = dir(package)
+    assert {*package.__all__, "__name__"} <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+@each_package
+def test_unknown_names_are_refused(package: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"'{package.__name__}' has no attribute 'Server'"):
+        _ = package.Server
 
 
 @pytest.mark.parametrize("name", securefair.__all__)
@@ -37,11 +74,6 @@ def test_public_docstrings_are_complete(name: str) -> None:
         members = [one for one in own if callable(vars(public)[one])]
         members += [one for one in own if isinstance(vars(public)[one], property)]
         assert [one for one in members if not getattr(public, one).__doc__] == []
-
-
-def test_unknown_names_are_refused() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'Server'"):
-        _ = securefair.Server
 
 
 def test_import_loads_neither_torch_nor_tenseal() -> None:

@@ -6,8 +6,9 @@ a participant's data: ranges and levels are public and the same for everyone.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from securefair.lazy_names import on_first_use
 
 if TYPE_CHECKING:
     from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of
@@ -131,9 +132,5 @@ _HOME = {
     "stratified_split": "split",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Import a name when it is first used: what reads tables takes 46 MB, and arrays need none."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+# What reads tables takes 46 MB, and arrays need none of it.
+__getattr__, __dir__ = on_first_use(__name__, _HOME)

@@ -6,8 +6,9 @@ ciphertexts; what the teachers release comes back here, is turned into logits an
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from securefair.lazy_names import on_first_use
 
 if TYPE_CHECKING:
     from securefair.model.folded import FoldedNetwork, StageRange, activation_ranges
@@ -103,9 +104,5 @@ _HOME = {
     "train_epochs": "training",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Import a name when it is first used: only training needs torch."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+# Only training needs torch.
+__getattr__, __dir__ = on_first_use(__name__, _HOME)

@@ -8,8 +8,9 @@ shows a run while it goes on, `files` writes so that a crash leaves no half file
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from securefair.lazy_names import on_first_use
 
 if TYPE_CHECKING:
     from securefair.report.files import (
@@ -53,9 +54,5 @@ _HOME = {
     "write_text": "files",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Import a name when it is first used: printing a line needs no engine of reports."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+# Printing a line needs no engine of reports.
+__getattr__, __dir__ = on_first_use(__name__, _HOME)
