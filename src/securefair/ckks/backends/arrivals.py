@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.kernel_checks import (
     check,
     check_dense,
+    check_in_memory,
     check_key,
     check_message,
     not_below,
@@ -70,11 +71,6 @@ class Arrivals:
     def __len__(self) -> int:
         return len(self._seeds)
 
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of second polynomials that are kept."""
-        return 0 if self._second is None else self._second.nbytes
-
     def apply(self, maps: Sequence[Map]) -> Residues:
         """One dense map, or two with a square between them.
 
@@ -88,12 +84,14 @@ class Arrivals:
         """
         from securefair.ckks.backends import residues_native
 
-        inputs = len(self)
-        for weights, bias in maps:
-            self._check_map(weights, bias, inputs)
-            inputs = len(weights)
+        inputs, checked = len(self), []
+        for one in maps:
+            checked.append(self._checked(one, inputs))
+            inputs = len(one[0])
         with self._kept() as second:
-            return residues_native.arrived_maps(self._first, self._seeds, second, maps, self._basis)
+            return residues_native.arrived_maps(
+                self._first, self._seeds, second, checked, self._basis
+            )
 
     def apply_paired(self, maps: tuple[Map, Map], key: Residues, special: int) -> Residues:
         """outer((z + conj(z))^2) of pairs, z = (w - J v) (x + J y), for maps (inner, outer).
@@ -112,20 +110,23 @@ class Arrivals:
         """
         from securefair.ckks.backends import residues_native
 
-        (inner, bias), (outer, outer_bias) = maps
-        self._check_map(inner, bias, len(self))
-        if len(inner) % 2:
-            raise EncryptionError("half a map of pairs", where="weights", found=len(inner))
-        self._check_map(outer, outer_bias, len(inner) // 2)
+        rows = len(maps[0][0])
+        inner = self._checked(maps[0], len(self))
+        if rows % 2:
+            raise EncryptionError("half a map of pairs", where="weights", found=rows)
+        outer = self._checked(maps[1], rows // 2)
         check_key(key, special, self._basis)
+        switch = check_in_memory("key", key)
         with self._kept() as second:
             return residues_native.paired_maps(
-                self._first, self._seeds, second, maps, key, special, self._basis
+                self._first, self._seeds, second, (inner, outer), switch, special, self._basis
             )
 
-    def _check_map(self, weights: NDArray[np.int64], bias: Residues, inputs: int) -> None:
+    def _checked(self, one: Map, inputs: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        weights, bias = one
         check_dense(weights, inputs)
         check("bias", bias, (len(weights), len(self._basis)))
+        return weights, check_in_memory("bias", bias)
 
     def expanded(self) -> Residues:
         """The ciphertexts (d, 2, limbs, N), made when they are first asked for and kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +160,28 @@ def check_device(name: str, x: Residues, reference: Residues) -> None:
             where=name,
             found=str(there or "a numpy array"),
             expected=str(expected or "a numpy array"),
+        )
+
+
+def check_in_memory(name: str, x: Residues) -> NDArray[Any]:
+    """Refuse residues that are not in this process's memory."""
+    if isinstance(x, np.ndarray):
+        return x
+    raise EncryptionError(
+        "residues are on different devices",
+        where=name,
+        found=str(x.device),
+        expected="a numpy array",
+    )
+
+
+def check_written(name: str, x: Residues) -> None:
+    """Refuse an array that cannot be written, where the result goes into it."""
+    if isinstance(x, np.ndarray) and not x.flags.writeable:
+        raise EncryptionError(
+            "a residue array cannot be written",
+            where=name,
+            hint="Copy it, or use the function that returns a new array",
         )
 
 

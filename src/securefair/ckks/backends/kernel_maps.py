@@ -49,7 +49,7 @@ def linear_patches(
     basis: Basis,
     bias: Residues,
 ) -> Residues:
-    """A sparse `linear` whose inputs lie in several tensors: convolutions and the like.
+    """A sparse `linear` whose inputs lie in several arrays: convolutions and the like.
 
     Input i is ciphertext rows[i, 1] of blocks[rows[i, 0]]. A patch is one small matrix at several
     places: out[writes[p, o]] = sum_k weights[o, k] in[reads[p, k]] + bias[writes[p, o]].

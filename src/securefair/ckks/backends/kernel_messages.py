@@ -49,7 +49,8 @@ def receive(
         EncryptionError: a residue is not below its prime, or the shapes do not fit.
     """
     check_message(first, seeds, basis)
-    received: Residues | None = implementation(device).receive(first, seeds, basis, device)
+    where = () if device is None else (device,)
+    received: Residues | None = implementation(device).receive(first, seeds, basis, *where)
     if received is None:
         raise not_below()
     return received

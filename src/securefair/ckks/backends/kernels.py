@@ -25,6 +25,7 @@ from securefair.ckks.backends.kernel_checks import (
     check_key,
     check_pair,
     check_with_plain,
+    check_written,
 )
 from securefair.ckks.backends.kernel_choice import (
     KernelInfo,
@@ -78,12 +79,14 @@ __all__ = [
 def ntt_forward_(x: Residues, basis: Basis) -> None:
     """Coefficients (..., limbs, N) -> values, in place; SEAL's roots and order."""
     check("x", x, (..., len(basis), basis.ring_degree))
+    check_written("x", x)
     implementation(device_of(x)).ntt_forward_(x, basis)
 
 
 def ntt_inverse_(x: Residues, basis: Basis) -> None:
     """Values (..., limbs, N) -> coefficients, in place."""
     check("x", x, (..., len(basis), basis.ring_degree))
+    check_written("x", x)
     implementation(device_of(x)).ntt_inverse_(x, basis)
 
 
@@ -103,6 +106,7 @@ def add(x: Residues, y: Residues, basis: Basis) -> Residues:
 def add_(x: Residues, y: Residues, basis: Basis) -> None:
     """x + y into x, for equal shapes (..., limbs, N)."""
     check_pair(x, y, basis)
+    check_written("x", x)
     implementation(device_of(x)).add_(x, y, basis)
 
 
@@ -116,6 +120,7 @@ def subtract(x: Residues, y: Residues, basis: Basis) -> Residues:
 def add_to_first_(x: Residues, plain: Residues, basis: Basis) -> None:
     """Add plaintexts (d, limbs, N) to the first polynomials of x (d, polys, limbs, N), in place."""
     check_with_plain(x, plain, basis)
+    check_written("x", x)
     implementation(device_of(x)).add_to_first_(x, plain, basis)
 
 

@@ -1,6 +1,6 @@
 """The kernels on numpy arrays by torch's operations, where no native module is built.
 
-Arrays and tensors share their memory, so nothing is copied on the way.
+Arrays and tensors share their memory, so nothing is copied on the way but read-only arrays.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from securefair.ckks.backends import residues_torch
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.residues import Device
 
 
 def receive(
-    first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: Device
+    first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis
 ) -> NDArray[Any] | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
-    del device  # None: nothing else comes here
     received = residues_torch.receive(first, seeds, basis, torch.device("cpu"))
     return None if received is None else received.numpy()
 
@@ -38,9 +36,9 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def _shared(argument: Any) -> Any:
-    """Arrays as tensors, also those in lists and tuples."""
-    if isinstance(argument, np.ndarray):
-        return torch.from_numpy(argument)
+    """Residues as tensors, also those in lists and tuples; weights and indices stay arrays."""
+    if isinstance(argument, np.ndarray) and argument.dtype != np.int64:
+        return torch.from_numpy(np.require(argument, requirements="W"))  # a copy of what is not
     if isinstance(argument, list | tuple):
         return [_shared(part) for part in argument]
     return argument

@@ -1,7 +1,7 @@
 """The kernels of `kernels.py` on the native module: numpy arrays, checked there.
 
 Every function allocates its result and hands buffers over; the native code releases the
-interpreter lock and uses the threads of `kernels.set_threads`.
+interpreter lock and uses the threads of `kernels.set_threads`. What is only read may be read-only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import securefair.ckks.backends._native as _native
 from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.residues import Device, Residues, in_memory
+from securefair.ckks.backends.kernel_checks import Patch
 
 INTERFACE = 3
 """Of the module that these functions call: an older build beside newer sources is not used."""
@@ -23,17 +23,20 @@ INTERFACE = 3
 if getattr(_native, "INTERFACE", 1) != INTERFACE:
     raise ImportError("they were built from other sources")
 
-Patch = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-"""Weights, reads and writes."""
-
 _Array = NDArray[Any]
+_Map = tuple[NDArray[np.int64], _Array]  # weights and bias
 _PatchArguments = tuple[
     list[_Array], _Array, _Array, list[_Array], list[_Array], list[_Array], _Array
 ]
 
 
-def _rows(x: _Array) -> NDArray[Any]:
+def _rows(x: _Array) -> _Array:
     return x.reshape(-1, x.shape[-1])
+
+
+def _read(x: _Array, dtype: type[np.integer[Any]] | None = None) -> _Array:
+    """The module takes only memory that it could write: what is read-only is copied."""
+    return np.require(x, dtype, ["C", "W"])
 
 
 def instruction_set() -> str:
@@ -68,46 +71,45 @@ def ntt_inverse_(x: _Array, basis: Basis) -> None:
 
 def all_below(x: _Array, basis: Basis) -> bool:
     """See `kernels.all_below`."""
-    return bool(_native.below_primes(_rows(x), basis.prime_list))
+    return bool(_native.below_primes(_rows(_read(x)), basis.prime_list))
 
 
 def add(x: _Array, y: _Array, basis: Basis) -> _Array:
     """See `kernels.add`."""
     result = _new(*x.shape)
-    _native.add(_rows(result), _rows(x), _rows(y), basis.prime_list)
+    _native.add(_rows(result), _rows(_read(x)), _rows(_read(y)), basis.prime_list)
     return result
 
 
 def add_(x: _Array, y: _Array, basis: Basis) -> None:
     """x + y into x."""
-    _native.add(_rows(x), _rows(x), _rows(y), basis.prime_list)
+    _native.add(_rows(x), _rows(x), _rows(_read(y)), basis.prime_list)
 
 
 def subtract(x: _Array, y: _Array, basis: Basis) -> _Array:
     """See `kernels.subtract`."""
     result = _new(*x.shape)
-    _native.subtract(_rows(result), _rows(x), _rows(y), basis.prime_list)
+    _native.subtract(_rows(result), _rows(_read(x)), _rows(_read(y)), basis.prime_list)
     return result
 
 
 def add_to_first_(x: _Array, plain: _Array, basis: Basis) -> None:
     """See `kernels.add_to_first_`."""
-    _native.add_to_first(x, plain, basis.prime_list)
+    _native.add_to_first(x, _read(plain), basis.prime_list)
 
 
 def multiply_plain(x: _Array, plain: _Array, basis: Basis) -> _Array:
     """See `kernels.multiply_plain`."""
     result = _new(*x.shape)
-    _native.multiply_plain(result, x, plain, basis.prime_list)
+    _native.multiply_plain(result, _read(x), _read(plain), basis.prime_list)
     return result
 
 
 def linear(weights: NDArray[np.int64], x: _Array, bias: _Array | None, basis: Basis) -> _Array:
     """See `kernels.linear`."""
     result = _new(len(weights), *x.shape[1:])
-    small = np.ascontiguousarray(weights, dtype=np.int32)
-    offsets = None if bias is None else bias
-    _native.linear(result, small, x, offsets, basis.prime_list)
+    offsets = None if bias is None else _read(bias)
+    _native.linear(result, _read(weights, np.int32), _read(x), offsets, basis.prime_list)
     return result
 
 
@@ -136,8 +138,7 @@ def square_patches(
     """See `kernels.square_patches`."""
     result = _new(len(groups), 3, *blocks[0].shape[2:])
     arguments = _patch_arguments(blocks, rows, patches, bias)
-    table = np.ascontiguousarray(groups)
-    _native.square_patches(result, *arguments, table, basis.prime_list)
+    _native.square_patches(result, *arguments, _read(groups), basis.prime_list)
     return result
 
 
@@ -150,13 +151,13 @@ def _patch_arguments(
     """In the order in which the native module takes them."""
     pairs, paired = _pairs([reads for _, reads, _ in patches], len(rows))
     return (
-        list(blocks),
-        np.ascontiguousarray(rows),
+        [_read(block) for block in blocks],
+        _read(rows),
         pairs,
-        [np.ascontiguousarray(weights, dtype=np.int32) for weights, _, _ in patches],
+        [_read(weights, np.int32) for weights, _, _ in patches],
         paired,
-        [np.ascontiguousarray(writes) for _, _, writes in patches],
-        bias,
+        [_read(writes) for _, _, writes in patches],
+        _read(bias),
     )
 
 
@@ -184,7 +185,7 @@ def _pairs(
 def square(x: _Array, basis: Basis) -> _Array:
     """See `kernels.square`."""
     result = _new(len(x), 3, *x.shape[2:])
-    _native.square(result, x, basis.prime_list)
+    _native.square(result, _read(x), basis.prime_list)
     return result
 
 
@@ -199,10 +200,10 @@ def sum_products(
     result = _new(len(left), 3, *x.shape[2:])
     _native.sum_products(
         result,
-        x,
-        y,
-        left.reshape(-1),
-        right.reshape(-1),
+        _read(x),
+        _read(y),
+        _read(left).reshape(-1),
+        _read(right).reshape(-1),
         basis.prime_list,
     )
     return result
@@ -211,14 +212,14 @@ def sum_products(
 def rescale(x: _Array, limbs: int, basis: Basis) -> _Array:
     """See `kernels.rescale`."""
     result = _new(*x.shape[:2], limbs, x.shape[3])
-    _native.rescale(result, x, basis.prime_list)
+    _native.rescale(result, _read(x), basis.prime_list)
     return result
 
 
 def relinearize(x: _Array, key: _Array, special: int, basis: Basis) -> _Array:
     """See `kernels.relinearize`."""
     result = _new(len(x), 2, *x.shape[2:])
-    _native.relinearize(result, x, key, [*basis.primes, special])
+    _native.relinearize(result, _read(x), _read(key), [*basis.primes, special])
     return result
 
 
@@ -226,14 +227,14 @@ def coefficients(x: _Array, which: Sequence[int], basis: Basis) -> _Array:
     """See `kernels.coefficients`."""
     result = _new(*x.shape[:-1], len(which))
     indices = np.array(which, dtype=np.int64)
-    _native.coefficients(_rows(result), _rows(x), indices, basis.prime_list)
+    _native.coefficients(_rows(result), _rows(_read(x)), indices, basis.prime_list)
     return result
 
 
 def expand_seeds(seeds: _Array, basis: Basis) -> _Array:
     """See `kernels.expand_seeds`."""
     result = _new(len(seeds), len(basis), basis.ring_degree)
-    _native.expand_seeds(result, seeds, basis.prime_list)
+    _native.expand_seeds(result, _read(seeds), basis.prime_list)
     return result
 
 
@@ -241,15 +242,12 @@ def pack(residues: NDArray[np.uint32], primes: Sequence[int]) -> NDArray[np.uint
     """See `packing.pack`."""
     count, _, n = residues.shape
     result = np.empty((count, packing.packed_bytes(primes, n)), dtype=np.uint8)
-    _native.pack(result, residues.view(np.int32), list(primes))
+    _native.pack(result, _read(residues).view(np.int32), list(primes))
     return result
 
 
-def receive(
-    first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis, device: Device
-) -> _Array | None:
+def receive(first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis) -> _Array | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
-    del device  # None: nothing else comes here
     result = _new(len(seeds), 2, len(basis), basis.ring_degree)
     below = _native.receive(result, first, seeds, basis.prime_list)
     return result if below else None
@@ -265,7 +263,7 @@ def arrived_maps(
     first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     second: tuple[NDArray[np.int32], bool] | None,
-    maps: Sequence[tuple[NDArray[np.int64], Residues]],
+    maps: Sequence[_Map],
     basis: Basis,
 ) -> _Array:
     """See `arrivals.Arrivals.apply`.
@@ -277,9 +275,7 @@ def arrived_maps(
         maps: weights and bias of one map, or of two with a square between them.
         basis: primes of the limbs.
     """
-    (weights, bias), *later = (
-        (np.ascontiguousarray(w, dtype=np.int32), in_memory(b)) for w, b in maps
-    )
+    (weights, bias), *later = ((_read(w, np.int32), _read(b)) for w, b in maps)
     outer_weights, outer_bias = later[0] if later else (None, None)
     outputs = weights if outer_weights is None else outer_weights
     result = _new(len(outputs), 3 if later else 2, len(basis), basis.ring_degree)
@@ -303,15 +299,13 @@ def paired_maps(
     first: NDArray[np.uint8],
     seeds: NDArray[np.uint8],
     second: tuple[NDArray[np.int32], bool] | None,
-    maps: Sequence[tuple[NDArray[np.int64], Residues]],
-    key: Residues,
+    maps: Sequence[_Map],
+    key: _Array,
     special: int,
     basis: Basis,
 ) -> _Array:
     """See `arrivals.Arrivals.apply_paired`; otherwise as `arrived_maps`."""
-    (weights, bias), (outer_weights, outer_bias) = (
-        (np.ascontiguousarray(w, dtype=np.int32), in_memory(b)) for w, b in maps
-    )
+    (weights, bias), (outer_weights, outer_bias) = ((_read(w, np.int32), _read(b)) for w, b in maps)
     shape = len(basis), basis.ring_degree
     result = _new(len(outer_weights), 3, *shape)
     polynomials, known = second or (None, False)
@@ -326,7 +320,7 @@ def paired_maps(
         bias,
         outer_weights,
         outer_bias,
-        in_memory(key),
+        _read(key),
         [*basis.primes, special],
     )
     return result
@@ -335,12 +329,12 @@ def paired_maps(
 def encode(slots: _Array, scale: float, basis: Basis) -> _Array:
     """See `kernels.encode`."""
     result = _new(len(slots), len(basis), basis.ring_degree)
-    _native.encode(result, slots, scale, basis.prime_list)
+    _native.encode(result, _read(slots), scale, basis.prime_list)
     return result
 
 
 def decode(x: _Array, scale: float, basis: Basis) -> _Array:
     """See `kernels.decode`."""
     result = np.empty((len(x), basis.ring_degree // 2))
-    _native.decode(result, x, scale, basis.prime_list)
+    _native.decode(result, _read(x), scale, basis.prime_list)
     return result

@@ -1,10 +1,10 @@
 """The kernels of `kernels.py` in torch operations: one code for CPU and CUDA.
 
-Weights and indices are numpy arrays or tensors on the CPU; residues decide where is computed.
+Weights and indices are numpy arrays; residues decide where is computed (docs/decisions/0026).
 
 Residues are widened to int64, where products of two residues fit; the linear layer is a float64
-matrix product, exact as long as partial sums stay below 2^53 (engine.md, section 2). Results are
-the same bits as the native kernels'; `encode` and `decode` differ from them by float rounding.
+matrix product, exact as long as partial sums stay below 2^53. Results are the same
+bits as the native kernels'; `encode` and `decode` differ from them by float rounding.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.basis_torch import moduli, twiddles
 from securefair.ckks.backends.embedding_torch import coefficients_to_slots, slots_to_coefficients
+from securefair.ckks.backends.kernel_checks import Patch
 from securefair.ckks.backends.seeds_torch import expand_seeds
 
 __all__ = [
@@ -52,8 +53,12 @@ _GATHERED = 1 << 26  # residues that are copied together at once
 _WORD_BITS = 60  # of the high part of an encoded coefficient beyond 64 bits
 _MAX_ENCODED_BITS = 120
 
-Integers = NDArray[np.int64] | torch.Tensor
-Patch = tuple[Integers, Integers, Integers]
+Integers = NDArray[np.int64]
+
+
+def _tensor(x: Integers, device: torch.device) -> torch.Tensor:
+    """Copied where it is read-only, of which torch would warn."""
+    return torch.as_tensor(np.require(x, requirements="W"), device=device)
 
 
 def _residues(x: torch.Tensor) -> torch.Tensor:
@@ -156,7 +161,7 @@ def linear(
     outputs, inputs = weights.shape
     n, p = basis.ring_degree, moduli(basis, x.device)
     result = x.new_empty((outputs, *x.shape[1:]))
-    exact = torch.as_tensor(weights, device=x.device, dtype=torch.float64)
+    exact = _tensor(weights, x.device).double()
     # Inputs that may be summed before a float64 could round.
     largest = max(1, int(exact.abs().max()))
     depth = max(1, (1 << (_EXACT_BITS - _RESIDUE_BITS)) // largest)
@@ -195,7 +200,7 @@ def linear_patches(
             # Places stand where polynomials do: the product is the same for all of them.
             stacked = x.view(inputs, -1, *shape[1:])
             out = linear(weights, stacked, None, basis).view(outputs, -1, *shape)
-            places = torch.as_tensor(writes[first : first + together].T, device=result.device)
+            places = _tensor(writes[first : first + together].T, result.device)
             result[places] = out
     result[:, 0] = add(result[:, 0], bias[..., None].expand_as(result[:, 0]), basis)
     return result
@@ -232,8 +237,8 @@ def sum_products(
     p = moduli(basis, x.device)
     total = x.new_zeros((len(left), 3, *x.shape[2:]), dtype=torch.int64)
     for chosen_left, chosen_right in zip(left.T, right.T, strict=True):
-        a, b = x[torch.as_tensor(chosen_left, device=x.device)].long().unbind(1)
-        c, d = y[torch.as_tensor(chosen_right, device=y.device)].long().unbind(1)
+        a, b = x[_tensor(chosen_left, x.device)].long().unbind(1)
+        c, d = y[_tensor(chosen_right, y.device)].long().unbind(1)
         cross = a * d % p + b * c % p
         total = (total + torch.stack([a * c % p, cross, b * d % p], dim=1)) % p
     return _residues(total)

@@ -35,7 +35,6 @@ Seeds = NDArray[np.uint8]
 _HEADER = struct.Struct("<HBBBBHQ")
 _MAGIC, _VERSION = 0xA15E, (4, 3)
 _PLAIN, _ZSTD = 0, 2
-_PARMS_ID_BYTES = 32
 _CIPHERTEXT = struct.Struct("<32sBQQQdQ")
 _PLAINTEXT = struct.Struct("<32sQd")
 _COUNT = struct.Struct("<Q")

@@ -138,13 +138,38 @@ def test_second_polynomials_are_kept_on_the_second_use_while_there_is_room():
     maps, size = [a_map(2, SMALL, 1)], 4 * SMALL * len(BASIS) * N
     room = Room(2 * size)
     uploads = [arrive(*message(SMALL, seed), BASIS, None, room) for seed in range(3)]
-    for _ in range(2):
-        for upload in uploads:
-            upload.apply(maps)
-    assert [upload.kept_bytes for upload in uploads] == [size, size, 0]
-    once = arrive(*message(SMALL), BASIS, None, Room())
-    once.apply(maps)
-    assert once.kept_bytes == 0
+    first = [upload.apply(maps) for upload in uploads]
+    for upload, expected in zip(uploads, first, strict=True):
+        assert np.array_equal(upload.apply(maps), expected)
+    assert not room.take(1)  # two are kept
+    alone = Room(size)
+    arrive(*message(SMALL), BASIS, None, alone).apply(maps)
+    assert alone.take(size)  # nothing is kept on the first use
+
+
+def frozen(x):
+    x.flags.writeable = False
+    return x
+
+
+def test_maps_and_keys_may_be_read_only():
+    arrived = arrive(*message(SMALL), BASIS, None, Room())
+    maps, key = (a_map(8, SMALL, 1), a_map(2, 4, 1)), switching_key(5)
+    expected = arrived.apply(maps[:1]), arrived.apply_paired(maps, key, SPECIAL)
+    maps = tuple((frozen(weights.astype(np.int32)), frozen(bias)) for weights, bias in maps)
+    assert np.array_equal(arrived.apply(maps[:1]), expected[0])
+    assert np.array_equal(arrived.apply_paired(maps, frozen(key), SPECIAL), expected[1])
+
+
+def test_tensors_do_not_mix_with_what_arrived():
+    arrived = arrive(*message(SMALL), BASIS, None, Room())
+    (weights, bias), outer, key = a_map(8, SMALL, 1), a_map(2, 4, 1), switching_key(5)
+    with pytest.raises(EncryptionError, match="different devices") as error:
+        arrived.apply([(weights, torch.from_numpy(bias))])
+    assert error.value.where == "bias"
+    with pytest.raises(EncryptionError, match="different devices") as error:
+        arrived.apply_paired(((weights, bias), outer), torch.from_numpy(key), SPECIAL)
+    assert error.value.where == "key"
 
 
 def test_other_operations_see_the_ciphertexts():

@@ -91,6 +91,70 @@ def test_unfit_arguments_are_refused_by_name(call, where: str) -> None:
     assert caught.value.where == where
 
 
+X, PLAIN = random_residues(30, 2, 2), random_residues(31, 2)
+KEY = random_residues(32, len(BASIS), 2, basis=Basis(N, (*BASIS.primes, SPECIAL)))
+WEIGHTS, BIAS = np.arange(-3, 3).reshape(3, 2), random_residues(33)[:, :3].T.copy()
+ROWS, READS, WRITES = np.array([[0, 0], [0, 1]]), np.array([[0, 1]]), np.array([[0, 1, 2]])
+GROUPS, SEEDS = np.array([[0], [2]]), np.arange(128, dtype=np.uint8).reshape(2, 64)
+PACKED = kernels.pack(PLAIN.view(np.uint32), BASIS.primes)
+READ = {
+    "all_below": lambda k, f: k.all_below(f(X), BASIS),
+    "add": lambda k, f: k.add(f(X), f(X), BASIS),
+    "subtract": lambda k, f: k.subtract(f(X), f(X), BASIS),
+    "multiply_plain": lambda k, f: k.multiply_plain(f(X), f(PLAIN), BASIS),
+    "linear": lambda k, f: k.linear(f(WEIGHTS), f(X), f(BIAS), BASIS),
+    "small": lambda k, f: k.linear(f(WEIGHTS.astype(np.int32)), f(X), None, BASIS),
+    "linear_patches": lambda k, f: k.linear_patches(
+        [f(X)], f(ROWS), [(f(WEIGHTS), f(READS), f(WRITES))], f(BIAS), BASIS
+    ),
+    "square_patches": lambda k, f: k.square_patches(
+        [f(X)], f(ROWS), [(f(WEIGHTS), f(READS), f(WRITES))], f(BIAS), f(GROUPS), BASIS
+    ),
+    "square": lambda k, f: k.square(f(X), BASIS),
+    "sum_products": lambda k, f: k.sum_products(f(X), f(X), f(ROWS), f(ROWS), BASIS),
+    "rescale": lambda k, f: k.rescale(f(X), 2, BASIS),
+    "relinearize": lambda k, f: k.relinearize(f(k.square(X, BASIS)), f(KEY), SPECIAL, BASIS),
+    "coefficients": lambda k, f: k.coefficients(f(X), [0, 5], BASIS),
+    "expand_seeds": lambda k, f: k.expand_seeds(f(SEEDS), BASIS),
+    "receive": lambda k, f: k.receive(f(PACKED), f(SEEDS), BASIS),
+    "encode": lambda k, f: k.encode(f(np.linspace(0, 1, 4).reshape(2, 2)), 2.0**20, BASIS),
+    "decode": lambda k, f: k.decode(f(PLAIN), 2.0**20, BASIS),
+}
+
+
+def frozen(x: np.ndarray) -> np.ndarray:
+    copy = x.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+@pytest.mark.parametrize("call", READ.values(), ids=READ)
+def test_what_is_only_read_may_be_read_only(compute, call) -> None:
+    """With pytest's warnings as errors: torch would warn of such memory."""
+    assert np.array_equal(call(compute, frozen), call(compute, np.copy))
+
+
+def test_what_is_packed_may_be_read_only() -> None:
+    assert np.array_equal(kernels.pack(frozen(PLAIN.view(np.uint32)), BASIS.primes), PACKED)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: kernels.ntt_forward_(x, BASIS),
+        lambda x: kernels.ntt_inverse_(x, BASIS),
+        lambda x: kernels.add_(x, X, BASIS),
+        lambda x: kernels.add_to_first_(x, PLAIN, BASIS),
+    ],
+)
+def test_a_result_does_not_go_into_what_is_read_only(call) -> None:
+    x = frozen(X)
+    with pytest.raises(EncryptionError, match="cannot be written") as caught:
+        call(x)
+    assert caught.value.where == "x"
+    assert np.array_equal(x, X)
+
+
 def test_a_key_with_too_few_digits_is_refused() -> None:
     x = random_residues(24, 1, 3)
     key = random_residues(25, 4, 2, basis=BASIS)
