@@ -13,14 +13,13 @@ from pathlib import Path
 import msgspec
 
 from securefair.collaboration.host import KEPT
-from securefair.deployment.agreeing import disclosure_of
 from securefair.deployment.card import utc
 from securefair.deployment.place import KEYS, STORE, STUDENT_KEYS, project_of, read_settings
 from securefair.deployment.site import BLOB, HOST, MACHINE, STATE, stored_records
 from securefair.deployment.standing import PeerState, read_peer, write_peer
 from securefair.deployment.streams import stream_of
 from securefair.errors import ConfigError
-from securefair.protocol.ledger import EVERY_OFFER, Account
+from securefair.protocol.ledger import EVERY_NUMBER, EVERY_OFFER, Account
 from securefair.protocol.saved_state import SavedState
 from securefair.storage import Keystore, Secret, Store, Transaction
 
@@ -33,12 +32,10 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         epoch: of its streams, seconds since 1970.
         round: the last with a record; -1 for none.
-        full: most numbers to one student: so many count as disclosed to each.
     """
 
     epoch: int
     round: int
-    full: int
 
     @property
     def key_epoch(self) -> int:
@@ -53,7 +50,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
             reputations=dict.fromkeys(peers),
             exchanges=dict.fromkeys(peers, 0),
             accounts={
-                peer: Account(samples=1, total=self.full, offers=EVERY_OFFER) for peer in peers
+                peer: Account(samples=1, total=EVERY_NUMBER, offers=EVERY_OFFER) for peer in peers
             },
         )
 
@@ -65,28 +62,26 @@ def recover(folder: Path, passphrase: Secret, now: float) -> Recovered:
         SecureFairError: the folder or keystore cannot be used, or the site runs.
     """
     settings, project = read_settings(folder), project_of(folder)
-    limits = disclosure_of(project.terms)
     keys = Keystore.open(folder / KEYS, passphrase)
     peers = tuple(name for name in project.names if name != settings.name)
     with Store.open(folder / STORE) as store, store.transaction() as tx:
-        left = recover_store(tx, peers, limits.student_total or 0, now)
+        left = recover_store(tx, peers, now)
         keys.delete(STUDENT_KEYS)  # before the commit: no recovered site has keys of before
     keys.close()
     return left
 
 
-def recover_store(tx: Transaction, peers: Sequence[str], full: int, now: float) -> Recovered:
+def recover_store(tx: Transaction, peers: Sequence[str], now: float) -> Recovered:
     """Begin a new epoch with all peers: model and records stay, and the ledger counts as full.
 
     Args:
         tx: of the site's store.
         peers: all others.
-        full: most numbers to one student.
         now: seconds since 1970.
     """
     records = stored_records(tx)
     last = records[-1].round if records else -1
-    left = Recovered(epoch=int(now), round=last, full=full)
+    left = Recovered(epoch=int(now), round=last)
     for peer in peers:
         _begin_epoch(tx, peer, left.epoch)
     pieces = [name for name in tx.memory.names(HOST) if not name.startswith(HOST + KEPT)]

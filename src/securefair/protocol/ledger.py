@@ -41,6 +41,9 @@ from securefair.records import WEIGHTED_SUM, LedgerRow
 EVERY_OFFER = 1 << 31
 """Rounds, more than any budget of sums: a participant that does not know what it let out before."""
 
+EVERY_NUMBER = 1 << 62
+"""Numbers, as many: a student that may have had so many gets none more, whatever the limits."""
+
 
 class Release(enum.StrEnum):
     """What leaves an encryption for the student, per answer."""
@@ -239,7 +242,9 @@ class Ledger:
             (
                 f"all versions to {student}",
                 account.total + more,
-                math.inf if policy.student_total is None else policy.student_total,
+                EVERY_NUMBER
+                if policy.student_total is None
+                else min(EVERY_NUMBER, policy.student_total),
                 "student_total",
             ),
             (

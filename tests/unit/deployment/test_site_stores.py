@@ -75,9 +75,8 @@ def test_a_backup_that_is_put_back_stops_its_site_and_a_recovery_answers_nobody(
         town.until("north", 6)
     assert any("turned back, north" in town.refused(peer) for peer in ("south", "west"))
     town.posts["north"].fault = None
-    limit = town.sites["north"].machine.settings.disclosure.student_total
     with town.stores["north"].transaction() as tx:
-        left = recover_store(tx, ("south", "west"), limit or 10**6, NOW + town.now)
+        left = recover_store(tx, ("south", "west"), NOW + town.now)
     assert left.round == 2
     del town.keys["north"]  # the keys as a student are made anew
     town.kill("north")

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.errors import ConfigError, LedgerError
-from securefair.protocol.ledger import DisclosurePolicy, Ledger, Release
+from securefair.protocol.ledger import (
+    EVERY_NUMBER,
+    Account,
+    DisclosurePolicy,
+    Ledger,
+    Release,
+)
 from securefair.records import LedgerRow
 
 
@@ -85,6 +91,16 @@ def test_totals_bound_a_student_over_versions_and_colluding_students():
     ledger = charge(ledger, "cem", version=2)
     with pytest.raises(LedgerError, match=r"teacher_total.*all students"):
         charge(ledger, "dan", version=2)
+
+
+@pytest.mark.parametrize("total", [None, 1 << 63])
+def test_whoever_may_have_had_every_number_gets_none_more(total):
+    """Without limits, and where a limit is as good as none."""
+    limits = policy(fraction_per_version=None, student_total=total, teacher_total=None)
+    ledger = Ledger(limits, {"bea": Account(samples=1, total=EVERY_NUMBER)})
+    with pytest.raises(LedgerError, match="all versions to bea"):
+        charge(ledger, "bea", numbers=1)
+    assert charge(ledger, "cem", numbers=1).accounts["cem"].total == 1
 
 
 def test_a_refused_charge_leaves_the_ledger_as_it_was():
