@@ -33,7 +33,7 @@ from securefair.papers.running import (
 from securefair.papers.shard import Shard
 from securefair.report import read_json, show_progress
 from securefair.report.screen import Screen
-from securefair.report.telling import say
+from securefair.report.telling import say_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +190,7 @@ def conclude(
     if experiment.draw is not None:
         files.append(write_figure(experiment.draw(finished, rows), out / "figure.png"))
     if json:
-        say((out / "comparison.json").read_text(encoding="utf-8"), nl=False)
+        say_json(comparison)
     else:
         _tell(comparison, files, papers is not None, out)
     if against is not None:
