@@ -22,7 +22,6 @@ from securefair.errors import DataError
 CARD_FORMAT = 1
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
-FINGERPRINT_BYTES = 32
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names travel in file names, logs and other programs' configurations."""
 

@@ -1,6 +1,6 @@
 """How much work a step is: counts that hold on every machine.
 
-The model, for d ciphertexts of p polynomials with L limbs of N residues (engine.md's layout):
+The model, for d ciphertexts of p polynomials with L limbs of N residues (docs/decisions/0004):
 
     linear H x d      H d p L N multiply-adds; of a network only the products there are
     square            3 d L N multiply-adds; other products 4 L N each

@@ -28,8 +28,6 @@ from securefair.protocol.turn import Memory
 APART_BYTES = 512
 """Longer byte strings stand apart."""
 
-HASH_BYTES = 32
-
 _APART = 1  # code of msgpack's extension
 _NAMED = {kind.__name__: kind for kind in MESSAGE_TYPES}
 
