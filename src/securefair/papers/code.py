@@ -91,12 +91,13 @@ def _imports(tree: ast.AST) -> Iterator[str]:
 def _home(module: str, name: str) -> str:
     """The module where a name is written that another one may only pass on.
 
-    A package's door passes on the names of all its modules, of which most decide nothing here.
+    A package's door passes on the names of all its modules, of which most decide nothing here. What
+    it loads on first use, it names for type checkers alone.
     """
     spec = find_spec(module)
     if spec is None or spec.origin is None or spec.submodule_search_locations is None:
         return module
-    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+    for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and _is_ours(node.module):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:

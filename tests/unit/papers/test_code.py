@@ -64,6 +64,12 @@ def test_of_a_package_only_the_names_that_are_used_count(written: Path) -> None:
     assert through != code(written, f"from securefair.algorithms import Standalone\n{SOURCE}")
 
 
+def test_a_name_that_is_loaded_on_first_use_counts_with_its_home(written: Path) -> None:
+    one = code(written, f"from securefair.data import load_heart\n{SOURCE}")
+    assert codes._parsed(written.stem)[1] == ("securefair.data.heart",)
+    assert one != code(written, f"from securefair.data import read_rows\n{SOURCE}")
+
+
 def test_libraries_count(monkeypatch: pytest.MonkeyPatch, written: Path) -> None:
     before = code(written, SOURCE)
     monkeypatch.setattr(codes, "libraries", lambda: {"torch": "0.1"})
