@@ -21,7 +21,12 @@ from support.parties import SAMPLES, altered, run, spec_of
 def test_an_upload_says_what_it_is_without_its_residues(linear):
     plan, keys = linear.plan, linear.student.public_keys
     upload = linear.teacher.receive(
-        plan.spec, linear.asked.seed, keys, bytes(linear.asked.features), b""
+        plan.spec,
+        linear.asked.seed,
+        keys,
+        bytes(linear.asked.features),
+        b"",
+        schedule=linear.asked.schedule,
     )
     assert repr(upload).startswith(f"Upload({SAMPLES} samples of ")
     assert len(repr(upload)) < 100
