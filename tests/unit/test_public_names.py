@@ -29,6 +29,7 @@ def test_every_public_name_can_be_imported(name: str) -> None:
 
 @each_package
 def test_every_name_is_found_where_it_is_said_to_be(package: ModuleType) -> None:
+    """A name of a module as well would be the one or the other, by what was imported before."""
     for name, home in package._HOME.items():
         module = import_module(f"{package.__name__}.{home}")
         assert getattr(package, name) is getattr(module, name)

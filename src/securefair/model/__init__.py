@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         QuantizationReport,
         QuantizedNetwork,
         quantization_report,
-        quantize,
     )
     from securefair.model.reconstruction import Reconstruction, Reconstructor, reconstruct
     from securefair.model.seeds import derived_seed
@@ -64,7 +63,6 @@ __all__ = [
     "public_indices",
     "public_rows",
     "quantization_report",
-    "quantize",
     "reconstruct",
     "student_basis",
     "train_epochs",
@@ -98,7 +96,6 @@ _HOME = {
     "public_indices": "projection",
     "public_rows": "projection",
     "quantization_report": "quantize",
-    "quantize": "quantize",
     "reconstruct": "reconstruction",
     "student_basis": "projection",
     "train_epochs": "training",
