@@ -51,7 +51,7 @@ def test_what_arrives_is_copied_and_expanded_wherever_it_lies(
     message[:, :size] = packed
     message.flags.writeable = False
     seeds = message[:, size:][:, : kernels.SEED_BYTES]
-    received = compute.receive(message[:, :size], seeds, BASIS, None)
+    received = compute.receive(message[:, :size], seeds, BASIS)
     assert np.array_equal(received[:, 0].view(np.uint32), first)
     given_seeds = seeds.copy()
     assert np.array_equal(received[:, 1], residues_fallback.expand_seeds(given_seeds, BASIS))
@@ -65,11 +65,11 @@ def test_residues_that_are_not_below_their_primes_are_not_received(
     first = random_residues(33, 2).view(np.uint32)
     seeds = np.zeros((2, 64), dtype=np.uint8)
     fitting = packing.pack(first, BASIS.primes)
-    assert compute.receive(fitting, seeds, BASIS, None) is not None
+    assert compute.receive(fitting, seeds, BASIS) is not None
     prime = BASIS.primes[place[1]]
     first[place] = prime if value == "prime" else (1 << prime.bit_length()) - 1
     packed = packing.pack(first, BASIS.primes)
-    assert compute.receive(packed, seeds, BASIS, None) is None
+    assert compute.receive(packed, seeds, BASIS) is None
     with pytest.raises(EncryptionError, match="not below its prime"):
         kernels.receive(packed, seeds, BASIS, None)
 
