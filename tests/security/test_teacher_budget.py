@@ -246,7 +246,7 @@ def test_whatever_limit_is_spent_no_ciphertext_is_read(limits, durable, monkeypa
     with contextlib.suppress(LedgerError):
         answers.extend(teacher.answer(request, peer=peer) for _ in range(10))
     assert 1 <= len(answers) < 10
-    monkeypatch.setattr(teacher, "_receive", None)
+    monkeypatch.setattr("securefair.exchange.teacher.receive_upload", None)
     with pytest.raises(LedgerError):
         teacher.answer(request)
 
