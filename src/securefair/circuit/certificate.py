@@ -113,7 +113,7 @@ class _Check:
         slots = plan.coefficients is None
         value = self._rescaled(value, schedule.flooding_limbs, slots=slots)
         hidden = root_above(value.variance + self._zeros(value))
-        (answer, *_) = plan.released
+        answer = plan.answer
         dropped = prod(self.primes[answer.limbs : schedule.flooding_limbs])
         flood = Fraction(answer.flood) * dropped
         asked = Fact(

@@ -45,7 +45,7 @@ class ExchangePlan:
         blocks: of ciphertexts that the samples fill.
         features: public facts of one block of features.
         factors: public facts of one block of predictions or basis rows, None if there are none.
-        released: public facts of an answer, one entry a released tensor.
+        answer: public facts of one released tensor; all of an answer are alike.
         error_bound: no released value of an honest run is further off what the model with integer
             weights gives, in its own unit (a logit, a coefficient, or a sum over samples). How far
             rounding the weights moves that depends on them, and is not in it; nor is the rounding
@@ -61,7 +61,7 @@ class ExchangePlan:
     blocks: int
     features: CipherMeta
     factors: CipherMeta | None
-    released: tuple[CipherMeta, ...]
+    answer: CipherMeta
     error_bound: float
     relative_error: float
 
@@ -101,9 +101,19 @@ class ExchangePlan:
         }[self.spec.release]
 
     @property
+    def tensors(self) -> int:
+        """Released tensors of an answer: of `logits` each block is answered by itself."""
+        return self.blocks if self.spec.release == "logits" else 1
+
+    @property
+    def released(self) -> tuple[CipherMeta, ...]:
+        """Public facts of an answer, one entry a released tensor."""
+        return (self.answer,) * self.tensors
+
+    @property
     def number_bits(self) -> float:
         """Most bits that one released number carries, whatever a dishonest student asks."""
-        return max(number_bits(meta) for meta in self.released)
+        return number_bits(self.answer)
 
     @property
     def needed_bits(self) -> float:
@@ -186,12 +196,12 @@ class ExchangePlan:
     @property
     def answer_bytes(self) -> int:
         """Download with every answer."""
-        return sum(wire.answer_bytes(meta, self.coefficients) for meta in self.released)
+        return self.tensors * wire.answer_bytes(self.answer, self.coefficients)
 
     @property
     def zeros(self) -> int:
         """Encryptions of zero that sanitise an answer, of `schedule.flooding_limbs` limbs each."""
-        return sum(meta.count * (meta.polys - 1) for meta in self.released)
+        return self.tensors * self.answer.count * (self.answer.polys - 1)
 
     @property
     def public_key_bytes(self) -> int:
@@ -255,12 +265,16 @@ def evaluate(
 ) -> ExchangePlan | None:
     """Run the circuit on the planning backend; None if it does not fit.
 
+    Nor do primes that kernels do not compute with exactly (`CkksParameters.transform_exactly`).
+
     Args:
         spec: what is asked for.
         schedule: what is to grant it.
         logits: of one block, where the schedule's stages have been run already.
     """
     params = parameters(schedule.ckks)
+    if not params.transform_exactly:
+        return None
     specs = affine_specs(spec)
     evaluator = PlanningEvaluator(params)
     try:
@@ -277,21 +291,21 @@ def evaluate(
         if logits is None:
             fresh, none = evaluator.load(b"", features), (None,) * len(specs)
             (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
-        # Blocks are alike; of `logits` each is answered by itself.
-        apart = blocks if spec.release == "logits" else 1
+        # Blocks are alike: one stands for all where each is answered by itself.
+        summed = 1 if spec.release == "logits" else blocks
         inputs = Inputs(
             features=(),
-            factors=[evaluator.load(b"", factors)] * blocks if factors else [],
-            signs=np.ones(blocks, dtype=np.int64),
+            factors=[evaluator.load(b"", factors)] * summed if factors else [],
+            signs=np.ones(summed, dtype=np.int64),
             coefficients=np.zeros(spec.q, dtype=np.int64),
         )
-        released = release_of(evaluator, spec, schedule, [logits] * (blocks // apart), inputs)
+        (released,) = release_of(evaluator, spec, schedule, [logits] * summed, inputs)
     except EncryptionError:
         return None
-    metas = tuple(r.meta for r in released) * apart
-    error, relative = errors(spec, schedule, metas[0], blocks)
+    meta = released.meta
+    error, relative = errors(spec, schedule, meta, blocks)
     return ExchangePlan(
-        spec, schedule, params, specs, blocks, features, factors, metas, error, relative
+        spec, schedule, params, specs, blocks, features, factors, meta, error, relative
     )
 
 
@@ -336,7 +350,7 @@ def is_masked(plan: ExchangePlan) -> bool:
         return True
     if released > plan.params.slots:  # for real values the other coefficients repeat these
         return False
-    return all(masks_hold(meta, released) for meta in plan.released)
+    return masks_hold(plan.answer, released)
 
 
 @lru_cache(maxsize=256)

@@ -120,6 +120,21 @@ class CkksParameters:
         """log2 of the product of all primes, the special one included."""
         return math.fsum(math.log2(p) for p in self._all_primes)
 
+    @cached_property
+    def transform_exactly(self) -> bool:
+        """Whether residues modulo one prime are transformed exactly modulo every other.
+
+        The native transform lets values grow by 2p a stage within 32 bits, and reduces residues
+        modulo a larger prime first only above 4p (`native/ntt.cpp`). Below that they may leave too
+        little room: at N = 32768 those of some primes of 29 bits under one of 27.
+        """
+        stages = self.ring_degree.bit_length() - 1
+        return not any(
+            prime <= (1 << 32) - 2 * prime * stages < other <= 4 * prime
+            for prime in self._all_primes
+            for other in self.primes
+        )
+
     @property
     def digest(self) -> bytes:
         """32 bytes that two participants compare before they trust each other's bytes."""

@@ -305,11 +305,11 @@ def _blocks(plan: ExchangePlan, rows: Array) -> Array:
 
 def _parts(plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Iterable[Released]:
     """The answer's bytes, one released tensor at a time."""
-    size = -(-len(data) // len(plan.released))  # a remainder shows as a wrong length later
+    size = -(-len(data) // plan.tensors)  # a remainder shows as a wrong length later
     chosen = None
     if plan.coefficients is not None:
         chosen = CONSTANT if plan.spec.multiplies else basis.coefficients
     if plan.monomials is not None:
         chosen = plan.monomials.coefficients
-    for index, meta in enumerate(plan.released):
-        yield Released(meta, chosen, data[index * size : (index + 1) * size])
+    for index in range(plan.tensors):
+        yield Released(plan.answer, chosen, data[index * size : (index + 1) * size])

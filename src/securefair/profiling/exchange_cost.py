@@ -172,7 +172,7 @@ class PreparedExchange:
             ring_degree=params.ring_degree,
             modulus_bits=round(params.log_qp, 1),
             limbs=params.limbs,
-            level=plan.released[0].level,
+            level=plan.answer.level,
             slots_used=spec.samples,
             slots_available=plan.places,
             key_bytes=len(public.encryption) + len(public.evaluation),

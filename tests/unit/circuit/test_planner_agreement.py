@@ -55,7 +55,7 @@ def test_the_digest_changes_with_the_schedule():
         plan.blocks,
         plan.features,
         plan.factors,
-        plan.released,
+        plan.answer,
         plan.error_bound,
         plan.relative_error,
     )
@@ -92,7 +92,7 @@ def test_a_plan_depends_on_the_spec_alone():
     second = planner._search(BASE)
     assert first is not second
     assert first.schedule == second.schedule
-    assert first.released == second.released
+    assert first.answer == second.answer
 
 
 VERIFIED = [
@@ -150,6 +150,14 @@ def test_schedules_of_a_strangers_making_are_refused():
     for schedule in bad:
         with pytest.raises(PlanError):
             verified_plan(plan.spec, schedule)
+
+
+def test_primes_that_kernels_are_not_exact_for_are_refused(monkeypatch):
+    plan = plan_exchange(ExchangeSpec(features=6, classes=2, samples=200))
+    assert plan.params.transform_exactly
+    monkeypatch.setattr(CkksParameters, "transform_exactly", property(lambda _: False))
+    with pytest.raises(PlanError, match="does not grant"):
+        verified_plan(plan.spec, plan.schedule)
 
 
 def test_a_number_may_not_carry_far_more_than_the_precision_needs():

@@ -36,6 +36,45 @@ def test_whatever_is_granted_is_sound(degree, bits, special):
         assert params.log_q(limbs) == pytest.approx(math.log2(math.prod(primes[:limbs])))
 
 
+def largest_in_a_transform(params, prime, other):
+    """As `ntt_forward` of native/ntt.cpp chooses; the bound of what a word must hold."""
+    word, growth = 1 << 32, 2 * prime * (params.ring_degree.bit_length() - 1)
+    if other + growth <= word:
+        return other + growth
+    below = prime if other > 4 * prime or 4 * prime > word else other
+    return below + growth if prime + growth <= word else 4 * prime
+
+
+MIXED = st.lists(st.sampled_from([26, 27, 28, 29, 30, 31]), min_size=1, max_size=20)
+
+
+def exact(params):
+    """Whether every transform fits a word; those whose values are reduced at once always do."""
+    primes = [*params.primes, params.special_prime]
+    return all(
+        largest_in_a_transform(params, prime, other) <= 1 << 32
+        for prime in primes
+        for other in params.primes
+        if 4 * prime <= 1 << 32
+    )
+
+
+@given(degree=st.sampled_from(sorted(MAX_LOG_QP)), bits=MIXED)
+def test_limbs_whose_transforms_may_wrap_around_are_named(degree, bits):
+    try:
+        params = parameters(degree, tuple(bits), 31)
+    except PlanError:
+        return
+    assert params.transform_exactly == exact(params)
+
+
+def test_one_mixture_of_sizes_is_inexact():
+    """Some of the twenty primes of 29 bits lie between the room under one of 27 bits and 4p."""
+    for many in (28, 29, 30):
+        params = parameters(32_768, (27, *(many,) * 20), 31)
+        assert params.transform_exactly == exact(params) == (many != 29)
+
+
 @pytest.mark.parametrize("degree", sorted(MAX_LOG_QP))
 def test_one_prime_too_many_is_refused(degree):
     cap = MAX_LOG_QP[degree]

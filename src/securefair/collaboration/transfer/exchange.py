@@ -119,7 +119,7 @@ class TransferStudent:
     def open_mean(self, answers: Sequence[bytes]) -> Array:
         """Masked answers of all senders of a sum -> the mean of their numbers (q, L)."""
         plan = self.plan
-        summed = self._backend.add_answers(plan.released[0], plan.spec.q, answers)
+        summed = self._backend.add_answers(plan.answer, plan.spec.q, answers)
         opened = steps.open_answer(
             self._keys.decryptor, plan, self._basis, summed, summed=len(answers)
         )
@@ -193,7 +193,7 @@ def masked(
         request: as it arrived.
         backend: encryption engine.
     """
-    meta = plan.released[0]
+    meta = plan.answer
     masks = np.zeros((meta.count, plan.spec.q, meta.limbs), dtype=np.uint32)
     context = plan.digest + hashlib.sha256(request).digest()
     for mask in pair_masks(private, publics, gathering, sender, context):
