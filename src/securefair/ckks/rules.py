@@ -43,7 +43,7 @@ MAX_LOG2_ENCODED = 110
 """Encoded coefficients are doubles, whose mantissa ends far below; their integers are wide."""
 
 MAX_LOG2_COEFFICIENT = 62
-"""Values that are packed as coefficients become signed 64-bit integers."""
+"""Values that are packed as coefficients, and polynomials, become signed 64-bit integers."""
 
 
 def fresh(
@@ -213,13 +213,20 @@ def inner_plain(x: CipherMeta, spec: PolynomialSpec) -> CipherMeta:
         raise EncryptionError(
             "an inner product of another length was applied", found=x.count, expected=spec.count
         )
+    norm = spec.integer_norm(x.params.ring_degree)
+    if math.log2(norm) > MAX_LOG2_COEFFICIENT:
+        raise EncryptionError(
+            "the polynomials are too wide",
+            found=f"{math.log2(norm):.1f} bits",
+            expected=f"at most {MAX_LOG2_COEFFICIENT} bits",
+        )
     return fits(
         replace(
             x,
             count=1,
             log2_scale=x.log2_scale + spec.log2_scale,
             bound=spec.bound,
-            noise=x.noise * spec.integer_norm(x.params.ring_degree),
+            noise=x.noise * norm,
             independent=False,
         )
     )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from securefair.ckks import rules
 from securefair.ckks.noise import rounding, zero_noise
 from securefair.ckks.parameters import CkksParameters, CkksSpec
-from securefair.ckks.specs import AffineSpec
+from securefair.ckks.specs import AffineSpec, PolynomialSpec
 from securefair.errors import EncryptionError
 
 SMALL = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bits=30))
@@ -61,6 +61,20 @@ def test_whatever_fits_leaves_a_sign_and_whatever_does_not_is_refused(scale, bou
 def test_values_wider_than_the_encoder_are_refused():
     with pytest.raises(EncryptionError, match="too wide"):
         encrypted(log2_scale=rules.MAX_LOG2_ENCODED + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("log2_scale", "fits"), [(50, True), (57, True), (60, False), (128, False)]
+)
+def test_polynomials_that_no_signed_word_holds_are_refused(log2_scale, fits):
+    """numpy would turn them into -2^63, and whoever checks their norm would not see it."""
+    x = encrypted(count=1, packing="coefficients")
+    spec = PolynomialSpec(count=1, log2_scale=log2_scale, l2=16.0, bound=1.0)
+    if fits:
+        assert rules.inner_plain(x, spec).log2_scale == 30 + log2_scale
+        return
+    with pytest.raises(EncryptionError, match="polynomials are too wide"):
+        rules.inner_plain(x, spec)
 
 
 def test_independent_errors_add_like_vectors_and_others_like_numbers():
