@@ -143,6 +143,30 @@ class FoldedNetwork:
             if not isinstance(layer, Square)
         )
 
+    @property
+    def determining(self) -> int:
+        """Numbers that determine the function, at most: as many as it has degrees of freedom.
+
+        A unit that is squared may be scaled, if what reads it is: its scale is free. With no square
+        a class is a linear map of the features and a one. With one square it is a quadratic form in
+        them, of as many dimensions as symmetric matrices whose rank is the number of units, and one
+        more for the bias. A shape with more parameters than that holds the same functions.
+        """
+        free, units = 0, 0
+        for layer in self.layers:
+            if isinstance(layer, ConvMap | DenseMap):
+                free += layer.weights.size + layer.bias.size
+                units = len(layer.weights)
+            elif isinstance(layer, Square):
+                free -= units
+        if self.depth > 1:
+            return free
+        width = self.features + 1
+        rank = min(self.squares, width)
+        form = rank * width - rank * (rank - 1) // 2 + 1
+        each = min(form, width * (width + 1) // 2) if self.depth else width
+        return min(free, self.classes * each)
+
     def logits(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Samples (B, *input_shape), or flat ones (B, d) -> logits (B, M), in cleartext.
 

@@ -1,8 +1,16 @@
+import itertools
+
 import numpy as np
 import pytest
 
 from securefair.errors import ModelError
-from securefair.model.folded import FoldedNetwork, Square, activation_ranges, stages
+from securefair.model.folded import (
+    FoldedNetwork,
+    Square,
+    activation_ranges,
+    dense_network,
+    stages,
+)
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 
 
@@ -36,6 +44,47 @@ def test_counts_computed_by_hand():
     assert network.shapes[1:] == ((3, 4, 4), (3, 4, 4), (3, 2, 2), (5,), (5,), (4,))
     assert (network.depth, network.squares, network.classes) == (2, 48 + 5, 4)
     assert network.multiply_adds == 16 * 3 * 18 + 5 * 12 + 4 * 5
+
+
+def degrees_of_freedom(layers, features):
+    """Rank of what any change of a weight does to the logits of many samples."""
+    rng = np.random.default_rng(0)
+    maps = [DenseMap(rng.normal(size=(m, n)), rng.normal(size=m)) for n, m in layers]
+    x = rng.normal(size=(200, features))
+    columns = []
+    for layer in maps:
+        for array in (layer.weights, layer.bias):
+            for at in np.ndindex(array.shape):
+                kept, step = array[at], 1e-5
+                array[at] = kept + step
+                above = dense_network(*maps).logits(x)
+                array[at] = kept - step
+                columns.append((above - dense_network(*maps).logits(x)).ravel() / (2 * step))
+                array[at] = kept
+    spread = np.linalg.svd(np.array(columns), compute_uv=False)
+    return int((spread > 1e-7 * spread[0]).sum()), dense_network(*maps)
+
+
+@pytest.mark.parametrize(
+    ("widths", "found"),
+    [
+        ((4, 3), 15),  # every weight counts
+        ((3, 3, 2), 17),  # 20, but for the scales of 3 units
+        ((3, 2, 1), 8),  # 11, but for 2 scales and a rotation of both
+        ((3, 7, 1), 10),  # a quadratic form of 4 variables
+        ((5, 6, 2), 42),  # two forms of 6
+        ((2, 9, 3), 18),
+        ((3, 2, 2, 2), 16),  # 20, but for the scales of 4 units
+    ],
+)
+def test_as_many_numbers_determine_a_network_as_it_has_degrees_of_freedom(widths, found):
+    freedom, network = degrees_of_freedom(list(itertools.pairwise(widths)), widths[0])
+    assert freedom == network.determining == found
+
+
+def test_a_networks_shared_weights_count_once():
+    network = small_network(np.random.default_rng(2))
+    assert network.determining == 3 * 18 + 3 - 3 + 5 * 12 + 5 - 5 + 4 * 5 + 4
 
 
 def test_ranges_are_those_of_every_stage():
