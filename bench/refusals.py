@@ -29,6 +29,7 @@ from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 
 AGREED = ExchangeSpec(features=5, hidden=6, classes=2, samples=40, q=8)
+IMAGE = ExchangeSpec(features=484, hidden=128, classes=10, samples=1, release="logits")
 EXTREMES = (0, 1, 2, 3, 29, 30, 31, 60, 128, 4096, 8192, 32_768, MAX_SIZE - 1, MAX_SIZE, 2**31, -1)
 FRACTIONS = (0.0, 1e-12, 2.0**-40, 2.0**-10, 0.5, 1.0, 2.0**20, 1e300, float("nan"), float("inf"))
 
@@ -77,6 +78,8 @@ def specs() -> dict[str, ExchangeSpec]:
         "quadratic head": AGREED,
         "linear head": msgspec.structs.replace(AGREED, hidden=0),
         "logits": msgspec.structs.replace(AGREED, release="logits"),
+        "logits of an image": IMAGE,
+        "logits of a million images": msgspec.structs.replace(IMAGE, samples=MAX_SIZE),
         "own basis": msgspec.structs.replace(AGREED, basis="student"),
         "loss": msgspec.structs.replace(AGREED, release="loss"),
         "class sums": msgspec.structs.replace(AGREED, release="class_sums"),

@@ -3,25 +3,29 @@
 Adversary: a malicious student, who chooses its features, sends well-formed requests and may ask as
 often as it likes, under any name that its channel gives it, from any process.
 Protected: the teacher's function, and its time and memory.
-Still disclosed: what the account allows: by default fewer numbers than the model has parameters.
+Still disclosed: what the account allows: by default fewer numbers than determine the model.
 """
 
 import contextlib
 import itertools
 import math
 import tracemalloc
+from dataclasses import replace
 
 import msgspec
 import numpy as np
 import pytest
 
+from securefair.circuit import plan as plans
 from securefair.circuit import planner
-from securefair.circuit.planner import plan_exchange
+from securefair.circuit.monomial_plans import in_monomials
+from securefair.circuit.planner import plan_exchange, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import kernels
+from securefair.ckks.evaluator import Released
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError, PlanError
-from securefair.exchange.account import parameters_of
+from securefair.exchange import steps
 from securefair.exchange.request import REQUEST_FORMAT, Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -35,6 +39,7 @@ SPEC = ExchangeSpec(
 MODEL = build_head("quadratic", D, HIDDEN, CLASSES, 1)
 MONOMIALS = (D + 1) * (D + 2) // 2  # of a quadratic function: 21 a class
 ENOUGH = -(-MONOMIALS // Q)  # answers: 3
+PARAMETERS = HIDDEN * (D + 1) + CLASSES * (HIDDEN + 1)  # of its maps: 50
 
 
 def monomials(features):
@@ -102,10 +107,61 @@ def test_many_names_share_a_total():
     assert answers == ENOUGH - 1
 
 
-def test_by_default_the_account_ends_before_the_parameters_do():
+def test_as_many_numbers_as_parameters_give_the_whole_function():
+    """Parameters are no bound: a unit's scale is free, and forms of 21 coefficients are all."""
+    own = agreed(max_numbers=PARAMETERS)
+    coefficients, answers = stolen([own] * 9, [""] * 9)
+    assert answers == ENOUGH
+    assert error_of(coefficients) < 0.01
+
+
+def test_by_default_the_account_ends_before_the_function_is_known():
     own = agreed()
-    _, answers = stolen([own] * 9, [""] * 9)
-    assert answers * Q * CLASSES <= max(parameters_of(MODEL), Q * CLASSES)
+    coefficients, answers = stolen([own] * 9, [""] * 9)
+    assert answers * Q * CLASSES <= MODEL.folded().determining < PARAMETERS
+    assert error_of(coefficients) > 0.05
+
+
+FEW = msgspec.structs.replace(SPEC, release="logits", samples=8, precision=2.0**-10)
+
+
+def everything_in_slots(**limits):
+    """An upload whose schedule is the student's choice, with a sample in every slot."""
+    slots = plan_exchange(FEW, monomials=False)
+    student = Student(FEW)
+    student._start(slots, "rns", b"", 64)
+    student.rotate()
+    features = np.random.default_rng(3).uniform(-1, 1, (slots.params.slots, D))
+    filled = replace(slots, spec=msgspec.structs.replace(FEW, samples=slots.params.slots))
+    packed = steps.pack(filled, features)
+    upload = steps.encrypt(student._keys.encryptor, slots.features, packed)
+    teacher = Teacher(MODEL, FEW, **limits)
+    parts = (student.public_keys, upload, b"")
+    received = teacher.receive(FEW, b"", *parts, schedule=slots.schedule)
+    return student, teacher, received, features
+
+
+def test_a_schedule_in_slots_tells_all_of_a_model_that_agreed_on_a_few_logits():
+    """Where the account takes the student's word for what one answer is."""
+    slots = plan_exchange(FEW, monomials=False)
+    student, teacher, upload, features = everything_in_slots(max_numbers=slots.numbers)
+    answer = teacher.evaluate(upload)
+    opened = student._keys.decryptor.open(Released(slots.answer, None, answer))
+    found, *_ = np.linalg.lstsq(monomials(features), opened.T, rcond=None)
+    assert error_of(found) < 0.01
+
+
+def test_by_default_a_schedule_raises_no_limit():
+    own = plan_exchange(FEW)
+    _, teacher, upload, _ = everything_in_slots()
+    assert own.numbers == FEW.samples * CLASSES < MODEL.folded().determining
+    assert upload.plan.numbers == plan_exchange(FEW, monomials=False).numbers > 1000
+    with pytest.raises(LedgerError, match="too many numbers"):
+        teacher.evaluate(upload)
+    assert teacher._account.spent().numbers == 0
+    # An honest schedule is answered as before.
+    student = Student(FEW)
+    assert teacher.answer(student.request(np.zeros((FEW.samples, D))))
 
 
 # -- what a refusal costs -------------------------------------------------------------------------
@@ -140,6 +196,32 @@ EXPENSIVE = {
         features=D, classes=2, samples=1 << 20, release="class_sums"
     ),
 }
+
+
+@pytest.fixture(scope="module")
+def million_blocks():
+    """One sample fills more than a ciphertext, and so each of a million has a block of its own."""
+    one = ExchangeSpec(features=484, hidden=128, classes=10, samples=1, release="logits")
+    plan, _ = in_monomials(one)
+    many = msgspec.structs.replace(one, samples=1 << 20)
+    return many, planner._flooded(plan).schedule
+
+
+def test_a_plan_of_a_million_blocks_is_verified_by_one_of_them(million_blocks, monkeypatch):
+    spec, schedule = million_blocks
+    looked = []
+    masks_hold = plans.masks_hold
+    monkeypatch.setattr(plans, "masks_hold", lambda *a: looked.append(a) or masks_hold(*a))
+    tracemalloc.start()
+    plan = verified_plan(spec, schedule)
+    facts = (plan.blocks, plan.numbers, plan.answer_bytes > 1 << 30, plan.bits > 1 << 26)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert facts == (1 << 20, 10 << 20, True, True)
+    assert len(looked) == 1
+    assert peak < 1_000_000
+    with pytest.raises(PlanError, match="plan differently"):
+        Teacher(MODEL).answer(raw_request(spec, schedule))
 
 
 @pytest.mark.parametrize("name", EXPENSIVE)

@@ -35,6 +35,10 @@ SPARE_BITS = 20
 is sqrt(N) times finer than a logit, and bounds allow for eight deviations), up to 19 of networks
 with two squares, whose values leave room below the modulus."""
 
+SPARE_FORM_BITS = 8
+"""The same where samples travel as monomials: 5 to 7 in plans of the search. A dishonest student
+chooses what is added up in one number there, and more bits would hold a second entry of a form."""
+
 
 def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan:
     """The cheapest plan: smallest ring, then least time for the model, then fewest bytes.
@@ -61,8 +65,8 @@ def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
 
     It takes milliseconds whatever is asked, and promises what a plan of one's own does: security,
     masks, flooding up to the precision and precision are checked. It may be dearer than the
-    cheapest one, and a number may carry up to `SPARE_BITS` more than a logit of that precision; the
-    ledger charges what it carries.
+    cheapest one, and a number may carry up to `most_bits`; the ledger charges what it carries. How
+    many numbers leave as `logits` is the schedule's choice: `exchange.account` limits it.
 
     Raises:
         PlanError: the spec is out of range, or the schedule does not grant it.
@@ -86,14 +90,19 @@ def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
             expected="as many as keep the precision",
             hint="Use the same version of securefair on both sides",
         )
-    if plan.number_bits > plan.needed_bits + SPARE_BITS:
+    if plan.number_bits > most_bits(plan):
         raise PlanError(
             "this schedule lets a number carry more than the precision needs",
             where="schedule",
             found=f"{plan.number_bits:.0f} bits",
-            expected=f"at most {plan.needed_bits + SPARE_BITS:.0f} bits",
+            expected=f"at most {most_bits(plan):.0f} bits",
         )
     return plan
+
+
+def most_bits(plan: ExchangePlan) -> float:
+    """Most bits that a number may carry, of any plan of this spec and packing."""
+    return plan.needed_bits + (SPARE_BITS if plan.monomials is None else SPARE_FORM_BITS)
 
 
 @lru_cache(maxsize=256)

@@ -15,18 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from securefair.circuit.planner import ExchangePlan
+from securefair.circuit.planner import ExchangePlan, most_bits, plan_exchange
+from securefair.circuit.spec import ExchangeSpec
 from securefair.errors import DataError, LedgerError
 from securefair.model.foldable import Foldable
 from securefair.storage import Access, Amount, Ledger, Limits, Store
 from securefair.storage.ledger import ledger_in_memory
 
 SCOPE = "answers"
-
-BITS = 64
-"""Bits of a number that the default limit allows for: more than any plan's."""
 
 ACCOUNTS = 8
 """All callers together may get so many times what one may, by default."""
@@ -49,7 +46,7 @@ class Allowance:
 
     Args:
         max_numbers: to one caller; None for the default of `limits`.
-        max_bits: to one caller; None for 64 a number.
+        max_bits: to one caller; None for as many a number as a plan may carry (`most_bits`).
         total_numbers: to all callers together, who may be one; None for eight times `max_numbers`.
 
     `math.inf` stands for no limit.
@@ -75,22 +72,40 @@ class Allowance:
         bits = math.inf if self.max_bits is None else self.max_bits
         return Limits(identity_numbers=most, identity_bits=bits, total_numbers=total)
 
-    def limits(self, plan: ExchangePlan, parameters: int, *, agreed: bool) -> Limits:
+    def limits(
+        self,
+        plan: ExchangePlan,
+        determining: int,
+        agreed: ExchangeSpec | None,
+        *,
+        monomials: bool = True,
+    ) -> Limits:
         """The limits for answers by this plan.
 
         By default one answer of an agreed spec, and more only as long as all of them together stay
-        below the smaller disclosure bound: the model's parameters, and the student's samples times
-        classes. A spec that a stranger chose raises no limit: without an agreement it is the
-        parameters, whatever is asked.
+        below the smaller disclosure bound: the numbers that determine the model, and the student's
+        samples times classes. Whatever a stranger chose raises no limit: neither a spec, without an
+        agreement, nor a schedule that lets out more than the own plan of what was agreed.
+
+        Args:
+            plan: of the request, verified.
+            determining: numbers that determine the model (`FoldedNetwork.determining`).
+            agreed: the spec that was agreed on, if any.
+            monomials: whether the own engine packs coefficients.
+
+        Raises:
+            PlanError: what was agreed is impossible.
         """
         numbers = self.max_numbers
         if numbers is None:
-            bound = min(parameters, plan.spec.samples * plan.spec.classes)
-            numbers = max(plan.numbers, bound) if agreed else parameters
+            numbers = determining
+            if agreed is not None:
+                bound = min(determining, plan.spec.samples * plan.spec.classes)
+                numbers = max(_one_answer(plan, agreed, monomials), bound)
         total = self.total_numbers
         return Limits(
             identity_numbers=numbers,
-            identity_bits=BITS * numbers if self.max_bits is None else self.max_bits,
+            identity_bits=most_bits(plan) * numbers if self.max_bits is None else self.max_bits,
             total_numbers=ACCOUNTS * numbers if total is None else total,
         )
 
@@ -201,19 +216,22 @@ def amount_of(plan: ExchangePlan) -> Amount:
     return Amount(numbers=plan.numbers, bits=plan.bits)
 
 
-def parameters_of(model: Foldable) -> int:
-    """Numbers that determine a model's function: weights and biases of its maps."""
-    return sum(array.size for array in _arrays(model))
+def _one_answer(plan: ExchangePlan, agreed: ExchangeSpec, monomials: bool) -> int:
+    """Numbers of one answer, at most those of the own plan.
+
+    Of `logits` they depend on packing and ring, which the student chooses with its schedule: in
+    slots thousands leave where one a sample and class would do. The own plan is searched once a
+    process, at nobody else's word.
+    """
+    if plan.spec.release != "logits":
+        return plan.numbers
+    return min(plan.numbers, plan_exchange(agreed, monomials=monomials).numbers)
 
 
 def item_of(model: Foldable) -> str:
     """Names a version of a model in the account, without telling anything of it."""
     digest = hashlib.blake2b(digest_size=8, person=b"sf-model")
-    for array in _arrays(model):
-        digest.update(repr(array.shape).encode() + array.tobytes())
-    return digest.hexdigest()
-
-
-def _arrays(model: Foldable) -> Iterator[NDArray[np.float64]]:
     for layer in model.folded().layers:
-        yield from (value for value in vars(layer).values() if isinstance(value, np.ndarray))
+        for array in (value for value in vars(layer).values() if isinstance(value, np.ndarray)):
+            digest.update(repr(array.shape).encode() + array.tobytes())
+    return digest.hexdigest()

@@ -16,7 +16,7 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
 from securefair.errors import DataError, ModelError, PlanError
 from securefair.exchange import steps
-from securefair.exchange.account import Account, Allowance, amount_of, item_of, parameters_of
+from securefair.exchange.account import Account, Allowance, amount_of, item_of
 from securefair.exchange.request import decode_request
 from securefair.exchange.saved import unlocked
 from securefair.exchange.saved_teacher import (
@@ -65,9 +65,10 @@ class Teacher:
         store: folder of a durable account, which several processes may share; None keeps account
             in memory, as long as this object lives.
         max_numbers, max_bits: most numbers, and bits, to one caller over the account's life. None:
-            one answer of what was agreed, and more while all together stay below the model's
-            parameters and the student's samples times classes; where nothing was agreed, as many
-            as the model has parameters. 64 bits a number.
+            one answer of what was agreed, by the plan that this side makes of it, and more while
+            all together stay below the numbers that determine the model and the student's samples
+            times classes; where nothing was agreed, as many as determine the model. As many bits a
+            number as a plan may carry (`circuit.planner.most_bits`).
         total_numbers: most to all callers together; None: eight times `max_numbers`.
 
     `math.inf` stands for no limit. Every answer is charged, one to the very same request as well:
@@ -307,8 +308,12 @@ class Teacher:
         return self.evaluate(upload, asked.predictions)
 
     def _limits(self, plan: ExchangePlan) -> Limits:
-        agreed = self._agreed is not None
-        return self._allowance.limits(plan, parameters_of(self.model), agreed=agreed)
+        return self._allowance.limits(
+            plan,
+            self.model.folded().determining,
+            self._agreed,
+            monomials=self._backend.packs_coefficients,
+        )
 
     def _check_spec(self, spec: ExchangeSpec, seed: bytes) -> None:
         """Nothing but the number of samples, within what was agreed, is the student's choice."""

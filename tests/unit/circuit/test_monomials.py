@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from securefair.circuit import planner
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.certificate import certificate
+from securefair.circuit.flooding import most_flooding
 from securefair.circuit.monomials import (
     SPACING,
     form_polynomials,
@@ -28,6 +29,7 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.encoding import negacyclic_product
 from securefair.ckks.layers import AffineLayer
 from securefair.ckks.masking import masks_hold
+from securefair.ckks.parameters import CkksSpec
 from securefair.ckks.polynomials import check_polynomials
 from securefair.ckks.rules import coefficient_error
 from securefair.errors import ModelError, PlanError
@@ -261,6 +263,68 @@ def test_schedules_of_a_strangers_making_are_refused(changes):
     schedule = plan_exchange(spec).schedule
     with pytest.raises(PlanError):
         verified_plan(spec, msgspec.structs.replace(schedule, **changes))
+
+
+def test_forms_that_no_signed_word_holds_are_refused():
+    """They would become -2^63, and answers garbage that the plan calls precise."""
+    spec = spec_of()
+    ckks = CkksSpec(ring_degree=8192, limb_bits=(30,) * 5, special_bits=20)
+    for factor_scale, fits in ((44.0, True), (64.0, False)):
+        schedule = msgspec.structs.replace(
+            plan_exchange(spec).schedule,
+            ckks=ckks,
+            feature_scale=30.0,
+            factor_scale=factor_scale,
+            product_limbs=5,
+            flooding_limbs=5,
+            answer_limbs=5,
+            flooding_bits=30,
+        )
+        assert (planner.evaluate(spec, schedule) is not None) == fits
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"hidden": 0},
+        {"precision": 2.0**-5},
+        {"precision": 2.0**-18},
+        {"features": 60, "hidden": 20, "samples": 2},
+        {"features": 300, "samples": 1, "classes": 10},
+        {"bounds": HeadBounds(logit=3.0)},
+    ],
+    ids=str,
+)
+def test_a_number_has_no_room_for_a_second_entry_of_a_form(changes):
+    """Whoever chooses what is added up in one number would read both."""
+    plan = plan_exchange(spec_of(**changes))
+    assert plan.monomials is not None
+    assert plan.number_bits <= planner.most_bits(plan) == plan.needed_bits + planner.SPARE_FORM_BITS
+
+
+def test_a_modulus_with_room_for_a_second_entry_is_refused(monkeypatch):
+    """Eleven bits more above the logits than the search would leave."""
+    spec = spec_of()
+    schedule = plan_exchange(spec).schedule
+    bits = (*schedule.ckks.limb_bits, 17)
+    ckks = CkksSpec(ring_degree=8192, limb_bits=bits, special_bits=20)
+    scale = schedule.feature_scale + 17 - 11
+    limbs = dict.fromkeys(("product_limbs", "flooding_limbs", "answer_limbs"), len(bits))
+    wide = msgspec.structs.replace(schedule, ckks=ckks, feature_scale=scale, **limbs)
+
+    def flooded(flooding_bits):
+        return msgspec.structs.replace(wide, flooding_bits=flooding_bits)
+
+    def grants(flooding_bits):
+        plan = planner.evaluate(spec, flooded(flooding_bits))
+        return plan is not None and plan.floods_to_precision
+
+    wide = flooded(most_flooding(30, grants))
+    with pytest.raises(PlanError, match="more than the precision needs"):
+        verified_plan(spec, wide)
+    monkeypatch.setattr(planner, "SPARE_FORM_BITS", planner.SPARE_BITS)
+    assert verified_plan(spec, wide).numbers == plan_exchange(spec).numbers
 
 
 @pytest.mark.parametrize("release", ["loss", "class_sums", "projection"])

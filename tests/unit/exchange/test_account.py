@@ -8,20 +8,25 @@ import msgspec
 import numpy as np
 import pytest
 
+from securefair.circuit.planner import most_bits, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, LedgerError, ModelError, PlanError, StorageError
+from securefair.exchange.account import Allowance
 from securefair.exchange.request import Request
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
+from securefair.model.folded import dense_network
 from securefair.model.heads import build_head
+from securefair.model.linear_maps import DenseMap
 from securefair.storage import Store
 
 pytestmark = pytest.mark.slow
 
 SPEC = ExchangeSpec(features=3, hidden=3, classes=2, samples=40, q=4)
 NUMBERS = SPEC.q * SPEC.classes
-MODEL = build_head("quadratic", 3, 3, 2, 1)  # 20 parameters
+MODEL = build_head("quadratic", 3, 3, 2, 1)  # 20 parameters, of which 3 are scales
+DETERMINING = 17
 
 
 def samples_of(spec=SPEC):
@@ -96,12 +101,12 @@ def test_what_is_no_name_is_refused(request_bytes, tmp_path, peer):
 def test_a_strangers_spec_raises_no_limit():
     """Limits that grew with what was asked for let requests that grow pass without end."""
     spec = msgspec.structs.replace(SPEC, q=11)
-    own = Teacher(MODEL, backend="clear")  # of 20 parameters, asked for 22 numbers
+    own = Teacher(MODEL, backend="clear")  # determined by 17 numbers, asked for 22
     request = Student(spec, backend="clear").request(samples_of(spec))
     with pytest.raises(LedgerError, match="one identity"):
         own.answer(request, peer="ann")
     small = Student(SPEC, backend="clear").request(samples_of())
-    for number in range(8 * 20 // NUMBERS):
+    for number in range(8 * DETERMINING // NUMBERS):
         own.answer(small, peer=f"peer {number}")
     with pytest.raises(LedgerError, match="all together"):
         own.answer(small, peer="one more")
@@ -139,16 +144,39 @@ def test_bits_are_charged_too(request_bytes):
 
 
 def test_by_default_answers_stay_below_the_smaller_bound(request_bytes):
-    own = teacher()  # 20 parameters, 80 logits: two answers of 8 numbers
+    own = teacher()  # determined by 17 numbers, 80 logits: two answers of 8
     assert own.answer(request_bytes)
     assert own.answer(request_bytes)
     with pytest.raises(LedgerError):
         own.answer(request_bytes)
 
 
+def test_a_schedule_that_lets_out_more_than_the_own_plan_raises_no_limit():
+    """The spec is agreed, packing and ring are not."""
+    spec = ExchangeSpec(features=13, hidden=16, classes=1, samples=100, release="logits")
+    maps = DenseMap(np.zeros((16, 13)), np.zeros(16)), DenseMap(np.zeros((1, 16)), np.zeros(1))
+    assert dense_network(*maps).determining == 105  # of 241 parameters
+    own, slots = plan_exchange(spec), plan_exchange(spec, monomials=False)
+    assert (own.numbers, slots.numbers) == (102, 8192)
+    for plan in (own, slots):
+        limits = Allowance().limits(plan, 105, spec)
+        assert limits.identity_numbers == own.numbers
+        assert limits.total_numbers == 8 * own.numbers
+    # An engine that packs no coefficients plans slots itself; and its owner may allow anything.
+    assert Allowance().limits(slots, 105, spec, monomials=False).identity_numbers == 8192
+    assert Allowance(max_numbers=9000).limits(slots, 105, spec).identity_numbers == 9000
+
+
+def test_by_default_a_number_holds_no_more_bits_than_a_plan_may_carry():
+    plan = plan_exchange(SPEC)
+    limits = Allowance().limits(plan, DETERMINING, SPEC)
+    assert limits.identity_bits == DETERMINING * most_bits(plan)
+    assert plan.number_bits <= most_bits(plan) < 64
+
+
 def test_the_default_total_is_finite(request_bytes):
     own = teacher()
-    for number in range(8 * 20 // NUMBERS):
+    for number in range(8 * DETERMINING // NUMBERS):
         own.answer(request_bytes, peer=f"peer {number}")
     with pytest.raises(LedgerError, match="all together"):
         own.answer(request_bytes, peer="one more")
