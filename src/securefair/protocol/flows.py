@@ -14,6 +14,8 @@ its absence tells as much, and renews its keys before a round in which they coul
 its own alignments, and from nothing else (`fairness.mixing.attractions`). So an alignment is
 charged once, when it is opened, to the neighbour that it is with; where senders see each other's
 weights, to all of them. An offer is charged by itself: the best aligned neighbour sets its scale.
+It is charged to its receiver. The other senders to that receiver see it too, by whom it asks: that
+bit is not charged to them.
 
     INDEPENDENT   nothing opened can change it: fixed before, or drawn fresh
     CONTROL       a choice among few: log2 of their number is charged
@@ -137,8 +139,15 @@ FLOWS: tuple[Flow, ...] = (
     *_independent(Offer, SENDER, "round"),
     Flow(Offer, "shares", SENDER, Dependence.CONTROL, "alignment with all neighbours", OFFER_BITS),
     *_independent(ShareRequest, RECEIVER, "round", "attempt"),
-    # Who is asked follows from the senders' offers and from who was lost, both known to them.
-    *_independent(ShareRequest, RECEIVER, "senders"),
+    # Who is asked follows from offers and from who was lost: nothing that the receiver opened.
+    Flow(
+        ShareRequest,
+        "senders",
+        RECEIVER,
+        Dependence.CONTROL,
+        "offers of the other senders, each a bit of its alignments, charged to the receiver only",
+        OFFER_BITS,
+    ),
     Flow(
         ShareRequest,
         "request",
