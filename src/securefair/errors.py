@@ -1,13 +1,16 @@
 """Errors that carry facts: what was wrong, where, what was found and what to do next.
 
 A local fault is the caller's or this machine's; a remote fault names the peer that caused it.
-Anything else that is raised is a bug.
+Anything else that is raised is a bug. But for a name that a package lacks: `on_first_use` stands
+here because every package's door needs it, and only this module is below them all.
 """
 
 from __future__ import annotations
 
+import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Self
 
 
@@ -125,3 +128,26 @@ class RemoteProtocolError(SecureFairError):
 
 class BackendUnavailableError(SecureFairError):
     """An encryption backend cannot run here; the hint says what it needs."""
+
+
+def on_first_use(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package that loads its names on first use (PEP 562).
+
+    Args:
+        package: its `__name__`.
+        homes: of each name, the module below the package that defines it.
+    """
+
+    def load(name: str) -> object:
+        """The name, imported from its home."""
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{homes[name]}"), name)
+
+    def listed() -> list[str]:
+        """All names, loaded or not."""
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return load, listed

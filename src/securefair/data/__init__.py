@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.lazy_names import on_first_use
+from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.data.arrays import IndexedDataset, arrays_of, read_npz, samples_of

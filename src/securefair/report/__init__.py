@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from securefair.lazy_names import on_first_use
+from securefair.errors import on_first_use
 
 if TYPE_CHECKING:
     from securefair.report.files import (
