@@ -235,8 +235,9 @@ class TestRefusals:
         answer = sf.Teacher(model, backend="clear").answer(
             sf.Student(asked, backend="clear").request(samples)
         )
-        with pytest.raises(EncryptionError, match="before the features were encrypted"):
+        with pytest.raises(EncryptionError, match="before the features were encrypted") as found:
             sf.Student(asked, backend="clear").open(answer)
+        assert "after its request" in str(found.value)
 
     @pytest.mark.parametrize(
         "wrong",

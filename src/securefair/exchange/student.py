@@ -322,9 +322,12 @@ class Student:
                 does not fit was opened, and counts as such; a wrong length does not.
             LedgerError: the key has opened as many answers as it may; nothing was opened.
         """
-        plan = self.plan
-        if plan.spec.release == "projection" and self._reconstruction is None:
-            raise EncryptionError("an answer was opened before the features were encrypted")
+        plan, reconstruction = self.plan, self._reconstruction
+        if plan.spec.release == "projection" and reconstruction is None:
+            raise EncryptionError(
+                "an answer was opened before the features were encrypted",
+                hint="Opening needs what a request leaves: save a student after its request",
+            )
         planned = get_backend(self._backend).planned_bytes
         if planned and len(answer) != plan.answer_bytes:
             raise EncryptionError(
@@ -339,9 +342,8 @@ class Student:
             return Opened(released / temperature, None, None)
         if plan.spec.release == "logits":
             return Opened(released, released, 0.0, self._plausibility(released))
-        if self._reconstruction is None:
-            raise EncryptionError("an answer was opened before the features were encrypted")
-        numbers, logits, unexplained = self._reconstruction.apply(released)
+        assert reconstruction is not None
+        numbers, logits, unexplained = reconstruction.apply(released)
         return Opened(numbers, logits, unexplained, self._plausibility(numbers))
 
     def _plausibility(self, numbers: Array) -> float | None:
