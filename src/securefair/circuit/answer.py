@@ -85,18 +85,39 @@ def release_of(
     inputs: Inputs[P],
 ) -> list[Released]:
     """What leaves of the logits of all blocks; the features among the inputs are not read."""
+    which = released_coefficients(spec, schedule, inputs.coefficients)
+    sums = sums_of(evaluator, spec, schedule, logits, inputs)
+    return [release(evaluator, schedule, each, which) for each in sums]
+
+
+def sums_of(
+    evaluator: Evaluator[P],
+    spec: ExchangeSpec,
+    schedule: Schedule,
+    logits: Sequence[CipherTensor[P]],
+    inputs: Inputs[P],
+) -> list[CipherTensor[P]]:
+    """What is released, before it is sanitised; must not leave as it is."""
     if spec.release == "logits":
-        which = layout(spec, schedule.ckks.ring_degree).coefficients if schedule.monomials else None
-        return [release(evaluator, schedule, block, which) for block in logits]
+        return list(logits)
     if spec.multiplies:
         products = [
             multiply(evaluator, spec, schedule, block, factor)
             for block, factor in zip(logits, inputs.factors, strict=True)
         ]
-        total = reduce(evaluator.add, products)
-        return [release(evaluator, schedule, total, CONSTANT)]
-    total = signed_sum(evaluator, logits, inputs.signs)
-    return [release(evaluator, schedule, total, inputs.coefficients)]
+        return [reduce(evaluator.add, products)]
+    return [signed_sum(evaluator, logits, inputs.signs)]
+
+
+def released_coefficients(
+    spec: ExchangeSpec, schedule: Schedule, public: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Coefficients that leave, `public` ones of a public projection; None for whole ciphertexts."""
+    if schedule.monomials:
+        return layout(spec, schedule.ckks.ring_degree).coefficients
+    if spec.release == "logits":
+        return None
+    return CONSTANT if spec.multiplies else public
 
 
 def multiply(
@@ -128,6 +149,14 @@ def signed_sum(
     return total
 
 
+def switched(
+    evaluator: Evaluator[P], schedule: Schedule, value: CipherTensor[P]
+) -> CipherTensor[P]:
+    """What is released in two polynomials, where that is planned."""
+    three = schedule.relinearize and value.meta.polys > 2
+    return evaluator.relinearize(value) if three else value
+
+
 def release(
     evaluator: Evaluator[P],
     schedule: Schedule,
@@ -139,9 +168,8 @@ def release(
     Everything after sanitising works on an answer that already tells only its plaintext, so
     dropping to fewer limbs for the wire costs precision and no privacy.
     """
-    if schedule.relinearize and value.meta.polys > 2:
-        value = evaluator.relinearize(value)
     slots = coefficients is None
+    value = switched(evaluator, schedule, value)
     value = evaluator.rescale(value, schedule.flooding_limbs, slots=slots)
     value = evaluator.sanitize(value, schedule.flooding_bits)
     value = evaluator.rescale(value, schedule.answer_limbs, slots=slots)

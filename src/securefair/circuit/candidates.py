@@ -13,7 +13,7 @@ from functools import cache
 
 import msgspec
 
-from securefair.circuit.plan import ExchangePlan, evaluate
+from securefair.circuit.plan import ExchangePlan, computed, evaluate
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.circuit.walk import WHOLE, Walk, lowered, walk
@@ -138,10 +138,8 @@ def _with_largest_scale(
                 continue
             if before is not None:
                 rise = _steps(largest) - _steps(before)
-            for schedule in _ends(spec, largest, product, factor):
-                plan = evaluate(spec, schedule, logits=largest.logits)
-                if plan is not None:
-                    yield plan, largest.seconds
+            for plan in _ended(spec, largest, product, factor):
+                yield plan, largest.seconds
 
 
 def _largest_scale(
@@ -218,8 +216,7 @@ def _best_end(spec: ExchangeSpec, way: Walk) -> Candidate | None:
         plan
         for product in sorted(products)
         for factor in (FEW_FACTOR_SCALES if spec.multiplies else (0,))
-        for schedule in _ends(spec, way, product, factor)
-        if (plan := evaluate(spec, schedule, logits=way.logits)) is not None
+        for plan in _ended(spec, way, product, factor)
     ]
     granting = [plan for plan in found if plan.relative_error <= spec.precision]
     if granting:
@@ -233,11 +230,18 @@ def _size(plan: ExchangePlan) -> tuple[float, ...]:
     return schedule.answer_limbs, schedule.flooding_limbs, plan.relative_error
 
 
-def _ends(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Iterator[Schedule]:
-    """Levels at which answers may be flooded, and may travel."""
+def _ended(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Iterator[ExchangePlan]:
+    """Plans for all levels at which answers may be flooded, and may travel."""
+    whole = _schedule(spec, way, product, factor, product, product)
+    found = computed(spec, whole, logits=way.logits)
+    if found is None:
+        return
     for answer_limbs in range(1, min(MAX_ANSWER_LIMBS, product) + 1):
         for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
-            yield _schedule(spec, way, product, factor, flooding, answer_limbs)
+            levels = {"flooding_limbs": flooding, "answer_limbs": answer_limbs}
+            plan = found.released(msgspec.structs.replace(whole, **levels))
+            if plan is not None:
+                yield plan
 
 
 def _schedule(

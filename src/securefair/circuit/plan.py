@@ -13,8 +13,17 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from securefair.circuit.answer import Inputs, logits_of, release_of
+from securefair.circuit.answer import (
+    CONSTANT,
+    Inputs,
+    logits_of,
+    release,
+    released_coefficients,
+    sums_of,
+    switched,
+)
 from securefair.circuit.monomials import Layout, layout, monomials_meta, rounding_error
 from securefair.circuit.network import affine_specs
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
@@ -272,6 +281,47 @@ def evaluate(
         schedule: what is to grant it.
         logits: of one block, where the schedule's stages have been run already.
     """
+    found = computed(spec, schedule, logits=logits)
+    return None if found is None else found.released(schedule)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A circuit that was run up to what it releases: schedules that differ after that share it.
+
+    Attributes:
+        spec, params, specs, blocks, features, factors: see `ExchangePlan`.
+        value: one tensor of what is released, before it is sanitised.
+        coefficients: that leave; None for all.
+    """
+
+    spec: ExchangeSpec
+    params: CkksParameters
+    specs: tuple[AffineSpec, ...]
+    blocks: int
+    features: CipherMeta
+    factors: CipherMeta | None
+    value: CipherTensor[None]
+    coefficients: NDArray[np.int64] | None
+
+    def released(self, schedule: Schedule) -> ExchangePlan | None:
+        """The plan of a schedule that floods and shortens answers so; None if it does not fit."""
+        evaluator = PlanningEvaluator(self.params)
+        try:
+            meta = release(evaluator, schedule, self.value, self.coefficients).meta
+        except EncryptionError:
+            return None
+        error, relative = errors(self.spec, schedule, meta, self.blocks)
+        return ExchangePlan(
+            self.spec, schedule, self.params, self.specs, self.blocks,
+            self.features, self.factors, meta, error, relative,
+        )  # fmt: skip
+
+
+def computed(
+    spec: ExchangeSpec, schedule: Schedule, *, logits: CipherTensor[None] | None = None
+) -> Computed | None:
+    """The first part of `evaluate`, with its arguments; None if it does not fit."""
     params = parameters(schedule.ckks)
     if not params.transform_exactly:
         return None
@@ -297,16 +347,14 @@ def evaluate(
             features=(),
             factors=[evaluator.load(b"", factors)] * summed if factors else [],
             signs=np.ones(summed, dtype=np.int64),
-            coefficients=np.zeros(spec.q, dtype=np.int64),
+            coefficients=CONSTANT,  # any: planning only asks whether whole ciphertexts leave
         )
-        (released,) = release_of(evaluator, spec, schedule, [logits] * summed, inputs)
+        (value,) = sums_of(evaluator, spec, schedule, [logits] * summed, inputs)
+        value = switched(evaluator, schedule, value)
     except EncryptionError:
         return None
-    meta = released.meta
-    error, relative = errors(spec, schedule, meta, blocks)
-    return ExchangePlan(
-        spec, schedule, params, specs, blocks, features, factors, meta, error, relative
-    )
+    which = released_coefficients(spec, schedule, CONSTANT)
+    return Computed(spec, params, specs, blocks, features, factors, value, which)
 
 
 def errors(

@@ -17,7 +17,13 @@ from securefair.circuit.candidates import Candidate, kept_whole, rescaled
 from securefair.circuit.flooding import most_flooding
 from securefair.circuit.monomial_plans import in_monomials
 from securefair.circuit.network import affine_specs
-from securefair.circuit.plan import ExchangePlan, evaluate, is_masked, switching_key_bytes
+from securefair.circuit.plan import (
+    ExchangePlan,
+    computed,
+    evaluate,
+    is_masked,
+    switching_key_bytes,
+)
 from securefair.circuit.schedule import Schedule, check_schedule
 from securefair.circuit.spec import ExchangeSpec, check_spec
 from securefair.circuit.work import BYTE, encryption_seconds, relinearization_seconds
@@ -200,8 +206,11 @@ def _exchange_cost(candidate: Candidate) -> float:
 def _flooded(plan: ExchangePlan) -> ExchangePlan:
     """The same with as much flooding as the precision allows: a number then tells no more."""
 
+    run = computed(plan.spec, plan.schedule)
+
     def flooded(bits: int) -> ExchangePlan | None:
-        found = evaluate(plan.spec, msgspec.structs.replace(plan.schedule, flooding_bits=bits))
+        schedule = msgspec.structs.replace(plan.schedule, flooding_bits=bits)
+        found = None if run is None else run.released(schedule)
         return found if found is not None and found.floods_to_precision else None
 
     most = most_flooding(plan.spec.flooding_bits, lambda bits: flooded(bits) is not None)

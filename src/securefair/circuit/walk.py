@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from securefair.circuit.network import paired_map, rescaled, squared
 from securefair.circuit.plan import parameters
@@ -57,7 +58,7 @@ class Walk:
     spare: int
     paired: bool = False
 
-    @property
+    @cached_property
     def switches(self) -> bool:
         """Whether keys are switched on the way."""
         steps = (step for stage in self.stages for step in (stage.linear, stage.square) if step)

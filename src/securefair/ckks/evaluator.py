@@ -7,6 +7,7 @@ lets the backend compute, so all backends refuse the same things.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -245,8 +246,7 @@ class Evaluator(ABC, Generic[P]):
         for a random a. So a must not be the student's choice: backends expand it from a seed.
         """
         meta = rules.sanitize(x.meta, flooding_bits)
-        log2_amplitude = rules.flooding(x.meta, flooding_bits)
-        return CipherTensor(meta, self._sanitize(x, log2_amplitude))
+        return CipherTensor(meta, self._sanitize(x, int(math.log2(meta.flood))))
 
     def extract(self, x: CipherTensor[P], coefficients: NDArray[np.int64] | None) -> Released:
         """Bytes of an answer: everything, or only these message coefficients.

@@ -7,6 +7,7 @@ it joins the noise that is there already.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.tensor import CipherMeta
@@ -28,7 +29,7 @@ def switching_noise(x: CipherMeta) -> float:
     decides.
     """
     n, p = x.params.ring_degree, x.params.special_prime
-    digits = n / math.pi * math.hypot(*x.params.primes[: x.limbs]) * ERROR_STD / p
+    digits = n / math.pi * x.params.norm(x.limbs) * ERROR_STD / p
     return math.hypot(digits, rounding(n, 2))
 
 
@@ -39,12 +40,14 @@ def zero_noise(x: CipherMeta) -> float:
     three polynomials a second one is added, whose error is multiplied by s.
     """
     n = x.params.ring_degree
-    above = (*x.params.primes, x.params.special_prime)[x.limbs]
+    params = x.params
+    above = params.primes[x.limbs] if x.limbs < params.limbs else params.special_prime
     drawn = ERROR_STD * math.sqrt(1 + 4 * n / 3) / above
     once = math.hypot(drawn, rounding(n, 2))
     return once if x.polys == 2 else math.hypot(once, drawn * math.sqrt(4 * n / 3), rounding(n, 3))
 
 
+@cache
 def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
     """Deviation of the rounding error of one division, seen after decryption in slots or only in
     coefficients.

@@ -90,12 +90,12 @@ class CkksParameters:
         """N / 2: samples in one block."""
         return self.spec.ring_degree // 2
 
-    @property
+    @cached_property
     def primes(self) -> tuple[int, ...]:
         """Data primes, in the order of the limbs."""
         return self._all_primes[:-1]
 
-    @property
+    @cached_property
     def special_prime(self) -> int:
         """The key-switching prime."""
         return self._all_primes[-1]
@@ -114,6 +114,14 @@ class CkksParameters:
     def log_q(self, limbs: int) -> float:
         """log2 of the product of the first `limbs` primes."""
         return self._log_q[limbs]
+
+    @cached_property
+    def _norms(self) -> tuple[float, ...]:
+        return tuple(math.hypot(*self.primes[:limbs]) for limbs in range(self.limbs + 1))
+
+    def norm(self, limbs: int) -> float:
+        """Euclidean norm of the first `limbs` primes."""
+        return self._norms[limbs]
 
     @property
     def log_qp(self) -> float:

@@ -293,8 +293,9 @@ def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
             "cannot rescale to that many limbs", found=limbs, expected=f"1 to {x.limbs}"
         )
     noise, log2_scale, flood = x.noise, x.log2_scale, x.flood
+    added = rounding(x.params.ring_degree, x.polys, slots=slots)
     for prime in reversed(x.params.primes[limbs : x.limbs]):
-        noise = math.hypot(noise / prime, rounding(x.params.ring_degree, x.polys, slots=slots))
+        noise = math.hypot(noise / prime, added)
         log2_scale, flood = log2_scale - math.log2(prime), flood / prime
     return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise, flood=flood))
 
