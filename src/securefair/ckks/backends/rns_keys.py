@@ -99,8 +99,7 @@ def polynomial_residues(polynomials: Integers, basis: Basis) -> NDArray[np.int32
 
 def _values(residues: NDArray[np.uint64], meta: CipherMeta) -> NDArray[np.float64]:
     """Message residues (d, limbs, n) -> values (d, n)."""
-    integers = np.stack([centred(row, meta) for row in residues])
-    return integers * float(2.0**-meta.log2_scale)
+    return centred(residues, meta) * float(2.0**-meta.log2_scale)
 
 
 def _basis(meta: CipherMeta) -> Basis:

@@ -166,22 +166,27 @@ class SealDecryptor:
         return self._context.from_ntt(plain)
 
     def _values(self, residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
-        integers = np.stack([centred(row, meta) for row in residues])
-        return integers * float(2.0**-meta.log2_scale)
+        return centred(residues, meta) * float(2.0**-meta.log2_scale)
 
 
 def centred(residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
-    """Residues (limbs, n) -> signed integers in (-Q/2, Q/2], as floats, by Garner's algorithm."""
+    """Residues (..., limbs, n) -> signed integers (..., n) in (-Q/2, Q/2], relatively to 2^-51.
+
+    By Garner's algorithm with centred digits e_k: value = e_0 + p_0 (e_1 + p_1 (e_2 + ..)). The
+    digits above a small value are zero, and none cancels another: so the float sum is accurate.
+    """
     primes = meta.params.primes[: meta.limbs]
-    wide = np.int64 if meta.limbs <= 2 else object  # two 31-bit primes still fit 64-bit words
-    value, modulus = residues[0].astype(wide) % primes[0], primes[0]
-    for row, prime in zip(residues[1:], primes[1:], strict=True):
-        inverse = pow(modulus, -1, prime)
-        digit = (row.astype(wide) - value) % prime * inverse % prime
-        value, modulus = value + digit * modulus, modulus * prime
-    signed = np.where(value > modulus // 2, value - modulus, value)
-    values: NDArray[np.float64] = signed.astype(np.float64)
-    return values
+    digits: list[NDArray[np.int64]] = []
+    for k, prime in enumerate(primes):
+        row = residues[..., k, :].astype(np.int64) % prime
+        for digit, lower in zip(digits, primes, strict=False):
+            # Below 1.5 * 2^31 times 2^31: a product fits 64-bit words.
+            row = (row - digit) * pow(lower, -1, prime) % prime
+        digits.append(np.where(row > prime // 2, row - prime, row))
+    value = digits[-1].astype(np.float64)
+    for digit, prime in zip(digits[-2::-1], primes[-2::-1], strict=True):
+        value = value * prime + digit
+    return value
 
 
 def load_public_key(context: SealContext, data: bytes) -> SealObject:

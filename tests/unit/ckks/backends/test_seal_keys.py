@@ -4,6 +4,8 @@ import struct
 import numpy as np
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from securefair.ckks import noise, rules
@@ -52,6 +54,17 @@ def test_three_limbs_need_no_64_bit_luck():
     values = [2**120, -(2**120), 2**62 + 1, -(2**90) - 1]
     residues = np.array([[v % p for v in values] for p in params.primes], dtype=np.uint64)
     assert seal_keys.centred(residues, meta).tolist() == [float(v) for v in values]
+
+
+@given(limbs=st.integers(1, 7), bits=st.integers(0, 216), data=st.data())
+def test_integers_of_any_size_are_accurate_to_float_rounding(limbs, bits, data):
+    params = CkksParameters(CkksSpec(ring_degree=16384, limb_bits=(31,) * 7, special_bits=31))
+    meta = rules.fresh(params, count=1, limbs=limbs, log2_scale=10, bound=1.0)
+    half = min(math.prod(params.primes[:limbs]) // 2, 1 << bits)
+    values = data.draw(st.lists(st.integers(-half, half), min_size=1, max_size=5))
+    residues = [[v % p for v in values] for p in params.primes[:limbs]]
+    found = seal_keys.centred(np.array(residues, dtype=np.uint64), meta)
+    assert found.tolist() == pytest.approx([float(v) for v in values], rel=2.0**-51, abs=0)
 
 
 def test_fresh_keys_differ_in_secret_b_and_seed(keys):
