@@ -50,13 +50,14 @@ class SealEvaluator(Evaluator[Residues]):
         self._conjugation = seal_keys.load_conjugation_key(self._context, public.conjugation)
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> SealTensor:
-        """Expand every seed with SEAL, which validates the residues too."""
+        """Expand every seed with SEAL."""
         first, seeds = wire.read_upload(data, meta)
-        expanded = [
-            self._context.residues(self._context.ciphertext(row[None].astype(np.uint64), seed=seed))
-            for row, seed in zip(first, seeds, strict=True)
+        # Of a first polynomial of zeros: SEAL gives whole ciphertexts out, and zeros at no cost.
+        blank = np.zeros((1, *first.shape[1:]), dtype=np.uint64)
+        masks = [
+            self._context.residues(self._context.ciphertext(blank, seed=seed))[1] for seed in seeds
         ]
-        return CipherTensor(meta, np.stack(expanded))
+        return CipherTensor(meta, np.stack([first.astype(np.uint64), masks], axis=1))
 
     def prepare(self, limbs: int, count: int, *, most: int | None = None) -> int:
         """See `Evaluator`."""
@@ -126,23 +127,18 @@ class SealEvaluator(Evaluator[Residues]):
         return self._each(self._context.evaluator.square_inplace, x.payload)
 
     def _square_sums(self, x: SealTensor, groups: NDArray[np.int64]) -> Residues:
-        primes = self._column_primes(x.meta).astype(np.uint64)
-        squares = self._square(x)
-        sums: Residues = squares[groups].sum(axis=1) % primes
-        return sums
+        return np.stack([self._sum_of_products(x.payload[group]) for group in groups])
 
     def _multiply(self, x: SealTensor, y: SealTensor) -> Residues:
-        return np.stack([self._product(a, b) for a, b in zip(x.payload, y.payload, strict=True)])
+        pairs = zip(x.payload, y.payload, strict=True)
+        return np.stack([self._sum_of_products(a[None], b[None]) for a, b in pairs])
 
     def _inner(self, x: SealTensor, y: SealTensor) -> Residues:
-        primes = self._column_primes(x.meta).astype(np.uint64)
-        products = self._multiply(x, y)
-        # 2^31 residues of 31 bits stay below 2^62.
-        total: Residues = products.sum(axis=0, keepdims=True) % primes
-        return total
+        return self._sum_of_products(x.payload, y.payload)[None]
 
     def _outer(self, x: SealTensor, y: SealTensor) -> Residues:
-        return np.stack([self._product(a, b) for a in x.payload for b in y.payload])
+        pairs = [(a, b) for a in x.payload for b in y.payload]
+        return np.stack([self._sum_of_products(a[None], b[None]) for a, b in pairs])
 
     def _inner_plain(
         self, x: SealTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
@@ -218,11 +214,22 @@ class SealEvaluator(Evaluator[Residues]):
             residues[bare, :2] = (residues[bare, :2] + zeros) % primes
         return residues
 
-    def _product(self, a: Residues, b: Residues) -> Residues:
-        right = self._context.ciphertext(b)
-        multiply = self._context.evaluator.multiply_inplace
-        product: Residues = self._each(lambda left: multiply(left, right), a[None])[0]
-        return product
+    def _sum_of_products(self, x: Residues, y: Residues | None = None) -> Residues:
+        """sum_i x_i y_i of rows (n, polys, limbs, N), of squares without y: SEAL saves one sum."""
+        evaluator, total = self._context.evaluator, None
+        for at, row in enumerate(x):
+            product = self._context.ciphertext(row)
+            try:
+                if y is None:
+                    evaluator.square_inplace(product)
+                else:
+                    evaluator.multiply_inplace(product, self._context.ciphertext(y[at]))
+                if total is not None:
+                    evaluator.add_inplace(product, total)
+            except SEAL_REFUSALS as error:
+                raise EncryptionError("SEAL refuses an operation", found=str(error)) from error
+            total = product
+        return self._context.residues(total)
 
     def _each(self, operation: Callable[[SealObject], None], residues: Residues) -> Residues:
         done = []

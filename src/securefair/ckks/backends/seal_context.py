@@ -29,6 +29,10 @@ SEAL_REFUSALS = (RuntimeError, ValueError, IndexError)
 """What SEAL's Python surface raises about objects that do not fit."""
 
 
+ROWS_AT_ONCE = 2
+"""Polynomials that are transformed together: no ciphertext has more than three."""
+
+
 class SealContext:
     """SEAL's view of the parameters: its chain of levels and its evaluator."""
 
@@ -113,19 +117,19 @@ class SealContext:
         return self._transform(residues, forward=False)
 
     def _transform(self, residues: Residues, *, forward: bool) -> Residues:
-        # SEAL refuses ciphertexts whose masks are all zero; a copy of each row stands in.
+        # SEAL refuses ciphertexts whose masks are all zero, so each ends with the polynomial 1.
+        one = np.zeros(residues.shape[1:], dtype=residues.dtype)
+        one[:, 0 if forward else slice(None)] = 1
         done = []
-        for row in residues:
-            if not row.any():  # zero is zero in either form, and SEAL refuses it
-                done.append(row)
-                continue
-            pair = self.ciphertext(np.stack([row, row]), ntt=not forward)
+        for start in range(0, len(residues), ROWS_AT_ONCE):
+            part = residues[start : start + ROWS_AT_ONCE]
+            rows = self.ciphertext(np.concatenate([part, one[None]]), ntt=not forward)
             if forward:
-                self.evaluator.transform_to_ntt_inplace(pair)
+                self.evaluator.transform_to_ntt_inplace(rows)
             else:
-                self.evaluator.transform_from_ntt_inplace(pair)
-            done.append(self.residues(pair)[0])
-        return np.stack(done)
+                self.evaluator.transform_from_ntt_inplace(rows)
+            done.append(self.residues(rows)[:-1])
+        return np.concatenate(done)
 
 
 @lru_cache(maxsize=16)
