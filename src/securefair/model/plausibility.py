@@ -62,12 +62,11 @@ class SmoothPrior:
             v = np.concatenate([v, np.zeros((len(u) - len(v), v.shape[1]))])
         smooth = s[:, None] * (v @ kernel.product(v.T)) * s
         values, vectors = np.linalg.eigh((smooth + smooth.T) / 2)
-        self._noise = noise_std**2 + 1e-12 * float((s**2).mean())
-        # Of each explanation: orthonormal combinations of the numbers, and their variances.
-        self._ways: tuple[tuple[Array, Array], ...] = (
-            (vectors.T @ u.T, np.maximum(values, 0.0)),
-            (u.T, s**2),
-            (u.T, np.full(len(u), float((s**2).mean()))),
+        noise = noise_std**2 + 1e-12 * float((s**2).mean())
+        self._ways = (
+            _Way.of(vectors.T @ u.T, np.maximum(values, 0.0), noise),
+            _Way.of(u.T, s**2, noise),
+            _Way.of(u.T, np.full(len(u), float((s**2).mean())), noise),
         )
 
     def log_ratio(self, released: Array) -> float:
@@ -76,18 +75,33 @@ class SmoothPrior:
         Args:
             released: (q, M).
         """
-        smooth, *others = (self._likelihood(way, released) for way in self._ways)
+        smooth, *others = (way.likelihood(released) for way in self._ways)
         return float((smooth - np.max(others, axis=0)).mean())
 
-    def _likelihood(self, way: tuple[Array, Array], released: Array) -> Array:
+
+@dataclass(frozen=True)
+class _Way:
+    """One explanation of the numbers: they are normal, apart after a rotation, of one of SIZES.
+
+    Attributes:
+        combinations: (q, q) rotation of the numbers.
+        precisions: (len(SIZES), q) inverse variances of the rotated numbers, noise included.
+        determinants: (len(SIZES), 1) logarithms of the products of these variances.
+    """
+
+    combinations: Array
+    precisions: Array
+    determinants: Array
+
+    @classmethod
+    def of(cls, combinations: Array, variances: Array, noise: float) -> _Way:
+        total = np.array(SIZES)[:, None] ** 2 * variances + noise
+        return cls(combinations, 1 / total, np.log(total).sum(axis=1, keepdims=True))
+
+    def likelihood(self, released: Array) -> Array:
         """(M,) log-densities at the likeliest size, up to the same constant for every way."""
-        combinations, variances = way
-        squares = (combinations @ released) ** 2
-        found = []
-        for size in SIZES:
-            total = size**2 * variances + self._noise
-            found.append(-(np.log(total)[:, None] + squares / total[:, None]).sum(axis=0) / 2)
-        result: Array = np.max(found, axis=0)
+        distances = self.precisions @ (self.combinations @ released) ** 2
+        result: Array = -(self.determinants + distances).min(axis=0) / 2
         return result
 
 
