@@ -1,5 +1,6 @@
 """Settings every test shares: reproducible property tests, one thread."""
 
+import gc
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -36,6 +37,12 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("slow") or item.path.parent.name == "system"
     }
     items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_collection_finish():
+    """What is loaded by now stays: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 NO_OPENFHE = "no interpreter here can import openfhe"

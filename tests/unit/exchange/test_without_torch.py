@@ -60,18 +60,29 @@ student.prepare(samples)
 np.save("released.npy", student.open(open("answer", "rb").read()).released)
 """
 )
-LOADED = f"""
-import sys
-print([name for name in {HEAVY} if name in sys.modules])
+EACH = f"""
+import os, sys, traceback
+import numpy as np
+
+for code in sys.argv[2:]:
+    if not os.fork():
+        try:
+            exec(code, {{}})
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        print([name for name in {HEAVY} if name in sys.modules], flush=True)
+        os._exit(0)
+    assert not os.wait()[1]
 """
 
 
-def loaded(code, release, folder):
-    """What a process of its own has loaded after some code."""
-    run = [sys.executable, "-W", "error", "-c", code + LOADED, release]
+def loaded(release, folder, *codes):
+    """What a process of its own has loaded after each of some codes."""
+    run = [sys.executable, "-W", "error", "-c", EACH, release, *codes]
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -93,8 +104,7 @@ def test_every_stage_runs_without_torch_and_tables(release, shape, keys, tmp_pat
     assert plan.needs_relinearization + plan.needs_conjugation == keys
     head = build_head("quadratic", shape[1], 2, CLASSES, seed=0)
     Teacher(head, spec, seed=b"s", max_numbers=math.inf).save(tmp_path / "teacher", "p", cost=CHEAP)
-    for code in (KEYS, ENCRYPT, ANSWER, OPEN):
-        assert loaded(code, release, tmp_path) == "[]"
+    assert loaded(release, tmp_path, KEYS, ENCRYPT, ANSWER, OPEN) == ["[]"] * 4
     sent = msgspec.msgpack.decode((tmp_path / "request").read_bytes(), type=Request)
     assert bool(sent.evaluation_keys) == bool(keys)
     if release == "logits":
@@ -103,4 +113,5 @@ def test_every_stage_runs_without_torch_and_tables(release, shape, keys, tmp_pat
 
 
 def test_the_search_would_find_torch(tmp_path):
-    assert loaded("import securefair.model.heads", "", tmp_path) == "['torch']"
+    (tmp_path / "torch.py").touch()
+    assert loaded("", tmp_path, "import torch", "import json") == ["['torch']", "[]"]

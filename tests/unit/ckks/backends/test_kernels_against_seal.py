@@ -25,6 +25,7 @@ LITERALS = {
     32768: CkksSpec(ring_degree=32768, limb_bits=(31, 20, 31), special_bits=31),
 }
 pytestmark = pytest.mark.parametrize("degree", sorted(LITERALS))
+Operands = tuple[Basis, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]
 
 
 @pytest.fixture(params=["native", "torch"])
@@ -80,71 +81,81 @@ def from_seal(context: SealContext, ciphertext: SealObject) -> np.ndarray:
     return as_residues(context.residues(ciphertext))
 
 
-def test_transforms(compute: ModuleType, degree: int) -> None:
-    context = context_of(degree)
-    for basis in bases(context)[::4]:
-        for x in samples(basis, 2, 1):
-            values = as_residues(context.to_ntt(x.astype(np.uint64)))
-            mine = x.copy()
-            compute.ntt_forward_(mine, basis)
-            assert np.array_equal(mine, values)
-            compute.ntt_inverse_(mine, basis)
-            assert np.array_equal(mine, x)
+# What SEAL computes, once for all implementations.
 
 
-def test_products(compute: ModuleType, degree: int) -> None:
+@cache
+def seal_transforms(degree: int) -> list[tuple[Basis, np.ndarray, np.ndarray]]:
+    """Every basis, coefficients, and values at the roots."""
     context = context_of(degree)
+    return [
+        (basis, x, as_residues(context.to_ntt(x.astype(np.uint64))))
+        for basis in bases(context)[::4]
+        for x in samples(basis, 2, 1)
+    ]
+
+
+@cache
+def seal_products(
+    degree: int,
+) -> list[Operands]:
+    """Every basis, two factors, their product and the square of the first."""
+    context, found, expected = context_of(degree), [], seal.Ciphertext()
     for basis in bases(context)[::4]:
         for x, y in zip(samples(basis, 2, 2), samples(basis, 2, 3), strict=True):
-            expected = seal.Ciphertext()
             context.evaluator.multiply(to_seal(context, x), to_seal(context, y), expected)
-            index = np.zeros((1, 1), dtype=np.int64)
-            product = compute.sum_products(x[None], y[None], index, index, basis)
-            assert np.array_equal(product[0], from_seal(context, expected))
+            product = from_seal(context, expected)
             context.evaluator.square(to_seal(context, x), expected)
-            assert np.array_equal(compute.square(x[None], basis)[0], from_seal(context, expected))
+            found.append((basis, x, y, (product, from_seal(context, expected))))
+    return found
 
 
-def test_sums(compute: ModuleType, degree: int) -> None:
-    context = context_of(degree)
+@cache
+def seal_sums(degree: int) -> list[Operands]:
+    """The largest basis, two summands, their sum and their difference."""
+    context, found, expected = context_of(degree), [], seal.Ciphertext()
     basis = bases(context)[0]
     for x, y in zip(samples(basis, 3, 4), samples(basis, 3, 5), strict=True):
-        expected = seal.Ciphertext()
-        context.evaluator.add(to_seal(context, x), to_seal(context, y), expected)
-        assert np.array_equal(compute.add(x, y, basis), from_seal(context, expected))
-    x, y = samples(basis, 3, 6)[0], samples(basis, 3, 7)[0]
-    context.evaluator.sub(to_seal(context, x), to_seal(context, y), expected)
-    assert np.array_equal(compute.subtract(x, y, basis), from_seal(context, expected))
+        left, right = to_seal(context, x), to_seal(context, y)
+        context.evaluator.add(left, right, expected)
+        total = from_seal(context, expected)
+        context.evaluator.sub(left, right, expected)
+        found.append((basis, x, y, (total, from_seal(context, expected))))
+    return found
 
 
-@pytest.mark.parametrize("polys", [2, 3])
-def test_rescaling(compute: ModuleType, degree: int, polys: int) -> None:
-    context = context_of(degree)
+@cache
+def seal_rescaled(degree: int, polys: int) -> list[tuple[Basis, np.ndarray, int, np.ndarray]]:
+    """Every basis, residues, limbs that are left, and what these then hold."""
+    context, found = context_of(degree), []
     for basis in bases(context)[:-1:2]:
         for x in samples(basis, polys, 8):
             expected = to_seal(context, x)
             for limbs in range(len(basis) - 1, max(0, len(basis) - 4), -1):
                 context.evaluator.rescale_to_next_inplace(expected)
-                result = compute.rescale(x[None], limbs, basis)
-                assert np.array_equal(result[0], from_seal(context, expected))
+                found.append((basis, x, limbs, from_seal(context, expected)))
+    return found
 
 
-def test_relinearization(
-    compute: ModuleType, degree: int, read_relinearization_key: Callable[[bytes], np.ndarray]
-) -> None:
-    context, key = context_of(degree), relinearization_key(degree)
-    residues = as_residues(read_relinearization_key(context.pipe.body(key)))
+@cache
+def seal_relinearized(degree: int) -> list[tuple[Basis, np.ndarray, np.ndarray]]:
+    """Every basis, three polynomials, and the two that SEAL makes of them."""
+    context, key, found = context_of(degree), relinearization_key(degree), []
     for basis in bases(context):
         for x in samples(basis, 3, 9):
             expected = to_seal(context, x)
             context.evaluator.relinearize_inplace(expected, key)
-            result = compute.relinearize(x[None], residues, context.params.special_prime, basis)
-            assert np.array_equal(result[0], from_seal(context, expected))
+            found.append((basis, x, from_seal(context, expected)))
+    return found
 
 
-def test_seeds(compute: ModuleType, degree: int) -> None:
-    """What SEAL makes of its own seeded encryption, and of seeds that we write."""
-    context = context_of(degree)
+@cache
+def seal_expanded(degree: int) -> list[tuple[Basis, np.ndarray, np.ndarray, np.ndarray]]:
+    """Every basis, a first polynomial, a seed, and both polynomials.
+
+    Of SEAL's own seeded encryption, and of seeds that we write.
+    """
+    context, found = context_of(degree), []
     secret = seal.KeyGenerator(context.seal).secret_key()
     encryptor = seal.Encryptor(context.seal, secret)
     for basis in bases(context)[::2]:
@@ -153,8 +164,53 @@ def test_seeds(compute: ModuleType, degree: int) -> None:
         for seed in (own, bytes(64), os.urandom(64)):
             expected = from_seal(context, context.ciphertext(first, seed=seed))
             words = np.frombuffer(bytearray(seed), dtype=np.uint8)[None]
-            assert np.array_equal(compute.expand_seeds(words, basis)[0], expected[1])
-            assert np.array_equal(as_residues(first[0]), expected[0])
+            found.append((basis, as_residues(first[0]), words, expected))
+    return found
+
+
+def test_transforms(compute: ModuleType, degree: int) -> None:
+    for basis, x, values in seal_transforms(degree):
+        mine = x.copy()
+        compute.ntt_forward_(mine, basis)
+        assert np.array_equal(mine, values)
+        compute.ntt_inverse_(mine, basis)
+        assert np.array_equal(mine, x)
+
+
+def test_products(compute: ModuleType, degree: int) -> None:
+    index = np.zeros((1, 1), dtype=np.int64)
+    for basis, x, y, (product, square) in seal_products(degree):
+        found = compute.sum_products(x[None], y[None], index, index, basis)
+        assert np.array_equal(found[0], product)
+        assert np.array_equal(compute.square(x[None], basis)[0], square)
+
+
+def test_sums(compute: ModuleType, degree: int) -> None:
+    for basis, x, y, (total, difference) in seal_sums(degree):
+        assert np.array_equal(compute.add(x, y, basis), total)
+        assert np.array_equal(compute.subtract(x, y, basis), difference)
+
+
+@pytest.mark.parametrize("polys", [2, 3])
+def test_rescaling(compute: ModuleType, degree: int, polys: int) -> None:
+    for basis, x, limbs, expected in seal_rescaled(degree, polys):
+        assert np.array_equal(compute.rescale(x[None], limbs, basis)[0], expected)
+
+
+def test_relinearization(
+    compute: ModuleType, degree: int, read_relinearization_key: Callable[[bytes], np.ndarray]
+) -> None:
+    context, key = context_of(degree), relinearization_key(degree)
+    residues = as_residues(read_relinearization_key(context.pipe.body(key)))
+    for basis, x, expected in seal_relinearized(degree):
+        result = compute.relinearize(x[None], residues, context.params.special_prime, basis)
+        assert np.array_equal(result[0], expected)
+
+
+def test_seeds(compute: ModuleType, degree: int) -> None:
+    for basis, first, seed, expected in seal_expanded(degree):
+        assert np.array_equal(compute.expand_seeds(seed, basis)[0], expected[1])
+        assert np.array_equal(first, expected[0])
 
 
 def test_slots(compute: ModuleType, degree: int) -> None:
