@@ -88,7 +88,7 @@ def sides(hidden, release):
 
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_errors_over_what_a_logit_contributes_are_as_stated(blocks):
-    """Noise in coefficients, in units of what one logit's range makes there: `plan.errors`."""
+    """Noise in coefficients, in units of what a logit's range makes there: `evaluation.errors`."""
     rng, classes = np.random.default_rng(0), 6
     facts = {"samples": 2048 * blocks, "classes": classes, "q": 64}
     encrypted, clear = (Side(backend, **facts) for backend in ("rns", "clear"))

@@ -13,7 +13,8 @@ from functools import cache
 
 import msgspec
 
-from securefair.circuit.plan import ExchangePlan, computed, evaluate
+from securefair.circuit.evaluation import computed, evaluate
+from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.circuit.walk import WHOLE, Walk, lowered, walk
@@ -263,8 +264,9 @@ def _schedule(
 
 def _answers_in_two(spec: ExchangeSpec, way: Walk) -> bool:
     """Answers of three polynomials need no key; that pays only where no other step has one."""
-    squares = any(bounds.summed for bounds in spec.layers)
-    return way.switches or spec.multiplies or (squares and spec.release == "logits")
+    if spec.multiplies or way.switches:
+        return True
+    return spec.release == "logits" and any(bounds.summed for bounds in spec.layers)
 
 
 def _switching(ring_degree: int, bits: int, limbs: int) -> CkksSpec:

@@ -12,31 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from securefair.circuit.answer import (
-    CONSTANT,
-    Inputs,
-    logits_of,
-    release,
-    released_coefficients,
-    sums_of,
-    switched,
-)
-from securefair.circuit.monomials import Layout, layout, monomials_meta, rounding_error
-from securefair.circuit.network import affine_specs
-from securefair.circuit.schedule import Schedule, factors_meta, features_meta
+from securefair.circuit.monomials import Layout, layout
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
-from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.masking import masks_hold, number_bits
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.security import SECURITY_BITS
 from securefair.ckks.specs import AffineSpec
-from securefair.ckks.tensor import CipherMeta, CipherTensor
-from securefair.errors import EncryptionError
+from securefair.ckks.tensor import CipherMeta
 
 KEY_WORD_BITS = 37
 """SEAL compresses evaluation keys: a word of 30 or 31 random bits takes about 36 bits."""
@@ -60,7 +46,7 @@ class ExchangePlan:
             rounding the weights moves that depends on them, and is not in it; nor is the rounding
             of an opened value to `grid`, by up to an eighth of it.
         relative_error: the bound over the range that the spec declares; of a projection in terms
-            of a logit, see `errors`.
+            of a logit, see `evaluation.errors`.
     """
 
     spec: ExchangeSpec
@@ -264,125 +250,6 @@ class ExchangePlan:
         """
         facts = msgspec.json.encode((self.spec, self.schedule, self.params.digest.hex()))
         return hashlib.sha256(b"securefair exchange plan\0" + facts).digest()
-
-
-def evaluate(
-    spec: ExchangeSpec,
-    schedule: Schedule,
-    *,
-    logits: CipherTensor[None] | None = None,
-) -> ExchangePlan | None:
-    """Run the circuit on the planning backend; None if it does not fit.
-
-    Nor do primes that kernels do not compute with exactly (`CkksParameters.transform_exactly`).
-
-    Args:
-        spec: what is asked for.
-        schedule: what is to grant it.
-        logits: of one block, where the schedule's stages have been run already.
-    """
-    found = computed(spec, schedule, logits=logits)
-    return None if found is None else found.released(schedule)
-
-
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """A circuit that was run up to what it releases: schedules that differ after that share it.
-
-    Attributes:
-        spec, params, specs, blocks, features, factors: see `ExchangePlan`.
-        value: one tensor of what is released, before it is sanitised.
-        coefficients: that leave; None for all.
-    """
-
-    spec: ExchangeSpec
-    params: CkksParameters
-    specs: tuple[AffineSpec, ...]
-    blocks: int
-    features: CipherMeta
-    factors: CipherMeta | None
-    value: CipherTensor[None]
-    coefficients: NDArray[np.int64] | None
-
-    def released(self, schedule: Schedule) -> ExchangePlan | None:
-        """The plan of a schedule that floods and shortens answers so; None if it does not fit."""
-        evaluator = PlanningEvaluator(self.params)
-        try:
-            meta = release(evaluator, schedule, self.value, self.coefficients).meta
-        except EncryptionError:
-            return None
-        error, relative = errors(self.spec, schedule, meta, self.blocks)
-        return ExchangePlan(
-            self.spec, schedule, self.params, self.specs, self.blocks,
-            self.features, self.factors, meta, error, relative,
-        )  # fmt: skip
-
-
-def computed(
-    spec: ExchangeSpec, schedule: Schedule, *, logits: CipherTensor[None] | None = None
-) -> Computed | None:
-    """The first part of `evaluate`, with its arguments; None if it does not fit."""
-    params = parameters(schedule.ckks)
-    if not params.transform_exactly:
-        return None
-    specs = affine_specs(spec)
-    evaluator = PlanningEvaluator(params)
-    try:
-        if schedule.monomials:
-            blocks = layout(spec, params.ring_degree).blocks
-            features = monomials_meta(params, schedule, spec)
-        else:
-            blocks = -(-spec.samples // params.slots)
-            features = features_meta(params, schedule, spec.features, spec.bounds.feature)
-        factors = None
-        if spec.multiplies:
-            count = spec.q if spec.student_basis else spec.classes
-            factors = factors_meta(params, schedule, count)
-        if logits is None:
-            fresh, none = evaluator.load(b"", features), (None,) * len(specs)
-            (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
-        # Blocks are alike: one stands for all where each is answered by itself.
-        summed = 1 if spec.release == "logits" else blocks
-        inputs = Inputs(
-            features=(),
-            factors=[evaluator.load(b"", factors)] * summed if factors else [],
-            signs=np.ones(summed, dtype=np.int64),
-            coefficients=CONSTANT,  # any: planning only asks whether whole ciphertexts leave
-        )
-        (value,) = sums_of(evaluator, spec, schedule, [logits] * summed, inputs)
-        value = switched(evaluator, schedule, value)
-    except EncryptionError:
-        return None
-    which = released_coefficients(spec, schedule, CONSTANT)
-    return Computed(spec, params, specs, blocks, features, factors, value, which)
-
-
-def errors(
-    spec: ExchangeSpec, schedule: Schedule, meta: CipherMeta, blocks: int
-) -> tuple[float, float]:
-    """Bound on a released value, and relative to the range of what it is made of.
-
-    Coefficients of a projection are an isometric image of the slots, so their noise is compared
-    with the logits' range slot for slot. Of b blocks added under public random signs, a slot holds
-    a sum of b logits that, in the mean square over the signs, is sqrt(b) times one logit, as long
-    as the logits were not chosen by the signs. Single sums are smaller or larger: of two equal
-    logits 0 or twice one. So the noise of a coefficient, over what one logit's spread contributes,
-    is sqrt(b) times smaller than that of one block, and not b times: b bounds the sum, and logits
-    that follow the signs reach it always. A mean over slots sees only the used ones, under no
-    signs.
-    """
-    span = 2 * spec.bounds.logit
-    if schedule.monomials:
-        error = rules.coefficient_error(meta) + rounding_error(spec, schedule)
-        return error, error / span
-    if spec.release == "logits":
-        return rules.slot_error(meta), rules.slot_error(meta) / span
-    error = rules.coefficient_error(meta)
-    if spec.multiplies:  # coefficient 0 is the mean over the slots of a block
-        total = error * meta.params.slots
-        return total, total / (span * spec.samples)
-    isometric = math.sqrt(meta.params.ring_degree)
-    return error, error * isometric / (span * math.sqrt(blocks))
 
 
 def switching_key_bytes(params: CkksParameters) -> int:

@@ -14,16 +14,11 @@ from functools import lru_cache
 import msgspec
 
 from securefair.circuit.candidates import Candidate, kept_whole, rescaled
+from securefair.circuit.evaluation import computed, evaluate
 from securefair.circuit.flooding import most_flooding
 from securefair.circuit.monomial_plans import in_monomials
 from securefair.circuit.network import affine_specs
-from securefair.circuit.plan import (
-    ExchangePlan,
-    computed,
-    evaluate,
-    is_masked,
-    switching_key_bytes,
-)
+from securefair.circuit.plan import ExchangePlan, is_masked, switching_key_bytes
 from securefair.circuit.schedule import Schedule, check_schedule
 from securefair.circuit.spec import ExchangeSpec, check_spec
 from securefair.circuit.work import BYTE, encryption_seconds, relinearization_seconds

@@ -353,8 +353,9 @@ def _in_slots(x: CipherMeta, what: str) -> None:
 def fits(x: CipherMeta) -> CipherMeta:
     """Refuse a value that could wrap around the modulus."""
     # Relative to the scale: planners try scales that no float64 holds.
-    largest = x.log2_scale + math.log2(x.bound + TAIL * x.noise * 2.0**-x.log2_scale)
-    room = x.log_q - 1
+    scale = x.log2_scale
+    largest = scale + math.log2(x.bound + TAIL * x.noise * 2.0**-scale)
+    room = x.params.log_q(x.limbs) - 1
     if not largest <= room:  # NaN, of infinite noise, does not fit
         raise EncryptionError(
             "the value would wrap around the modulus",

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from securefair.circuit import candidates
+from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
-from securefair.circuit.plan import evaluate
 from securefair.circuit.spec import ExchangeSpec
 from securefair.circuit.walk import WHOLE, walk
 from securefair.ckks.parameters import CkksSpec

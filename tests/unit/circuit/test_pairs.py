@@ -5,7 +5,7 @@ import pytest
 
 from securefair.circuit import planner
 from securefair.circuit.certificate import certificate
-from securefair.circuit.plan import evaluate
+from securefair.circuit.evaluation import evaluate
 from securefair.circuit.planner import plan_exchange, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
