@@ -31,6 +31,7 @@ from securefair.errors import EncryptionError
 
 Residues = NDArray[np.uint64]
 Seeds = NDArray[np.uint8]
+Bytes = bytes | memoryview
 
 _HEADER = struct.Struct("<HBBBBHQ")
 _MAGIC, _VERSION = 0xA15E, (4, 3)
@@ -131,8 +132,13 @@ def _inflated(body: bytes, largest: int) -> bytes:
 
 def wrap(body: bytes) -> bytes:
     """Header on, uncompressed (SEAL loads it fifteen times faster than it writes zstd)."""
-    total = _HEADER.size + len(body)
-    return _HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total) + body
+    return b"".join(_wrapped([body]))
+
+
+def _wrapped(body: list[Bytes]) -> list[Bytes]:
+    """The same of pieces, none of which is copied."""
+    total = _HEADER.size + sum(len(piece) for piece in body)
+    return [_HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total), *body]
 
 
 def check_residues(what: str, residues: Residues, primes: Sequence[int]) -> None:
@@ -142,7 +148,8 @@ def check_residues(what: str, residues: Residues, primes: Sequence[int]) -> None
         EncryptionError: one is not, or there is not one limb a prime.
     """
     limbs = residues.shape[-2]
-    if limbs != len(primes) or (residues >= np.array(primes, dtype=np.uint64)[:, None]).any():
+    largest = residues.max(axis=-1, initial=0).reshape(-1, limbs)
+    if limbs != len(primes) or (largest >= np.array(primes, dtype=np.uint64)).any():
         raise EncryptionError(
             f"{what} holds a residue that is not below its prime",
             hint="It was damaged on the way, or made under other parameters",
@@ -157,9 +164,9 @@ def _parsing(what: str) -> Iterator[None]:
         raise EncryptionError(f"{what} is malformed", found=str(error)) from error
 
 
-def _array(values: Residues) -> bytes:
-    raw = np.ascontiguousarray(values, dtype="<u8").tobytes()
-    return wrap(_COUNT.pack(values.size) + raw)
+def _array(values: Residues) -> list[Bytes]:
+    raw = np.ascontiguousarray(values, dtype="<u8").reshape(-1).view(np.uint8)
+    return _wrapped([_COUNT.pack(values.size), raw.data])
 
 
 def _values(body: bytes, offset: int) -> tuple[Residues, int]:
@@ -184,14 +191,17 @@ def write_ciphertext(
     Raises:
         EncryptionError: a residue is not below its prime.
     """
+    return Written(b"".join(_ciphertext(residues, parms_id, primes, ntt=ntt, seed=seed)))
+
+
+def _ciphertext(
+    residues: Residues, parms_id: bytes, primes: Sequence[int], *, ntt: bool = True, seed: bytes
+) -> list[Bytes]:
     check_residues("a ciphertext", residues, primes)
     polys, limbs, n = residues.shape
-    body = _CIPHERTEXT.pack(parms_id, ntt, polys + bool(seed), n, limbs, 1.0, 1) + _array(residues)
-    if seed:
-        total = _HEADER.size + 1 + len(seed)
-        body += _HEADER.pack(_MAGIC, _HEADER.size, *_VERSION, _PLAIN, 0, total)
-        body += bytes([_BLAKE2XB]) + seed
-    return Written(wrap(body))
+    facts = _CIPHERTEXT.pack(parms_id, ntt, polys + bool(seed), n, limbs, 1.0, 1)
+    generator = _wrapped([bytes([_BLAKE2XB]), seed]) if seed else []
+    return _wrapped([facts, *_array(residues), *generator])
 
 
 def read_ciphertext(body: bytes) -> tuple[Residues, bytes]:
@@ -217,7 +227,8 @@ def write_plaintext(residues: Residues, parms_id: bytes, primes: Sequence[int]) 
         EncryptionError: a residue is not below its prime.
     """
     check_residues("a plaintext", residues, primes)
-    return Written(wrap(_PLAINTEXT.pack(parms_id, residues.size, 1.0) + _array(residues)))
+    facts = _PLAINTEXT.pack(parms_id, residues.size, 1.0)
+    return Written(b"".join(_wrapped([facts, *_array(residues)])))
 
 
 def write_seeded_key(
@@ -233,10 +244,10 @@ def write_seeded_key(
     Raises:
         EncryptionError: a residue is not below its prime.
     """
-    body = _key_start(parms_id, place, len(first))
+    body: list[Bytes] = [_key_start(parms_id, place, len(first))]
     for residues, seed in zip(first, seeds, strict=True):
-        body += write_ciphertext(residues[None], parms_id, primes, seed=seed.tobytes())
-    return Written(wrap(body))
+        body += _ciphertext(residues[None], parms_id, primes, seed=seed.tobytes())
+    return Written(b"".join(_wrapped(body)))
 
 
 def _key_start(parms_id: bytes, place: int, digits: int) -> bytes:
