@@ -18,7 +18,7 @@ and three per peer:
     ASKING         this participant as student: its exchange of this round with that teacher
     SERVING        this participant as teacher: that student's exchange of one round
 
-Where models are averaged (gossip), two more per peer:
+Where sums are opened (gossip, transfer), two more per peer:
 
     RECEIVING      this participant as receiver: that sender's share of the sum of this round
     SENDING        this participant as sender: its share of that receiver's sum of one round
