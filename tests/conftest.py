@@ -1,4 +1,4 @@
-"""Settings every test shares: reproducible property tests, one thread."""
+"""Settings every test shares: reproducible property tests, one thread, cheap passphrases."""
 
 import gc
 import os
@@ -10,6 +10,7 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from securefair.ckks.keys import Backend
+from securefair.storage import Cost, keystore
 from support.examples import USUAL, examples
 
 # Heads are so small that threads mostly wait for each other: twenty times slower with two.
@@ -27,6 +28,22 @@ settings.register_profile(
     "ours", derandomize=not soaking, max_examples=examples(USUAL), **EVERYWHERE
 )
 settings.load_profile("ours")
+
+
+# Half a second and 128 MiB for every keystore that a test opens; `test_sites` makes one in earnest.
+keystore.DEFAULT_COST = Cost(log2_n=10)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Tests and modules stay until the end: the collector need not look at them again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(50_000)
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items):

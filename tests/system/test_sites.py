@@ -42,6 +42,15 @@ def init(place, name, folder):
     return securefair(*init_arguments(place, name, folder))
 
 
+def test_a_guess_at_an_operators_passphrase_takes_128_mib(program, ward, tmp_path):
+    """In a process of its own: within this one keystores are cheap."""
+    words = ("identity", "new", "west", "--out", ".", "--passphrase-file", ward / "passphrase")
+    done = program.run(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    log2_n, r, p = (tmp_path / "west.keys").read_bytes()[8:11]
+    assert (128 * r * 2**log2_n, p) == (128 << 20, 1)
+
+
 def test_fingerprints_are_compared_aloud(ward):
     shown = securefair("identity", "show", ward / "north.card")
     digits = shown.split("Fingerprint: ")[1].split("\n")[0].split(" ")

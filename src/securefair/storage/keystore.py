@@ -53,6 +53,10 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
+DEFAULT_COST = Cost()
+"""Of a keystore whose maker says nothing else."""
+
+
 class _Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     secret: bytes
     uses: int
@@ -101,7 +105,7 @@ class Keystore:
             StorageError: the file exists, or cannot be written.
         """
         first = {name: _entry(secret, max_uses) for name, secret in (secrets or {}).items()}
-        cost = Cost() if cost is None else cost
+        cost = DEFAULT_COST if cost is None else cost
         salt = Secret.random(16).reveal()
         store = cls(path, _derive(passphrase, cost, salt), cost, salt)
         with locked_folder(path.parent):
