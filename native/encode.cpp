@@ -60,7 +60,9 @@ void encode_one(u32* to, const double* slots, std::size_t used, double scale, co
                 const Embedding& e) {
     const std::size_t n = basis[0]->n;
     Workspace w(n);
-    for (std::size_t j = 0; j < used; ++j) w.re[e.place[j]] = slots[j];
+    for (std::size_t j = 0; j < std::min(used, e.points); ++j) w.re[e.place[j]] = slots[j];
+    // X^(n/2) is i at all points of the transform.
+    for (std::size_t j = e.points; j < used; ++j) w.im[e.place[j - e.points]] = slots[j];
     points_to_coefficients(w.re.data(), w.im.data(), e);
     const double size = gather_scaled(w.values.data(), w.re.data(), w.im.data(),
                                       scale / static_cast<double>(e.points), e);

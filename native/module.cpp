@@ -255,7 +255,7 @@ void coefficients(const Rows& to, const Rows& x, const Integers& which, const Pr
 
 void encode_slots(const Polynomials& to, const Reals& slots, double scale, const Primes& primes) {
     require_shape(to, slots.shape(0), primes.size());
-    require(slots.shape(1) <= to.shape(2) / 2, "too many slots");
+    require(slots.shape(1) <= to.shape(2), "too many slots");
     encode(words(to), slots.data(), slots.shape(0), slots.shape(1), scale,
            tables(to.shape(2), primes));
 }

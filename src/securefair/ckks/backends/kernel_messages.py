@@ -59,18 +59,19 @@ def receive(
 def encode(slots: Residues, scale: float, basis: Basis) -> Residues:
     """Real slots float64 (d, n <= N/2), the rest zero -> plaintexts (d, limbs, N).
 
-    Slot j is the value at zeta^(3^j), as in SEAL; coefficients are rounded to nearest.
+    Slot j is the value at zeta^(3^j), as in SEAL; coefficients are rounded to nearest. Up to N
+    values are pairs x + J y, J = X^(N/2): N/2 first ones, then second ones, the rest zero.
 
     Raises:
         EncryptionError: a slot is not finite, or a scaled coefficient is not below 2^120.
     """
     check("slots", slots, (None, None), "float64")
-    if slots.shape[1] > basis.ring_degree // 2:
+    if slots.shape[1] > basis.ring_degree:
         raise EncryptionError(
             "too many slots",
             where="slots",
             found=slots.shape[1],
-            expected=f"at most {basis.ring_degree // 2}",
+            expected=f"at most {basis.ring_degree}",
         )
     try:
         result: Residues = implementation(device_of(slots)).encode(slots, scale, basis)

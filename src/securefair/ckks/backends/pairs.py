@@ -28,14 +28,6 @@ from securefair.ckks.backends.residues import (
 )
 
 
-def pair(encoded: Residues, basis: Basis) -> Residues:
-    """Plaintexts (2 d, limbs, N) of all x, then of all y -> those of x + J y, (d, limbs, N)."""
-    check("encoded", encoded, (None, len(basis), basis.ring_degree))
-    count = len(encoded) // 2
-    first, second = encoded[:count], encoded[count:]
-    return kernels.add(first, _times_j(second, basis), basis)
-
-
 def join(first: Residues, second: Residues, basis: Basis) -> Residues:
     """Ciphertexts (d, 2, limbs, N) of w z and of v z -> those of (w - J v) z."""
     return kernels.subtract(first, _times_j(second, basis), basis)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.backends import kernels, pairs, wire
+from securefair.ckks.backends import kernels, wire
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.residues import in_memory
 from securefair.ckks.backends.seal_context import SealContext, SealObject
@@ -79,12 +79,6 @@ def encoded(values: NDArray[np.float64], meta: CipherMeta) -> NDArray[np.int32]:
         integers = to_integers(values, meta.log2_scale, meta.width)
         return polynomial_residues(integers, _basis(meta))
     scale, basis = 2.0**meta.log2_scale, _basis(meta)
-    if meta.packing == "pairs":
-        padded = np.zeros((len(values), 2, meta.params.slots))
-        padded.reshape(len(values), -1)[:, : values.shape[1]] = values
-        # Rows of all first values, then of all second ones.
-        slots = np.concatenate(list(padded.swapaxes(0, 1)))
-        return in_memory(pairs.pair(kernels.encode(slots, scale, basis), basis))
     slots = np.ascontiguousarray(values, dtype=np.float64)
     return in_memory(kernels.encode(slots, scale, basis))
 

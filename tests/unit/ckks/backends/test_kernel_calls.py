@@ -78,7 +78,7 @@ def test_other_devices_compute_in_torch() -> None:
             ),
             "first, seeds",
         ),
-        (lambda _: kernels.encode(np.zeros((1, N)), 1.0, BASIS), "slots"),
+        (lambda _: kernels.encode(np.zeros((1, N + 1)), 1.0, BASIS), "slots"),
         (lambda _: kernels.encode(np.full((1, 1), math.nan), 1.0, BASIS), "slots"),
         (lambda x: kernels.multiply_plain(x, x[:1, 0].copy(), BASIS), "plain"),
         (lambda x: kernels.relinearize(x, x, SPECIAL, BASIS), "x"),
