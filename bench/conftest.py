@@ -64,7 +64,9 @@ def material() -> Material:
 def _side(name: str, material: Material) -> Side:
     try:
         backend = get_backend(name)
-        keys = backend.generate_keys(material.plan.params, relinearization=True)
+        keys = backend.generate_keys(
+            material.plan.params, relinearization=material.plan.params.limbs
+        )
     except BackendUnavailableError as error:
         pytest.skip(str(error))
     slots = steps.pack(material.plan, material.samples.features)

@@ -103,8 +103,8 @@ def exchange_row(release: Release, device: torch.device) -> str:
     material = synthetic(plan)
     keys = get_backend("rns").generate_keys(
         plan.params,
-        relinearization=plan.needs_relinearization,
-        conjugation=plan.needs_conjugation,
+        relinearization=plan.relinearization_limbs,
+        conjugation=plan.conjugation_limbs,
     )
     sent, _ = ask(material, keys, Stopwatch(), Stopwatch())
     if device.type == "cuda":

@@ -146,7 +146,7 @@ def cross_term(repeats: int = 25) -> float:
     if plan.factors is None:
         raise PlanError("a loss is planned without products")
     engine = get_backend("rns")
-    keys = engine.generate_keys(plan.params, relinearization=True)
+    keys = engine.generate_keys(plan.params, relinearization=plan.params.limbs)
     evaluator = engine.evaluator(plan.params, keys.public)
     values = np.random.default_rng(0).uniform(0, 1, (HEAD.classes, plan.params.slots))
     upload = keys.encryptor.encrypt(values, plan.factors)

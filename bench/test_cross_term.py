@@ -38,7 +38,7 @@ def test_cross_term(benchmark: BenchmarkFixture, backend: str, samples: int, thr
     spec = ExchangeSpec(features=512, hidden=64, classes=CLASSES, samples=samples, release="loss")
     plan = plan_exchange(spec)
     engine = get_backend(backend)
-    keys = engine.generate_keys(plan.params, relinearization=True)
+    keys = engine.generate_keys(plan.params, relinearization=plan.params.limbs)
     evaluator = engine.evaluator(plan.params, keys.public)
     assert plan.factors is not None
     bounds = {"predictions": 1.0, "logits": spec.bounds.logit}

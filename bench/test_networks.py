@@ -75,7 +75,7 @@ def test_one_band_of_a_convolution(
     bands = compiled_network(task.network, plan.spec.network).maps[place].bands
     band = bands[len(bands) // 2]
     engine = get_backend("rns")
-    keys = engine.generate_keys(plan.params, relinearization=True)
+    keys = engine.generate_keys(plan.params, relinearization=plan.params.limbs)
     evaluator: Evaluator[Any] = engine.evaluator(plan.params, keys.public)
     limbs, layer, groups = plan.schedule.stages[place].linear.limbs, band.layer, band.groups
     assert groups is not None

@@ -22,7 +22,10 @@ Describe = Callable[..., None]
 def test_generate_keys(timed: Timed, side: Any, benchmark: Any) -> None:
     params = side.plan.params
     keys = timed(
-        "keys", side, lambda: side.backend.generate_keys(params, relinearization=True), rounds=3
+        "keys",
+        side,
+        lambda: side.backend.generate_keys(params, relinearization=params.limbs),
+        rounds=3,
     )
     size = len(keys.public.encryption) + len(keys.public.relinearization)
     benchmark.extra_info["bytes"] = size

@@ -57,7 +57,7 @@ class Ring:
 @cache
 def _ring(backend, name):
     params = parameters(name)
-    keys = backend.generate_keys(params, relinearization=name != "narrow")
+    keys = backend.generate_keys(params, relinearization=0 if name == "narrow" else params.limbs)
     return Ring(params, keys, backend.evaluator(params, keys.public))
 
 

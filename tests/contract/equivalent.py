@@ -29,7 +29,7 @@ class Pool:
 
     def __init__(self, backend, seed):
         rng = np.random.default_rng(seed)
-        self.keys = backend.generate_keys(PARAMS, relinearization=True)
+        self.keys = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
         self.evaluator = backend.evaluator(PARAMS, self.keys.public)
         meta = rules.fresh(PARAMS, count=COUNT, limbs=3, log2_scale=SCALE, bound=BOUND)
         self.tensors, self.values = [], []

@@ -20,8 +20,7 @@ from securefair.averaging.gathering import Gathering
 from securefair.averaging.pairwise import pair_masks, public_bytes
 from securefair.averaging.streams import key_stream
 from securefair.ckks import rules
-from securefair.ckks.backends import seal_keys, wire
-from securefair.ckks.backends.seal_context import seal_context
+from securefair.ckks.backends import wire
 from securefair.ckks.encoding import to_coefficients
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.layers import AffineLayer
@@ -179,11 +178,10 @@ def mask_inputs() -> dict[str, object]:
 
 
 def switching_keys(keys: PublicKeys) -> dict[str, object]:
-    """Residues and seeds of the keys that SEAL's bytes hold compressed."""
-    context = seal_context(PARAMS)
+    """Residues and seeds of the keys, which travel packed."""
     found = {
-        "relinearization": seal_keys.seeded_relinearization_key(context, keys.relinearization),
-        "conjugation": seal_keys.seeded_conjugation_key(context, keys.conjugation),
+        "relinearization": wire.read_switching_key(keys.relinearization, PARAMS),
+        "conjugation": wire.read_switching_key(keys.conjugation, PARAMS),
     }
     return {
         name: {

@@ -160,7 +160,7 @@ def test_a_missing_relinearisation_key_is_missed_when_it_is_needed(backend, ring
 def test_another_students_key_opens_nothing(backend, narrow, encrypts, planned):
     if not encrypts:
         pytest.skip("the clear backend hides nothing")
-    stranger = backend.generate_keys(narrow.params, relinearization=False)
+    stranger = backend.generate_keys(narrow.params)
     tensor = narrow.upload(slots(2), log2_scale=40.0)
     released = narrow.evaluator.extract(tensor, None)
     if not planned:  # such answers name their keys
@@ -191,7 +191,7 @@ def test_students_and_teachers_of_different_backends_understand_each_other(stude
         home, away = get_backend(student), get_backend(teacher)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
-    keys = home.generate_keys(params, relinearization=False)
+    keys = home.generate_keys(params)
     evaluator = away.evaluator(params, keys.public)
     meta = rules.fresh(params, count=2, limbs=3, log2_scale=25.0, bound=1.0)
     tensor = evaluator.load(keys.encryptor.encrypt(slots(2), meta), meta)

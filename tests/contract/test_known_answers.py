@@ -110,7 +110,7 @@ def test_every_backend_opens_the_published_encoding(backend):
     params = known_answers.PARAMS
     slots = ((np.arange(params.slots) % 201) - 100) / 100
     meta = rules.fresh(params, count=1, limbs=2, log2_scale=40, bound=1.0)
-    keys = backend.generate_keys(params, relinearization=False)
+    keys = backend.generate_keys(params)
     evaluator = backend.evaluator(params, keys.public)
     tensor = evaluator.load(keys.encryptor.encrypt(slots[None], meta), meta)
     shown = VECTORS["encoding"]["first"]

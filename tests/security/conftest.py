@@ -30,8 +30,8 @@ class Exchange:
         self.backend = get_backend(backend)
         self.keys = self.backend.generate_keys(
             self.params,
-            relinearization=self.plan.needs_relinearization,
-            conjugation=self.plan.needs_conjugation,
+            relinearization=self.plan.relinearization_limbs,
+            conjugation=self.plan.conjugation_limbs,
         )
         self.upload = steps.encrypt(
             self.keys.encryptor, self.plan.features, steps.pack(self.plan, features)

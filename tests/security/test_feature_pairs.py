@@ -9,7 +9,7 @@ disclosed: the released numbers.
 import numpy as np
 import pytest
 
-from securefair.circuit.network import network_logits
+from securefair.circuit.network import network_logits, relinearized
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.evaluator import Released
@@ -76,7 +76,7 @@ def test_an_answer_holds_noise_where_it_was(pairs):
         plan.spec.layers,
         pairs.layers,
     )
-    value = evaluator.rescale(evaluator.relinearize(logits), plan.schedule.flooding_limbs)
+    value = relinearized(evaluator, logits, plan.schedule.flooding_limbs)
     value = evaluator.sanitize(value, plan.schedule.flooding_bits)
     released = evaluator.extract(value, np.arange(n))
     message = pairs.keys.decryptor.open(released)
@@ -110,7 +110,7 @@ def test_without_its_key_there_is_no_answer(pairs):
 
 def test_a_strangers_key_makes_noise_and_no_cross_term(pairs):
     """A dishonest key: what it switches is lost in a modulus of noise, and the mask stays."""
-    other = pairs.backend.generate_keys(pairs.params, relinearization=False, conjugation=True)
+    other = pairs.backend.generate_keys(pairs.params, conjugation=pairs.params.limbs)
     keys = pairs.keys.public
     evaluator = pairs.backend.evaluator(
         pairs.params, PublicKeys(keys.encryption, keys.relinearization, other.public.conjugation)

@@ -117,9 +117,12 @@ def test_a_whole_exchange_loads_what_we_wrote_at_planned_sizes(
 
 
 def hostile_keys():
-    """Relinearisation keys that SEAL parses: each is one that a peer could send."""
-    _, public = seal_keys.generate(CONTEXT, relinearization=True)
-    honest = unwrap(public.relinearization)
+    """Relinearisation keys in SEAL's own form: a peer could send each of them to its parser."""
+    seeds = np.zeros((PARAMS.limbs, 64), dtype=np.uint8)
+    first = np.zeros((PARAMS.limbs, PARAMS.limbs + 1, PARAMS.ring_degree), dtype=np.uint64)
+    honest = unwrap(
+        seal_bytes.write_seeded_key(first, seeds, CONTEXT.key_level, CONTEXT.key_primes)
+    )
     level, n = CONTEXT.key_level, PARAMS.ring_degree
     chosen = np.zeros((2, PARAMS.limbs + 1, n), dtype=np.uint64)
     chosen[0] = 1
@@ -130,21 +133,42 @@ def hostile_keys():
     huge = bytearray(honest)
     huge[40:48] = (1 << 40).to_bytes(8, "little")  # so many digits
     return {
+        "as SEAL writes it": wrap(honest),
         "masks of its choice": header + packed,
         "a count that allocates": wrap(bytes(huge)),
         "cut off": wrap(honest[:-1]),
-        "one byte more": wrap(honest + b"\0"),
     }
 
 
 @pytest.mark.parametrize("backend", ["seal", "rns"])
-@pytest.mark.parametrize("name", ["masks of its choice", "a count that allocates", "cut off"])
-def test_hostile_keys_never_reach_seal(backend, name, loaded):
-    _, public = seal_keys.generate(CONTEXT, relinearization=True)
+@pytest.mark.parametrize(
+    "name", ["as SEAL writes it", "masks of its choice", "a count that allocates", "cut off"]
+)
+def test_keys_in_seals_own_form_never_reach_seal(backend, name, loaded):
+    _, public = seal_keys.generate(CONTEXT)
+    loaded.clear()
     hostile = PublicKeys(public.encryption, hostile_keys()[name])
     with pytest.raises(EncryptionError):
         get_backend(backend).evaluator(PARAMS, hostile)
     assert {type(target) for _, target, _ in loaded} <= {seal.PublicKey}
+
+
+def test_a_peers_bytes_are_never_decompressed(monkeypatch, student_of):
+    """SEAL's objects are inflated where SEAL made them; what travels is packed, not compressed."""
+    inflated = []
+    inflate = seal_bytes._inflated
+
+    def record(body):
+        inflated.append(bytes(body))
+        return inflate(body)
+
+    monkeypatch.setattr(seal_bytes, "_inflated", record)
+    student, teacher, samples, predictions = student_of("class_sums", "rns", 3)
+    request = student.request(samples, predictions=predictions)
+    answer = teacher.answer(request)
+    student.open(answer)
+    assert inflated
+    assert not any(body in request or body in answer for body in inflated)
 
 
 def test_the_former_step_handed_them_to_seal():
@@ -162,7 +186,7 @@ def test_the_former_step_handed_them_to_seal():
 
 
 def test_hostile_residues_of_every_upload_are_refused_before_seal(loaded):
-    _, public = seal_keys.generate(CONTEXT, relinearization=False)
+    _, public = seal_keys.generate(CONTEXT)
     tampered = bytearray(public.encryption)
     tampered[:4] = b"\xff\xff\xff\xff"
     for backend in ("seal", "rns"):

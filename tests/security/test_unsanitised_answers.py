@@ -50,7 +50,7 @@ class Exchange:
         self.plan = plan_exchange(spec, monomials=False)
         backend = get_backend("rns")
         keys = backend.generate_keys(
-            self.plan.params, relinearization=self.plan.needs_relinearization
+            self.plan.params, relinearization=self.plan.relinearization_limbs
         )
         x = np.random.default_rng(0).uniform(-1, 1, (SAMPLES, FEATURES))
         upload = steps.encrypt(keys.encryptor, self.plan.features, steps.pack(self.plan, x))

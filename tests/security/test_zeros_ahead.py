@@ -29,7 +29,7 @@ LIMBS = 2
 
 @pytest.fixture(scope="module")
 def public():
-    return get_backend("rns").generate_keys(PARAMS, relinearization=False).public.encryption
+    return get_backend("rns").generate_keys(PARAMS).public.encryption
 
 
 @pytest.fixture

@@ -62,8 +62,8 @@ class Side:
         engine = get_backend(backend)
         self.keys = engine.generate_keys(
             plan.params,
-            relinearization=plan.needs_relinearization,
-            conjugation=plan.needs_conjugation,
+            relinearization=plan.relinearization_limbs,
+            conjugation=plan.conjugation_limbs,
         )
         self.evaluator = engine.evaluator(plan.params, self.keys.public)
         self.basis = steps.public_basis(plan, b"limits")

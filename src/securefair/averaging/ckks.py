@@ -73,7 +73,7 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
 
     def generate_keys(self, plan: CkksSumPlan) -> CkksSumKeys:
         """Fresh keys of both kinds."""
-        encryption = self._backend.generate_keys(plan.params, relinearization=False)
+        encryption = self._backend.generate_keys(plan.params)
         private = pairwise.generate_private()
         public = encryption.public.encryption + pairwise.public_bytes(private)
         return CkksSumKeys(public=public, encryption=encryption, private=private)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.monomials import form_polynomials, form_spec, layout, monomial_logits
-from securefair.circuit.network import Chunk, PrivateMap, network_logits
+from securefair.circuit.network import Chunk, PrivateMap, network_logits, relinearized
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import Evaluator, Released
@@ -129,7 +129,7 @@ def multiply(
 ) -> CipherTensor[P]:
     """Products whose mean over slots is the release: p.z summed or by class, or phi_i z_c."""
     if logits.meta.polys > 2:
-        logits = evaluator.relinearize(logits)
+        logits = relinearized(evaluator, logits, schedule.product_limbs)
     logits = evaluator.rescale(logits, schedule.product_limbs)
     if spec.release == "loss":
         return evaluator.inner(factors, logits, bound=spec.bounds.logit)  # predictions sum to 1
@@ -149,14 +149,6 @@ def signed_sum(
     return total
 
 
-def switched(
-    evaluator: Evaluator[P], schedule: Schedule, value: CipherTensor[P]
-) -> CipherTensor[P]:
-    """What is released in two polynomials, where that is planned."""
-    three = schedule.relinearize and value.meta.polys > 2
-    return evaluator.relinearize(value) if three else value
-
-
 def release(
     evaluator: Evaluator[P],
     schedule: Schedule,
@@ -169,7 +161,8 @@ def release(
     dropping to fewer limbs for the wire costs precision and no privacy.
     """
     slots = coefficients is None
-    value = switched(evaluator, schedule, value)
+    if schedule.relinearize and value.meta.polys > 2:
+        value = relinearized(evaluator, value, schedule.flooding_limbs, slots=slots)
     value = evaluator.rescale(value, schedule.flooding_limbs, slots=slots)
     value = evaluator.sanitize(value, schedule.flooding_bits)
     value = evaluator.rescale(value, schedule.answer_limbs, slots=slots)

@@ -108,9 +108,9 @@ class _Check:
         plan, schedule, spec = self.plan, self.plan.schedule, self.plan.spec
         value = self._logits()
         value = self._combined(value)
-        if schedule.relinearize and value.polys > 2:
-            value = self._relinearized(value)
         slots = plan.coefficients is None
+        if schedule.relinearize and value.polys > 2:
+            value = self._relinearized(value, schedule.flooding_limbs, slots=slots)
         value = self._rescaled(value, schedule.flooding_limbs, slots=slots)
         hidden = root_above(value.variance + self._zeros(value))
         answer = plan.answer
@@ -204,7 +204,7 @@ class _Check:
             return self._summed(value, plan.blocks)
         schedule = plan.schedule
         if value.polys > 2:
-            value = self._relinearized(value)
+            value = self._relinearized(value, schedule.product_limbs)
         value = self._rescaled(value, schedule.product_limbs)
         factor = _State(
             schedule.product_limbs,
@@ -241,12 +241,25 @@ class _Check:
 
     def _prepared(self, x: _State, step: RescaleStep) -> _State:
         if step.relinearize:
-            x = self._relinearized(x)
+            x = self._relinearized(x, step.limbs)
         return self._rescaled(x, step.limbs)
 
-    def _relinearized(self, x: _State) -> _State:
-        noise = root_above(x.variance) + root_above(self._switched(x.limbs))
-        return self._fits(_State(x.limbs, 2, x.scale, x.bound, noise * noise))
+    def _relinearized(self, x: _State, limbs: int, *, slots: bool = True) -> _State:
+        """Two polynomials at so many limbs. Keys are switched at the fewest limbs, from there up,
+        that let the noise grow by a 64th at most over switching them at once."""
+
+        def switched(at: int) -> Fraction:
+            noise = root_above(self._divided(x.variance, 3, x.limbs, at))
+            noise += root_above(self._switched(at))
+            return noise * noise
+
+        most = self._divided(switched(x.limbs), 2, x.limbs, limbs) * (1 + Fraction(1, 64)) ** 2
+        at = limbs
+        while self._divided(switched(at), 2, at, limbs) > most:
+            at += 1
+        scale = self._rescaled(x, at).scale
+        value = self._fits(_State(at, 2, scale, x.bound, switched(at)))
+        return self._rescaled(value, limbs, slots=slots)
 
     def _switched(self, limbs: int) -> Fraction:
         """Variance of what switching one polynomial to another key adds."""
@@ -256,11 +269,18 @@ class _Check:
         return digits + self._rounding(2, slots=True)
 
     def _rescaled(self, x: _State, limbs: int, *, slots: bool = True) -> _State:
-        scale, variance, flood = x.scale, x.variance, x.flood
-        for prime in reversed(self.primes[limbs : x.limbs]):
-            variance = variance / prime**2 + self._rounding(x.polys, slots=slots)
-            scale, flood = scale / prime, flood / prime
+        product = prod(self.primes[limbs : x.limbs])
+        variance = self._divided(x.variance, x.polys, x.limbs, limbs, slots=slots)
+        scale, flood = x.scale / product, x.flood / product
         return self._fits(_State(limbs, x.polys, scale, x.bound, variance, flood))
+
+    def _divided(
+        self, variance: Fraction, polys: int, before: int, limbs: int, *, slots: bool = True
+    ) -> Fraction:
+        """A variance after divisions by the last of the first `before` primes."""
+        for prime in reversed(self.primes[limbs:before]):
+            variance = variance / prime**2 + self._rounding(polys, slots=slots)
+        return variance
 
     def _rounding(self, polys: int, *, slots: bool) -> Fraction:
         n = self.n

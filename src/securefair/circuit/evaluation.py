@@ -5,27 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from securefair.circuit.answer import (
-    CONSTANT,
-    Inputs,
-    logits_of,
-    release,
-    released_coefficients,
-    sums_of,
-    switched,
-)
-from securefair.circuit.monomials import layout, monomials_meta, rounding_error
+from securefair.circuit.answer import release
+from securefair.circuit.monomials import rounding_error
 from securefair.circuit.network import affine_specs
-from securefair.circuit.plan import ExchangePlan, parameters
-from securefair.circuit.schedule import Schedule, factors_meta, features_meta
+from securefair.circuit.on_paper import Run, parameters, run_on_paper
+from securefair.circuit.plan import ExchangePlan
+from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
 
@@ -54,31 +43,25 @@ class Computed:
     """A circuit that was run up to what it releases: schedules that differ after that share it.
 
     Attributes:
-        spec, params, specs, blocks, features, factors: see `ExchangePlan`.
-        value: one tensor of what is released, before it is sanitised.
-        coefficients: that leave; None for all.
+        spec, params: see `ExchangePlan`.
+        run: what they share.
     """
 
     spec: ExchangeSpec
     params: CkksParameters
-    specs: tuple[AffineSpec, ...]
-    blocks: int
-    features: CipherMeta
-    factors: CipherMeta | None
-    value: CipherTensor[None]
-    coefficients: NDArray[np.int64] | None
+    run: Run
 
     def released(self, schedule: Schedule) -> ExchangePlan | None:
         """The plan of a schedule that floods and shortens answers so; None if it does not fit."""
-        evaluator = PlanningEvaluator(self.params)
+        evaluator, run = PlanningEvaluator(self.params), self.run
         try:
-            meta = release(evaluator, schedule, self.value, self.coefficients).meta
+            meta = release(evaluator, schedule, run.value, run.coefficients).meta
         except EncryptionError:
             return None
-        error, relative = errors(self.spec, schedule, meta, self.blocks)
+        error, relative = errors(self.spec, schedule, meta, run.blocks)
         return ExchangePlan(
-            self.spec, schedule, self.params, self.specs, self.blocks,
-            self.features, self.factors, meta, error, relative,
+            self.spec, schedule, self.params, affine_specs(self.spec), run.blocks,
+            run.features, run.factors, meta, error, relative,
         )  # fmt: skip
 
 
@@ -89,36 +72,11 @@ def computed(
     params = parameters(schedule.ckks)
     if not params.transform_exactly:
         return None
-    specs = affine_specs(spec)
-    evaluator = PlanningEvaluator(params)
     try:
-        if schedule.monomials:
-            blocks = layout(spec, params.ring_degree).blocks
-            features = monomials_meta(params, schedule, spec)
-        else:
-            blocks = -(-spec.samples // params.slots)
-            features = features_meta(params, schedule, spec.features, spec.bounds.feature)
-        factors = None
-        if spec.multiplies:
-            count = spec.q if spec.student_basis else spec.classes
-            factors = factors_meta(params, schedule, count)
-        if logits is None:
-            fresh, none = evaluator.load(b"", features), (None,) * len(specs)
-            (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
-        # Blocks are alike: one stands for all where each is answered by itself.
-        summed = 1 if spec.release == "logits" else blocks
-        inputs = Inputs(
-            features=(),
-            factors=[evaluator.load(b"", factors)] * summed if factors else [],
-            signs=np.ones(summed, dtype=np.int64),
-            coefficients=CONSTANT,  # any: planning only asks whether whole ciphertexts leave
-        )
-        (value,) = sums_of(evaluator, spec, schedule, [logits] * summed, inputs)
-        value = switched(evaluator, schedule, value)
+        run = run_on_paper(PlanningEvaluator(params), spec, schedule, logits)
     except EncryptionError:
         return None
-    which = released_coefficients(spec, schedule, CONSTANT)
-    return Computed(spec, params, specs, blocks, features, factors, value, which)
+    return Computed(spec, params, run)
 
 
 def errors(

@@ -7,7 +7,8 @@ import math
 from securefair.circuit.candidates import Candidate
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.monomials import BEYOND, monomials_bound
-from securefair.circuit.plan import ExchangePlan, parameters
+from securefair.circuit.on_paper import parameters
+from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import Schedule, travels_as_monomials
 from securefair.circuit.spec import ExchangeSpec
 from securefair.circuit.work import forms_seconds

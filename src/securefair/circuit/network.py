@@ -27,6 +27,7 @@ from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.layers import AffineLayer
+from securefair.ckks.noise import switching_limbs
 from securefair.ckks.patches import Indices
 from securefair.ckks.rules import with_count
 from securefair.ckks.specs import AffineSpec
@@ -149,8 +150,22 @@ def rescaled(
 ) -> CipherTensor[P]:
     """Key switch and rescaling as the schedule has them."""
     if before.relinearize:
-        value = evaluator.relinearize(value)
+        value = relinearized(evaluator, value, before.limbs)
     return value if before.limbs == value.meta.limbs else evaluator.rescale(value, before.limbs)
+
+
+def relinearized(
+    evaluator: Evaluator[P], value: CipherTensor[P], limbs: int, *, slots: bool = True
+) -> CipherTensor[P]:
+    """Three polynomials -> two, of so many limbs; keys are switched as late as the noise allows.
+
+    `slots`: see `rules.rescale`.
+    """
+    late = switching_limbs(value.meta, limbs)
+    if late < value.meta.limbs:
+        value = evaluator.rescale(value, late)
+    value = evaluator.relinearize(value)
+    return value if late == limbs else evaluator.rescale(value, limbs, slots=slots)
 
 
 def squared(

@@ -9,23 +9,24 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import msgspec
 
+from securefair.circuit.answer import release
 from securefair.circuit.monomials import Layout, layout
+from securefair.circuit.on_paper import run_on_paper
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.keys import evaluation_bytes
 from securefair.ckks.masking import masks_hold, number_bits
-from securefair.ckks.parameters import CkksParameters, CkksSpec
+from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import SECURITY_BITS
 from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta
-
-KEY_WORD_BITS = 37
-"""SEAL compresses evaluation keys: a word of 30 or 31 random bits takes about 36 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,30 +206,35 @@ class ExchangePlan:
 
     @property
     def evaluation_key_bytes(self) -> int:
-        """Upload once per key epoch, at most: the keys that the circuit switches with."""
-        keys = self.needs_relinearization + self.needs_conjugation
-        if not keys:
-            return 0
-        return keys * switching_key_bytes(self.params)
+        """Upload once per key epoch: the keys that the circuit switches with."""
+        return evaluation_bytes(
+            wire.switching_key_bytes(self.params, self.relinearization_limbs),
+            wire.switching_key_bytes(self.params, self.conjugation_limbs),
+        )
 
     @property
     def key_bytes(self) -> int:
-        """Upload once per key epoch, at most, all keys together."""
+        """Upload once per key epoch, all keys together."""
         return self.public_key_bytes + self.evaluation_key_bytes
 
     @property
-    def needs_relinearization(self) -> bool:
-        """The student must send a relinearisation key."""
-        rescale_steps = [
-            s for each in self.schedule.stages for s in (each.linear, each.square) if s
-        ]
-        inside = any(step.relinearize for step in rescale_steps)
-        return self.schedule.relinearize or self.spec.multiplies or inside
+    def relinearization_limbs(self) -> int:
+        """Most limbs at which keys are switched after a product: of the relinearisation key that
+        the student must send, 0 for none."""
+        return self._switched.relinearized
 
     @property
-    def needs_conjugation(self) -> bool:
-        """The student must send a key for conjugates: features share ciphertexts."""
-        return self.schedule.paired
+    def conjugation_limbs(self) -> int:
+        """The same of the key for conjugates, where features share ciphertexts."""
+        return self._switched.conjugated
+
+    @cached_property
+    def _switched(self) -> PlanningEvaluator:
+        """An evaluator that has run the circuit, and knows where it switched keys."""
+        evaluator = PlanningEvaluator(self.params)
+        run = run_on_paper(evaluator, self.spec, self.schedule)
+        release(evaluator, self.schedule, run.value, run.coefficients)
+        return evaluator
 
     @property
     def monomials(self) -> Layout | None:
@@ -252,12 +258,6 @@ class ExchangePlan:
         return hashlib.sha256(b"securefair exchange plan\0" + facts).digest()
 
 
-def switching_key_bytes(params: CkksParameters) -> int:
-    """Most bytes of one evaluation key, headers and its length in a message generously."""
-    words = params.ring_degree * (params.limbs + 1)  # the other half is a seed
-    return params.limbs * (words * KEY_WORD_BITS // 8 + 1024)
-
-
 def is_masked(plan: ExchangePlan) -> bool:
     """Answers stay masked under any public key; `logits` tell the model's function knowingly."""
     released = plan.coefficients
@@ -266,13 +266,3 @@ def is_masked(plan: ExchangePlan) -> bool:
     if released > plan.params.slots:  # for real values the other coefficients repeat these
         return False
     return masks_hold(plan.answer, released)
-
-
-@lru_cache(maxsize=256)
-def parameters(spec: CkksSpec) -> CkksParameters:
-    """The primes of a spec, found once.
-
-    Raises:
-        PlanError: see `CkksParameters`.
-    """
-    return CkksParameters(spec)

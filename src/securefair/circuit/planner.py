@@ -18,11 +18,11 @@ from securefair.circuit.evaluation import computed, evaluate
 from securefair.circuit.flooding import most_flooding
 from securefair.circuit.monomial_plans import in_monomials
 from securefair.circuit.network import affine_specs
-from securefair.circuit.plan import ExchangePlan, is_masked, switching_key_bytes
+from securefair.circuit.plan import ExchangePlan, is_masked
 from securefair.circuit.schedule import Schedule, check_schedule
 from securefair.circuit.spec import ExchangeSpec, check_spec
 from securefair.circuit.work import BYTE, encryption_seconds, relinearization_seconds
-from securefair.ckks.backends.wire import upload_bytes
+from securefair.ckks.backends.wire import switching_key_bytes, upload_bytes
 from securefair.ckks.rules import with_count
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.specs import AffineSpec
@@ -117,8 +117,8 @@ def _searched(spec: ExchangeSpec, monomials: bool) -> ExchangePlan | PlanError:
 def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
     many = _in_slots(spec)
     few = in_monomials(spec) if monomials else None
-    best = min((each for each in (few, many) if each is not None), key=_exchange_cost)
-    return _flooded(best[0])
+    in_slots = few is None or _exchange_cost(many) < WORTH * _exchange_cost(few)
+    return _flooded((many if in_slots or few is None else few)[0])
 
 
 def _in_slots(spec: ExchangeSpec) -> Candidate:
@@ -162,7 +162,7 @@ def _in_pairs(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Candi
         and (is_masked(found[0]) or is_masked(_flooded(found[0])))
     ]
     best = min(granting, key=_cost, default=None)
-    cheaper = best is not None and _whole_cost(best) < _whole_cost(single)
+    cheaper = best is not None and _whole_cost(best) < WORTH * _whole_cost(single)
     return best if cheaper else None
 
 
@@ -172,9 +172,14 @@ def _may_pay(plan: ExchangePlan) -> bool:
     saved = encryption_seconds(one) + upload_bytes(one) * BYTE
     hidden = with_count(plan.features, plan.spec.layers[0].outputs)
     switched = ANSWERS * relinearization_seconds(hidden)
-    key = switching_key_bytes(plan.params) * BYTE
+    key = switching_key_bytes(plan.params, plan.params.limbs) * BYTE
     return (plan.spec.features // 2) * saved > switched + key
 
+
+WORTH = 0.9
+"""Share of the seconds that a plan with one more key may take, or with samples in slots: a smaller
+gain is within what machines differ by. Each key is one more that a dishonest student can misuse,
+and of slots `logits` release every number, filled or not."""
 
 ANSWERS = 16
 """To one upload, in which a plan's cost counts: as often as a student of some rounds asks."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from securefair.circuit.network import paired_map, rescaled, squared
-from securefair.circuit.plan import parameters
+from securefair.circuit.on_paper import parameters
 from securefair.circuit.schedule import LayerSteps, RescaleStep, fresh_features
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.circuit.work import (
@@ -22,6 +22,7 @@ from securefair.circuit.work import (
     relinearization_seconds,
     rescaling_seconds,
     square_seconds,
+    switching_seconds,
 )
 from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
@@ -138,8 +139,10 @@ def _early(x: CipherMeta, bounds: LayerBounds, target: float) -> bool:
     lower = rules.relinearize(x)
     lower = rules.rescale(lower, lowered(lower, target))
     after = rules.with_count(x, bounds.outputs)
-    early = relinearization_seconds(x) + map_seconds(lower, bounds.outputs, bounds.multiply_adds)
-    late = relinearization_seconds(after) + map_seconds(x, bounds.outputs, bounds.multiply_adds)
+    early = switching_seconds(x, lower.limbs)
+    early += map_seconds(lower, bounds.outputs, bounds.multiply_adds)
+    late = switching_seconds(after, lower.limbs)
+    late += map_seconds(x, bounds.outputs, bounds.multiply_adds)
     return early < late
 
 
@@ -150,8 +153,8 @@ def _rescale_step(x: CipherMeta, target: float, *, switch: bool) -> RescaleStep:
 
 
 def _rescaling_seconds(x: CipherMeta, before: RescaleStep) -> float:
-    seconds = relinearization_seconds(x) if before.relinearize else 0.0
-    return seconds + rescaling_seconds(x, before.limbs)
+    seconds = switching_seconds if before.relinearize else rescaling_seconds
+    return seconds(x, before.limbs)
 
 
 def _room(x: CipherMeta) -> float:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 
+from msgspec.structs import replace
+
 from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks.noise import switching_limbs
 from securefair.ckks.tensor import CipherMeta
 
 TRANSFORM_STEP = 7.4e-11
@@ -72,6 +75,14 @@ def relinearization_seconds(x: CipherMeta) -> float:
 def rescaling_seconds(x: CipherMeta, limbs: int) -> float:
     """Division of x by its last primes until so many are left."""
     return x.count * x.polys * x.limbs * _transform(x) if limbs < x.limbs else 0.0
+
+
+def switching_seconds(x: CipherMeta, limbs: int) -> float:
+    """Products x to two polynomials of so many limbs, as `network.relinearized` does it."""
+    at = switching_limbs(x, limbs)
+    there = replace(x, limbs=at, polys=2)
+    seconds = rescaling_seconds(x, at) + relinearization_seconds(there)
+    return seconds + rescaling_seconds(there, limbs)
 
 
 def _transform(x: CipherMeta) -> float:

@@ -27,6 +27,8 @@ class PublicKeys:
         relinearization: relinearisation key, empty when no circuit multiplies ciphertexts
             down to two polynomials.
         conjugation: key for conjugates, empty when nothing is packed in pairs.
+
+    Both are as short as the ciphertexts that they are for: see `Backend.generate_keys`.
     """
 
     encryption: bytes
@@ -58,6 +60,12 @@ class PublicKeys:
 
 
 _LENGTH = struct.Struct("<Q")
+
+
+def evaluation_bytes(relinearization: int, conjugation: int) -> int:
+    """Length of `PublicKeys.evaluation` for keys of these lengths."""
+    both = relinearization + conjugation
+    return _LENGTH.size + both if both else 0
 
 
 class Encryptor(Protocol):
@@ -129,9 +137,15 @@ class Backend(ABC):
 
     @abstractmethod
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
     ) -> StudentKeys:
-        """Fresh keys, from the operating system's entropy."""
+        """Fresh keys, from the operating system's entropy.
+
+        Args:
+            params: of the ciphertexts.
+            relinearization: most limbs of a ciphertext that is relinearised; 0 for no such key.
+            conjugation: most limbs of one whose conjugate is taken; 0 for no such key.
+        """
 
     def restore_keys(
         self, params: CkksParameters, public: PublicKeys, secret: Secret

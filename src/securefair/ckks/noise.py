@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from functools import cache
 
+from msgspec.structs import replace
+
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.tensor import CipherMeta
 
@@ -60,3 +62,35 @@ def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
     if polys == 3:
         variance += 8 * n * n / 9 * (TAIL_OF_S2**2 if slots else 1)
     return math.sqrt(variance / 12)
+
+
+def divided(noise: float, x: CipherMeta, limbs: int, *, polys: int, slots: bool = True) -> float:
+    """Noise after divisions by the last primes of x."""
+    for prime in reversed(x.params.primes[limbs : x.limbs]):
+        noise = math.hypot(noise / prime, rounding(x.params.ring_degree, polys, slots=slots))
+    return noise
+
+
+LATE = 2.0**-6
+"""Share by which a switch may raise noise when it is put off."""
+
+
+def switching_limbs(x: CipherMeta, limbs: int) -> int:
+    """Limbs at which a product on its way down to `limbs` is best relinearised: as few as the noise
+    allows, as time and key grow with their square.
+
+    Divisions round a third polynomial too, whose error s^2 multiplies, and the noise of the switch
+    is divided by fewer primes after it. As long as x has far more noise, neither counts.
+    """
+    early = _switched_noise(x, x.limbs, limbs)
+    for at in range(limbs, x.limbs):
+        if _switched_noise(x, at, limbs) <= (1 + LATE) * early:
+            return at
+    return x.limbs
+
+
+def _switched_noise(x: CipherMeta, at: int, limbs: int) -> float:
+    """Noise of x when it was relinearised at `at` limbs and has `limbs`."""
+    noise = divided(x.noise, x, at, polys=3)
+    noise += switching_noise(replace(x, limbs=at))
+    return divided(noise, replace(x, limbs=at), limbs, polys=2)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from securefair.ckks.primes import MAX_LIMB_BITS, ntt_primes
 from securefair.ckks.security import MAX_LOG_QP, SECURITY_BITS
@@ -79,6 +80,13 @@ class CkksParameters:
         # The special prime is drawn first: key-switching noise falls with its size.
         special = next(pools[self.spec.special_bits])
         return (*(next(pools[b]) for b in self.spec.limb_bits), special)
+
+    def prefix(self, limbs: int) -> CkksParameters:
+        """The first `limbs` data primes and the special one: those of keys for ciphertexts that
+        have no more limbs."""
+        if limbs == self.limbs:
+            return self
+        return CkksParameters(replace(self.spec, limb_bits=self.spec.limb_bits[:limbs]))
 
     @property
     def ring_degree(self) -> int:

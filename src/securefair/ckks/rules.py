@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from securefair.ckks.noise import rounding, switching_noise, zero_noise
+from securefair.ckks.noise import divided, switching_noise, zero_noise
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
@@ -292,11 +292,10 @@ def rescale(x: CipherMeta, limbs: int, *, slots: bool = True) -> CipherMeta:
         raise EncryptionError(
             "cannot rescale to that many limbs", found=limbs, expected=f"1 to {x.limbs}"
         )
-    noise, log2_scale, flood = x.noise, x.log2_scale, x.flood
-    added = rounding(x.params.ring_degree, x.polys, slots=slots)
+    log2_scale, flood = x.log2_scale, x.flood
     for prime in reversed(x.params.primes[limbs : x.limbs]):
-        noise = math.hypot(noise / prime, added)
         log2_scale, flood = log2_scale - math.log2(prime), flood / prime
+    noise = divided(x.noise, x, limbs, polys=x.polys, slots=slots)
     return fits(replace(x, limbs=limbs, log2_scale=log2_scale, noise=noise, flood=flood))
 
 

@@ -142,8 +142,8 @@ class Student:
         """New keys, which have opened nothing yet: request again; old answers no longer open."""
         self._keys = get_backend(self._backend).generate_keys(
             self.plan.params,
-            relinearization=self.plan.needs_relinearization,
-            conjugation=self.plan.needs_conjugation,
+            relinearization=self.plan.relinearization_limbs,
+            conjugation=self.plan.conjugation_limbs,
         )
         self._openings = CountedOpenings(self._openings.most)
         self._reconstruction = None

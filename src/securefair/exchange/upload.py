@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from securefair.circuit.network import Chunk
 from securefair.circuit.planner import ExchangePlan
+from securefair.ckks.backends.wire import switching_key_bytes
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import Backend, PublicKeys
 from securefair.ckks.tensor import CipherTensor
@@ -118,13 +119,17 @@ def check_keys(plan: ExchangePlan, size: int) -> None:
 
 
 def _check_listed(plan: ExchangePlan, keys: PublicKeys) -> None:
-    """Refuse keys that are missing, before work is done that needs them in the end."""
-    for name, listed, key in (
-        ("relinearisation", plan.needs_relinearization, keys.relinearization),
-        ("conjugation", plan.needs_conjugation, keys.conjugation),
+    """Refuse keys that are missing, or for other levels than the plan has, before work is done
+    that needs them in the end."""
+    for name, limbs, key in (
+        ("relinearisation", plan.relinearization_limbs, keys.relinearization),
+        ("conjugation", plan.conjugation_limbs, keys.conjugation),
     ):
-        if listed != bool(key):
+        expected = switching_key_bytes(plan.params, limbs)
+        if len(key) != expected:
+            wrong = "not the plan's" if key and limbs else "missing" if limbs else "not in the plan"
             raise EncryptionError(
-                f"the {name} key is {'missing' if listed else 'not in the plan'}",
+                f"the {name} key is {wrong}",
                 found=f"{len(key)} bytes",
+                expected=f"{expected} bytes",
             )

@@ -132,8 +132,8 @@ def profile_cnn(
     with watch.stage(KEYS):
         keys = engine.generate_keys(
             plan.params,
-            relinearization=plan.needs_relinearization,
-            conjugation=plan.needs_conjugation,
+            relinearization=plan.relinearization_limbs,
+            conjugation=plan.conjugation_limbs,
         )
     with _encrypted(task, keys, watch) as upload:
         size = upload.seek(0, os.SEEK_END)

@@ -246,8 +246,8 @@ def _clear(material: Material) -> NDArray[np.float64]:
     engine, plan = get_backend("clear"), material.plan
     keys = engine.generate_keys(
         plan.params,
-        relinearization=plan.needs_relinearization,
-        conjugation=plan.needs_conjugation,
+        relinearization=plan.relinearization_limbs,
+        conjugation=plan.conjugation_limbs,
     )
     return dry_exchange(material, engine, keys, Stopwatch(), Stopwatch()).released
 
@@ -259,8 +259,8 @@ def generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[Student
         with watch.stage("keys"):
             keys = engine.generate_keys(
                 plan.params,
-                relinearization=plan.needs_relinearization,
-                conjugation=plan.needs_conjugation,
+                relinearization=plan.relinearization_limbs,
+                conjugation=plan.conjugation_limbs,
             )
     return keys, medians([watch.seconds for watch in watches])["keys"]
 

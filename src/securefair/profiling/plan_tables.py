@@ -91,7 +91,7 @@ def _bytes(r: PlanReport) -> list[tuple[str, str]]:
     size, samples = r.bytes, r.spec.samples
     rows = [
         ("Public key, once per key epoch", data_size(size.public_key)),
-        ("Evaluation keys, at most", data_size(size.evaluation_keys)),
+        ("Evaluation keys", data_size(size.evaluation_keys)),
         ("Features, once per data epoch", _per_sample(size.features, samples)),
         ("Basis, once per data epoch", _per_sample(size.basis, samples)),
         ("Query, every time", _per_sample(size.query, samples)),

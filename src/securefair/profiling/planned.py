@@ -43,7 +43,7 @@ class PlannedStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedBytes(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of every message; the keys are an upper bound, the others exact.
+    """Bytes of every message, exactly.
 
     Attributes:
         public_key, evaluation_keys: once per key epoch.
@@ -183,8 +183,8 @@ def _packing(plan: ExchangePlan) -> str:
 
 def _keys(plan: ExchangePlan) -> tuple[str, ...]:
     needed = {
-        "relinearisation": plan.needs_relinearization,
-        "conjugation": plan.needs_conjugation,
+        "relinearisation": plan.relinearization_limbs,
+        "conjugation": plan.conjugation_limbs,
     }
     return tuple(name for name, wanted in needed.items() if wanted)
 

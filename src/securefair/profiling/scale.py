@@ -161,8 +161,8 @@ def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
     with keys.stage("keys"):
         owned = engine.generate_keys(
             plan.params,
-            relinearization=plan.needs_relinearization,
-            conjugation=plan.needs_conjugation,
+            relinearization=plan.relinearization_limbs,
+            conjugation=plan.conjugation_limbs,
         )
     dry_exchange(
         material, engine, owned, Stopwatch(), Stopwatch()

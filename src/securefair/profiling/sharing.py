@@ -194,8 +194,8 @@ def _warm_up(plan: ExchangePlan, backend: str) -> None:
     engine = get_backend(backend)
     keys = engine.generate_keys(
         plan.params,
-        relinearization=plan.needs_relinearization,
-        conjugation=plan.needs_conjugation,
+        relinearization=plan.relinearization_limbs,
+        conjugation=plan.conjugation_limbs,
     )
     dry_exchange(synthetic(plan), engine, keys, Stopwatch(), Stopwatch())
 

@@ -73,7 +73,7 @@ def features_of(spec, seed=1):
 
 def run(plan, maps, features, backend):
     engine = get_backend(backend)
-    keys = engine.generate_keys(plan.params, relinearization=False)
+    keys = engine.generate_keys(plan.params)
     evaluator = engine.evaluator(plan.params, keys.public)
     packed = pack_monomials(plan.spec, plan.params.ring_degree, features)
     blocks = [
@@ -130,8 +130,8 @@ def test_encrypted_logits_are_as_exact_as_planned(backend, changes):
 def test_no_key_but_the_public_one_is_needed():
     plan = plan_exchange(spec_of())
     assert plan.monomials is not None
-    assert not plan.needs_relinearization
-    assert not plan.needs_conjugation
+    assert not plan.relinearization_limbs
+    assert not plan.conjugation_limbs
     assert plan.key_bytes == plan.public_key_bytes
     assert plan.answer.polys == 2
 

@@ -23,7 +23,7 @@ COEFFICIENTS = np.array([0, 3, 17, 40])
 def opened(plan, maps, features, backend, predictions=None):
     """What a student sees of one answer, (M, n)."""
     engine = get_backend(backend)
-    keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    keys = engine.generate_keys(plan.params, relinearization=plan.relinearization_limbs)
     evaluator = engine.evaluator(plan.params, keys.public)
     slots = np.zeros((plan.spec.features, plan.params.slots))
     slots[:, : len(features)] = features.T
@@ -71,7 +71,7 @@ def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squa
     network, features = make_network(squares=squares)
     plan = plan_exchange(network.spec)
     engine = get_backend("rns")
-    keys = engine.generate_keys(plan.params, relinearization=plan.needs_relinearization)
+    keys = engine.generate_keys(plan.params, relinearization=plan.relinearization_limbs)
     evaluator = engine.evaluator(plan.params, keys.public)
     samples = np.arange(plan.params.slots) % len(features)
     encrypted = keys.encryptor.encrypt(features[samples].T, plan.features)
@@ -167,7 +167,7 @@ def test_the_planned_peak_is_that_of_a_run(make_network):
     stages, params = plan.schedule.stages, plan.params
     everything = CipherTensor(plan.features, None)
     planned = planned_peak(everything, 5, plan.specs, stages, network.maps)
-    keys = get_backend("rns").generate_keys(params, relinearization=plan.needs_relinearization)
+    keys = get_backend("rns").generate_keys(params, relinearization=plan.relinearization_limbs)
     evaluator = get_backend("rns").evaluator(params, keys.public)
     slots = np.zeros((25, params.slots))
     slots[:, : len(features)] = features.T

@@ -46,11 +46,11 @@ def test_pairs_halve_what_a_wide_head_uploads(release, single):
     assert plan.params.ring_degree == other.params.ring_degree
     assert (plan.features.count, other.features.count) == (256, 512)
     assert 0.49 < plan.feature_bytes / other.feature_bytes < 0.53
-    assert plan.needs_conjugation
+    assert plan.conjugation_limbs
     assert plan.evaluation_key_bytes > other.evaluation_key_bytes
     # Squares and release stay as they are.
     assert plan.answer_bytes == other.answer_bytes
-    assert plan.needs_relinearization == other.needs_relinearization
+    assert plan.relinearization_limbs == other.relinearization_limbs
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -72,11 +72,11 @@ def test_no_smaller_ring_would_do(changes, monkeypatch):
 def test_linear_heads_fit_the_smallest_ring_and_need_no_evaluation_key():
     plan = plan_exchange(spec_of({"features": 13, "samples": 300, "hidden": 0, "q": 16}))
     assert plan.params.ring_degree == 4096
-    assert not plan.needs_relinearization
+    assert not plan.relinearization_limbs
     assert plan.evaluation_key_bytes == 0
     quadratic = plan_exchange(spec_of({"features": 13, "samples": 300, "q": 16}))
     assert quadratic.params.ring_degree == 8192
-    assert not quadratic.needs_relinearization
+    assert not quadratic.relinearization_limbs
 
 
 def test_less_precision_and_less_flooding_never_cost_more():
@@ -112,8 +112,8 @@ def test_only_what_a_release_needs_is_uploaded(release):
     assert bool(plan.query_bytes) == (release in ("loss", "class_sums"))
     assert bool(plan.basis_bytes) == (release == "student")
     assert (plan.factors is None) == (release in ("public", "logits"))
-    assert bool(plan.evaluation_key_bytes) == plan.needs_relinearization
-    assert plan.needs_relinearization == (release not in ("public", "logits"))
+    assert bool(plan.evaluation_key_bytes) == bool(plan.relinearization_limbs)
+    assert bool(plan.relinearization_limbs) == (release not in ("public", "logits"))
 
 
 def test_primes_are_no_longer_than_the_precision_needs():

@@ -65,7 +65,7 @@ def test_a_plan_grants_its_spec_at_full_security(release):
     assert params.log_qp <= MAX_LOG_QP[params.ring_degree]
     assert plan.relative_error <= plan.spec.precision
     assert len(schedule.stages) == 3
-    assert plan.needs_relinearization
+    assert plan.relinearization_limbs
     for meta in plan.released:
         assert meta.limbs == schedule.answer_limbs
         assert meta.bound * 2**meta.log2_scale + rules.TAIL * meta.noise < 2 ** (meta.log_q - 1)
@@ -105,7 +105,7 @@ def test_few_samples_have_a_mean_over_slots_too(release):
 
 def test_one_square_and_a_projection_need_no_evaluation_key():
     plan = plan_exchange(chain(1, release="projection", q=8))
-    assert not plan.needs_relinearization
+    assert not plan.relinearization_limbs
     assert plan.evaluation_key_bytes == 0
 
 

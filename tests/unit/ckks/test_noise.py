@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from securefair.ckks import rules
 from securefair.ckks.noise import (
+    LATE,
     TAIL_OF_S,
     TAIL_OF_S2,
     rounding,
+    switching_limbs,
     switching_noise,
     zero_noise,
 )
@@ -68,3 +70,31 @@ def test_a_longer_special_prime_makes_key_switching_finer():
     ]
     assert noises == sorted(noises, reverse=True)
     assert noises[0] / noises[1] == pytest.approx(2**5, rel=0.05)  # digits decide there
+
+
+LONG = CkksParameters(CkksSpec(ring_degree=8192, limb_bits=(31, 27, 27, 27, 27), special_bits=31))
+
+
+def product(noise):
+    x = rules.fresh(LONG, count=1, limbs=5, log2_scale=20.0, bound=1.0)
+    return replace(rules.multiply(x, x), noise=noise)
+
+
+def relinearised(x, at, limbs):
+    return rules.rescale(rules.relinearize(rules.rescale(x, at)), limbs)
+
+
+@pytest.mark.parametrize("log2_noise", range(2, 110, 9))
+@pytest.mark.parametrize("limbs", [1, 2, 4, 5])
+def test_keys_are_switched_as_late_as_the_noise_allows(log2_noise, limbs):
+    x = product(2.0**log2_noise)
+    at = switching_limbs(x, limbs)
+    most = (1 + LATE) * relinearised(x, 5, limbs).noise
+    assert relinearised(x, at, limbs).noise <= most
+    assert all(relinearised(x, lower, limbs).noise > most for lower in range(limbs, at))
+
+
+def test_much_noise_lets_a_switch_wait_to_the_end_and_little_for_one_prime_less():
+    assert switching_limbs(product(2.0**110), 2) == 2
+    assert switching_limbs(product(2.0**50), 2) == 3
+    assert switching_limbs(product(1.0), 5) == 5

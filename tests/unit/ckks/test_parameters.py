@@ -130,3 +130,12 @@ def test_the_digest_tells_all_parameters_apart():
     assert len(digests) == len(sets)
     assert {len(digest) for digest in digests} == {32}
     assert parameters(4096, (30, 30), 16).digest == sets[0].digest
+
+
+@pytest.mark.parametrize("limbs", [1, 2, 3])
+def test_a_prefix_has_the_same_primes(limbs):
+    params = parameters(8192, (31, 27, 31), 31)
+    short = params.prefix(limbs)
+    assert short.primes == params.primes[:limbs]
+    assert short.special_prime == params.special_prime
+    assert params.prefix(3) is params

@@ -26,10 +26,10 @@ def test_logits_travel_in_every_way_and_switch_keys():
     )
     assert monomials.monomials is not None
     assert slots.monomials is None
-    assert slots.needs_relinearization
-    assert not slots.needs_conjugation
-    assert pairs.needs_relinearization
-    assert pairs.needs_conjugation
+    assert slots.relinearization_limbs
+    assert not slots.conjugation_limbs
+    assert pairs.relinearization_limbs
+    assert pairs.conjugation_limbs
 
 
 @pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS])

@@ -162,8 +162,7 @@ def test_messages_are_as_long_as_planned(release, hidden, changes):
     assert len(asked.basis) == plan.basis_bytes
     assert len(asked.predictions) == plan.query_bytes
     assert len(asked.public_key) == plan.public_key_bytes
-    assert len(asked.evaluation_keys) <= plan.evaluation_key_bytes
-    assert len(asked.evaluation_keys) >= 0.9 * plan.evaluation_key_bytes
+    assert len(asked.evaluation_keys) == plan.evaluation_key_bytes
     assert len(done.answer) == plan.answer_bytes
     payload = plan.feature_bytes + plan.basis_bytes + plan.query_bytes + plan.public_key_bytes
     envelope = len(done.request) - payload - len(asked.evaluation_keys)

@@ -40,7 +40,7 @@ def some_samples(count=ONE_BLOCK, seed=0):
 
 def clear(plan):
     backend = get_backend("clear")
-    keys = backend.generate_keys(plan.params, relinearization=False)
+    keys = backend.generate_keys(plan.params)
     return keys, backend.evaluator(plan.params, PublicKeys(b"", b""))
 
 

@@ -68,8 +68,8 @@ def test_keys_that_the_plan_lists_must_be_there_before_any_work(kept, samples_in
     """Else a student would have the whole first layer computed, and no answer to blame."""
     spec = ExchangeSpec(features=64, classes=2, samples=8, hidden=2, release="logits")
     student = Student(spec, backend="rns")
-    assert student.plan.needs_relinearization
-    assert student.plan.needs_conjugation
+    assert student.plan.relinearization_limbs
+    assert student.plan.conjugation_limbs
     samples = Samples(np.zeros((8, 64)), np.arange(8) % 2, 2)
     raw = msgspec.msgpack.decode(student.request(samples))
     keys = PublicKeys.read(raw["public_key"], raw["evaluation_keys"])

@@ -28,8 +28,8 @@ def run(spec, backend="clear"):
     material, engine = synthetic(plan), get_backend(backend)
     keys = engine.generate_keys(
         plan.params,
-        relinearization=plan.needs_relinearization,
-        conjugation=plan.needs_conjugation,
+        relinearization=plan.relinearization_limbs,
+        conjugation=plan.conjugation_limbs,
     )
     stages, totals = Stopwatch(), Stopwatch()
     return material, dry_exchange(material, engine, keys, stages, totals), stages, totals

@@ -145,7 +145,7 @@ class ClearBackend(Backend):
     planned_bytes = False
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
     ) -> StudentKeys:
         """No keys: the holder only copies."""
         del params, relinearization, conjugation
@@ -157,7 +157,7 @@ class ClearBackend(Backend):
     ) -> StudentKeys:
         """No keys."""
         del public, secret
-        return self.generate_keys(params, relinearization=False)
+        return self.generate_keys(params)
 
     def evaluator(self, params: CkksParameters, public: PublicKeys) -> ClearEvaluator:
         """An evaluator that needs no keys."""

@@ -28,7 +28,8 @@ def slots_to_coefficients(slots: torch.Tensor, ring_degree: int) -> torch.Tensor
     """float64 (d, n <= N), the other slots zero, -> (d, N); beyond N/2 as of `kernels.encode`."""
     n, half = ring_degree, ring_degree // 2
     if slots.shape[-1] > half:
-        first, second = (slots_to_coefficients(part, n) for part in slots.split(half, dim=-1))
+        first = slots_to_coefficients(slots[..., :half], n)
+        second = slots_to_coefficients(slots[..., half:], n)
         moved: torch.Tensor = first + torch.cat([-second[:, half:], second[:, :half]], dim=-1)
         return moved
     where = _positions(n, slots.device)[: slots.shape[-1]]

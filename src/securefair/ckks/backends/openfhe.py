@@ -305,7 +305,7 @@ class OpenfheBackend(Backend):
         self._child = child_under(find_interpreter())
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
     ) -> StudentKeys:
         """Keys of OpenFHE, which stay in its process; only slots of `params` carry over."""
         del conjugation
@@ -313,7 +313,7 @@ class OpenfheBackend(Backend):
             self._child,
             params,
             products=self._products,
-            relinearization=relinearization,
+            relinearization=bool(relinearization),
             decryption=self._decryption,
             noise_bits=self._noise_bits,
         )

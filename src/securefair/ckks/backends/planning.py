@@ -16,7 +16,13 @@ Nothing = CipherTensor[None]
 
 
 class PlanningEvaluator(Evaluator[None]):
-    """Runs a circuit to learn its levels, noise, sizes and whether it is possible at all."""
+    """Runs a circuit to learn its levels, noise, sizes and whether it is possible at all.
+
+    Attributes:
+        relinearized, conjugated: most limbs of a ciphertext so far whose keys were switched.
+    """
+
+    relinearized, conjugated = 0, 0
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> Nothing:
         """A stand-in for the upload that the plan describes."""
@@ -31,7 +37,8 @@ class PlanningEvaluator(Evaluator[None]):
         self, x: Nothing, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
     ) -> None: ...
 
-    def _real_parts(self, x: Nothing) -> None: ...
+    def _real_parts(self, x: Nothing) -> None:
+        self.conjugated = max(self.conjugated, x.meta.limbs)
 
     def _gather(self, blocks: Sequence[Nothing], rows: NDArray[np.int64]) -> None: ...
 
@@ -55,7 +62,8 @@ class PlanningEvaluator(Evaluator[None]):
         self, x: Nothing, spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> None: ...
 
-    def _relinearize(self, x: Nothing) -> None: ...
+    def _relinearize(self, x: Nothing) -> None:
+        self.relinearized = max(self.relinearized, x.meta.limbs)
 
     def _rescale(self, x: Nothing, limbs: int) -> None: ...
 

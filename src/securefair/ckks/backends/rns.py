@@ -37,7 +37,6 @@ from securefair.ckks.backends.rns_keys import (
     ResidueEncryptor,
     polynomial_residues,
 )
-from securefair.ckks.backends.seal_bytes import Seeds
 from securefair.ckks.backends.seal_context import SealContext, SealObject, seal_context
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.keys import PublicKeys, StudentKeys
@@ -60,20 +59,18 @@ class RnsEvaluator(Evaluator[Payload]):
         self._device = device
         self._context = seal_context(params)
         self._zeros = PublicZeros(self._context, public.encryption)
-        squares, conjugates = public.relinearization, public.conjugation
-        self._key = self._received(seal_keys.seeded_relinearization_key(self._context, squares))
-        self._conjugation = self._received(
-            seal_keys.seeded_conjugation_key(self._context, conjugates)
-        )
+        self._key = self._received(public.relinearization)
+        self._conjugation = self._received(public.conjugation)
         self._room = Room()
 
-    def _received(self, key: tuple[wire.Words, Seeds] | None) -> Residues | None:
-        """A switching key, its seeds expanded."""
-        if key is None:
+    def _received(self, key: bytes) -> Residues | None:
+        """A switching key, checked and its seeds expanded; None where the plan lists none."""
+        if not key:
             return None
-        params = self.params
-        basis = Basis(params.ring_degree, (*params.primes, params.special_prime))
-        return kernels.receive(kernels.pack(key[0], basis.primes), key[1], basis, self._device)
+        first, seeds, limbs = wire.split_switching_key(key, self.params)
+        primes = (*self.params.primes[:limbs], self.params.special_prime)
+        basis = Basis(self.params.ring_degree, primes)
+        return kernels.receive(first, seeds, basis, self._device)
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> RnsTensor:
         """Check the residues; seeds are expanded where they are used."""
@@ -289,7 +286,7 @@ class RnsBackend(WireBackend):
         self._device = named_device(device)
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
     ) -> StudentKeys:
         """SEAL's keys; encoding and transforms by the kernels."""
         context = seal_context(params)

@@ -83,10 +83,11 @@ class SealEvaluator(Evaluator[Residues]):
         return self._biased((first - moved) % primes, layer, meta)
 
     def _real_parts(self, x: SealTensor) -> Residues:
-        if self._conjugation is None:
+        loaded = self._conjugation
+        if loaded is None:
             raise EncryptionError("the peer sent no conjugation key")
-        key, conjugate = self._conjugation, self._context.evaluator.complex_conjugate_inplace
-        mirrored = self._each(lambda ciphertext: conjugate(ciphertext, key), x.payload)
+        conjugate = loaded.context.evaluator.complex_conjugate_inplace
+        mirrored = self._each(lambda c: conjugate(c, loaded.key), x.payload, loaded.context)
         total: Residues = (x.payload + mirrored) % self._column_primes(x.meta).astype(np.uint64)
         return total
 
@@ -167,10 +168,11 @@ class SealEvaluator(Evaluator[Residues]):
         return self._masked(products, x.meta)
 
     def _relinearize(self, x: SealTensor) -> Residues:
-        if self._relinearization is None:
+        loaded = self._relinearization
+        if loaded is None:
             raise EncryptionError("the peer sent no relinearisation key")
-        key, relinearize = self._relinearization, self._context.evaluator.relinearize_inplace
-        return self._each(lambda ciphertext: relinearize(ciphertext, key), x.payload)
+        relinearize = loaded.context.evaluator.relinearize_inplace
+        return self._each(lambda c: relinearize(c, loaded.key), x.payload, loaded.context)
 
     def _rescale(self, x: SealTensor, limbs: int) -> Residues:
         def down(ciphertext: SealObject) -> None:
@@ -231,15 +233,21 @@ class SealEvaluator(Evaluator[Residues]):
             total = product
         return self._context.residues(total)
 
-    def _each(self, operation: Callable[[SealObject], None], residues: Residues) -> Residues:
-        done = []
+    def _each(
+        self,
+        operation: Callable[[SealObject], None],
+        residues: Residues,
+        context: SealContext | None = None,
+    ) -> Residues:
+        """One after the other, in a context that has fewer levels where a key has."""
+        done, where = [], context or self._context
         for row in residues:
-            ciphertext = self._context.ciphertext(row)
+            ciphertext = where.ciphertext(row)
             try:
                 operation(ciphertext)
             except SEAL_REFUSALS as error:
                 raise EncryptionError("SEAL refuses an operation", found=str(error)) from error
-            done.append(self._context.residues(ciphertext))
+            done.append(where.residues(ciphertext))
         return np.stack(done)
 
     def _column_primes(self, meta: CipherMeta) -> NDArray[np.int64]:
@@ -253,7 +261,7 @@ class SealBackend(WireBackend):
     name = "seal"
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: bool, conjugation: bool = False
+        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
     ) -> StudentKeys:
         """SEAL's keys."""
         context = seal_context(params)

@@ -93,15 +93,11 @@ class Pipe:
         return self.path
 
 
-def unwrap(data: bytes, largest: int | None = None) -> bytes:
-    """Header off, decompressed.
-
-    Args:
-        data: a serialised object.
-        largest: bytes of what is expected, if that is known; MAX_BODY_BYTES otherwise.
+def unwrap(data: bytes) -> bytes:
+    """Header off, decompressed; of objects that SEAL wrote in this process.
 
     Raises:
-        EncryptionError: not a SEAL object, or one that decompresses to more.
+        EncryptionError: not a SEAL object, or one that decompresses to more than MAX_BODY_BYTES.
     """
     if len(data) < _HEADER.size:
         raise EncryptionError("a SEAL object is truncated", found=f"{len(data)} bytes")
@@ -111,19 +107,19 @@ def unwrap(data: bytes, largest: int | None = None) -> bytes:
     body = data[_HEADER.size :]
     if compression == _PLAIN:
         return body
-    return _inflated(body, MAX_BODY_BYTES if largest is None else largest)
+    return _inflated(body)
 
 
-def _inflated(body: bytes, largest: int) -> bytes:
+def _inflated(body: bytes) -> bytes:
     pieces, size = [], 0
     try:
         reader = zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(body)
         while piece := reader.read(_PIECE):
             pieces.append(piece)
             size += len(piece)
-            if size > largest:
+            if size > MAX_BODY_BYTES:
                 raise EncryptionError(
-                    "a SEAL object is too large", expected=f"at most {largest} bytes"
+                    "a SEAL object is too large", expected=f"at most {MAX_BODY_BYTES} bytes"
                 )
     except zstandard.ZstdError as error:
         raise EncryptionError("a SEAL object cannot be decompressed", found=str(error)) from error
@@ -255,12 +251,6 @@ def _key_start(parms_id: bytes, place: int, digits: int) -> bytes:
     return struct.pack("<32sQ", parms_id, place + 1) + counts
 
 
-def seeded_key_bytes(shape: tuple[int, int, int], *, place: int = 0) -> int:
-    """Length of the body of a seeded key (digits, limbs, N), headers generously."""
-    digits, limbs, n = shape
-    return digits * (8 * limbs * n + 1024) + _COUNT.size * place + 1024
-
-
 def read_seeded_key(
     body: bytes,
     parms_id: bytes,
@@ -269,12 +259,11 @@ def read_seeded_key(
     *,
     place: int = 0,
 ) -> tuple[Residues, Seeds]:
-    """First polynomials (digits, limbs, N) and seeds (digits, 64) of a key at a place.
-
-    Nothing else is accepted than what SEAL writes for these residues and seeds, byte for byte.
+    """First polynomials (digits, limbs, N) and seeds (digits, 64) of a key at a place, which SEAL
+    has made here.
 
     Raises:
-        EncryptionError: it is not, or a residue is not below its prime.
+        EncryptionError: it holds another number of residues, or no seeds.
     """
     digits, limbs, n = shape
     start = _key_start(parms_id, place, digits)
@@ -288,6 +277,4 @@ def read_seeded_key(
     end = len(blank) - GENERATOR_BYTES
     first = each[:, end - 8 * limbs * n : end].copy().view("<u8").reshape(shape)
     seeds = each[:, -SEED_BYTES:].copy()
-    if body != unwrap(write_seeded_key(first, seeds, parms_id, primes, place=place)):
-        raise EncryptionError("an evaluation key is not as SEAL writes it")
     return first, seeds

@@ -5,19 +5,18 @@ Only SEAL samples, and only SEAL multiplies with the secret key. `rns` and `seal
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import tenseal.sealapi as seal
 from numpy.typing import NDArray
 
-from securefair.ckks.backends import wire
+from securefair.ckks.backends import kernels, wire
 from securefair.ckks.backends.seal_bytes import (
     Residues,
-    Seeds,
     read_ciphertext,
     read_plaintext,
     read_seeded_key,
-    seeded_key_bytes,
-    unwrap,
     write_ciphertext,
     write_plaintext,
     write_seeded_key,
@@ -26,6 +25,7 @@ from securefair.ckks.backends.seal_context import (
     SEAL_REFUSALS,
     SealContext,
     SealObject,
+    seal_context,
 )
 from securefair.ckks.encoding import to_integers, to_slots
 from securefair.ckks.evaluator import Released
@@ -35,13 +35,17 @@ from securefair.errors import EncryptionError
 
 
 def generate(
-    context: SealContext, *, relinearization: bool, conjugation: bool = False
+    context: SealContext, *, relinearization: int = 0, conjugation: int = 0
 ) -> tuple[SealObject, PublicKeys]:
     """A fresh secret key from SEAL's generator, which the operating system seeds, and its public
     keys.
 
     The public key (b, a) is a seeded encryption of zero at the key level: half the bytes of the
     one that SEAL's Python surface would save, and its a is expanded by whoever receives it.
+
+    Args:
+        context: of the ciphertexts.
+        relinearization, conjugation: most limbs of those that each key is for; 0 for no key.
     """
     generator = seal.KeyGenerator(context.seal)
     secret = generator.secret_key()
@@ -49,16 +53,41 @@ def generate(
     first, seed = read_ciphertext(context.pipe.body(zero))
     public = PublicKeys(
         encryption=wire.write_public_key(first[0].astype(np.uint32), seed),
-        relinearization=(
-            context.pipe.serialized(generator.create_relin_keys()) if relinearization else b""
-        ),
-        conjugation=(
-            context.pipe.serialized(generator.create_galois_keys([_conjugation(context)]))
-            if conjugation
-            else b""
-        ),
+        relinearization=_switching_key(context, secret, relinearization, 0),
+        conjugation=_switching_key(context, secret, conjugation, _conjugation_place(context)),
     )
     return secret, public
+
+
+def _switching_key(context: SealContext, secret: SealObject, limbs: int, place: int) -> bytes:
+    """A key for ciphertexts of at most `limbs` limbs, as it travels; SEAL makes it under the
+    parameters that such ciphertexts have, for the residues of the secret under these primes."""
+    if not limbs:
+        return b""
+    short = shortened(context, limbs)
+    if short is not context:
+        residues = read_plaintext(context.pipe.body(secret), context.params.ring_degree)
+        kept = np.concatenate([residues[:limbs], residues[-1:]])
+        secret = seal.SecretKey()
+        short.load(secret, write_plaintext(kept, short.key_level, short.key_primes))
+    generator = seal.KeyGenerator(short.seal, secret)
+    made = (
+        generator.create_galois_keys([_conjugation(context)])
+        if place
+        else generator.create_relin_keys()
+    )
+    shape = (limbs, limbs + 1, context.params.ring_degree)
+    first, seeds = read_seeded_key(
+        short.pipe.body(made), short.key_level, short.key_primes, shape, place=place
+    )
+    packed = kernels.pack(first.astype(np.uint32), short.key_primes)
+    return wire.join_upload(packed, seeds)
+
+
+def shortened(context: SealContext, limbs: int) -> SealContext:
+    """The context of ciphertexts of at most that many limbs: that of their keys."""
+    params = context.params
+    return context if limbs == params.limbs else seal_context(params.prefix(limbs))
 
 
 def _conjugation(context: SealContext) -> int:
@@ -214,16 +243,31 @@ def encryptions_of_zero(
     return np.stack(zeros)
 
 
-def load_relinearization_key(context: SealContext, data: bytes) -> SealObject | None:
+@dataclass(frozen=True)
+class LoadedKey:
+    """A peer's switching key in SEAL.
+
+    Attributes:
+        context: in which it switches; ciphertexts have no more limbs than that.
+        key: SEAL's object.
+    """
+
+    context: SealContext
+    key: SealObject
+
+
+def load_relinearization_key(context: SealContext, data: bytes) -> LoadedKey | None:
     """A peer's relinearisation key, or None where the plan lists none.
 
-    SEAL alone would take masks that come from no seed; no backend does.
+    Raises:
+        EncryptionError: not a key of these parameters, or a residue is not below its prime.
     """
     return _loaded(context, data, seal.RelinKeys(), 0)
 
 
-def load_conjugation_key(context: SealContext, data: bytes) -> SealObject | None:
-    """A peer's Galois key for conjugates, or None where the plan lists none."""
+def load_conjugation_key(context: SealContext, data: bytes) -> LoadedKey | None:
+    """A peer's Galois key for conjugates, or None where the plan lists none; otherwise as
+    `load_relinearization_key`."""
     return _loaded(context, data, seal.GaloisKeys(), _conjugation_place(context))
 
 
@@ -231,15 +275,14 @@ def _conjugation_place(context: SealContext) -> int:
     return (_conjugation(context) - 1) // 2
 
 
-def _loaded(context: SealContext, data: bytes, key: SealObject, place: int) -> SealObject | None:
-    found = _seeded_key(context, data, place)
-    if found is None:
+def _loaded(context: SealContext, data: bytes, key: SealObject, place: int) -> LoadedKey | None:
+    if not data:
         return None
-    first, seeds = found
-    level, primes = context.key_level, context.key_primes
-    written = write_seeded_key(first.astype(np.uint64), seeds, level, primes, place=place)
-    context.load(key, written)
-    return key
+    first, seeds = wire.read_switching_key(data, context.params)
+    short = shortened(context, len(first))
+    level, primes = short.key_level, short.key_primes
+    short.load(key, write_seeded_key(first.astype(np.uint64), seeds, level, primes, place=place))
+    return LoadedKey(short, key)
 
 
 def export_secret_key(context: SealContext, secret: SealObject) -> bytes:
@@ -259,33 +302,3 @@ def import_secret_key(context: SealContext, data: bytes) -> SealObject:
     secret = seal.SecretKey()
     context.load(secret, write_plaintext(residues, context.key_level, context.key_primes))
     return secret
-
-
-def seeded_relinearization_key(
-    context: SealContext, data: bytes
-) -> tuple[wire.Words, Seeds] | None:
-    """First polynomials (digits, limbs with the special prime, N) and seeds (digits, 64) of a
-    peer's relinearisation key; None where the plan lists none.
-
-    Seeds are still to be expanded. SEAL would do that one seed block after the other, and hand the
-    result out compressed.
-
-    Raises:
-        EncryptionError: not a seeded key of these parameters, or a residue is not below its prime.
-    """
-    return _seeded_key(context, data, 0)
-
-
-def seeded_conjugation_key(context: SealContext, data: bytes) -> tuple[wire.Words, Seeds] | None:
-    """`seeded_relinearization_key`, for a peer's Galois key for conjugates."""
-    return _seeded_key(context, data, _conjugation_place(context))
-
-
-def _seeded_key(context: SealContext, data: bytes, place: int) -> tuple[wire.Words, Seeds] | None:
-    if not data:
-        return None
-    params = context.params
-    shape = (params.limbs, params.limbs + 1, params.ring_degree)
-    body = unwrap(data, seeded_key_bytes(shape, place=place))
-    first, seeds = read_seeded_key(body, context.key_level, context.key_primes, shape, place=place)
-    return first.astype(np.uint32), seeds

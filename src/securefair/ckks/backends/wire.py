@@ -4,6 +4,8 @@
     upload   d records, each c0 residues (limbs, N) in as many bits as their primes have
              (`packing`) and a seed of 64 bytes that expands to c1; so uploads can be joined and
              split at will
+    switch   a switching key for ciphertexts of at most l limbs: l such records, one a digit,
+             under the first l primes and the special one
     answer   whole: residues (d, polys, limbs, N) as u32, NTT form
              coefficients: masks c1.. (d, polys - 1, limbs, N), NTT form, then the released
              coefficients of c0 (d, q, limbs), coefficient form
@@ -59,6 +61,36 @@ def read_public_key(data: bytes, params: CkksParameters) -> tuple[Words, bytes]:
     check_length("a public key", data, public_key_bytes(params))
     first = np.frombuffer(data[:-SEED_BYTES], dtype="<u4")
     return first.reshape(params.limbs + 1, params.ring_degree), data[-SEED_BYTES:]
+
+
+def switching_key_bytes(params: CkksParameters, limbs: int) -> int:
+    """Length of a switching key for ciphertexts of at most that many limbs; 0 for none."""
+    return limbs * (packed_bytes(_key_primes(params, limbs), params.ring_degree) + SEED_BYTES)
+
+
+def split_switching_key(data: Bytes, params: CkksParameters) -> tuple[Packed, Seeds, int]:
+    """Packed first polynomials (l, bytes), seeds (l, 64) and l; residues are not yet compared.
+
+    Raises:
+        EncryptionError: no switching key of these parameters has that length.
+    """
+    lengths = [switching_key_bytes(params, limbs) for limbs in range(1, params.limbs + 1)]
+    if len(data) not in lengths:
+        raise EncryptionError(
+            "an evaluation key has the wrong length",
+            found=f"{len(data)} bytes",
+            expected=f"{', '.join(map(str, lengths))} bytes",
+            hint="It was made under other parameters, or by another version of securefair",
+        )
+    limbs = lengths.index(len(data)) + 1
+    records = np.frombuffer(data, dtype=np.uint8).reshape(limbs, -1)
+    return records[:, :-SEED_BYTES], records[:, -SEED_BYTES:], limbs
+
+
+def read_switching_key(data: Bytes, params: CkksParameters) -> tuple[Words, Seeds]:
+    """First polynomials (l, l + 1, N) and seeds (l, 64), to be compared where they are used."""
+    packed, seeds, limbs = split_switching_key(data, params)
+    return unpack(packed, _key_primes(params, limbs), params.ring_degree), seeds
 
 
 def write_upload(first: Words, seeds: Sequence[bytes], primes: Sequence[int]) -> bytes:
@@ -142,6 +174,10 @@ def check_residues(what: str, residues: Words, meta: CipherMeta) -> None:
             f"{what} holds a residue that is not below its prime",
             hint="It was damaged on the way, or made under other parameters",
         )
+
+
+def _key_primes(params: CkksParameters, limbs: int) -> tuple[int, ...]:
+    return (*params.primes[:limbs], params.special_prime)
 
 
 def _primes(meta: CipherMeta) -> tuple[int, ...]:

@@ -161,7 +161,7 @@ class AlignmentStudent:
         self.plan = plan
         engine, params = get_backend(backend), plan.inner.params
         if keys is None:
-            self._keys = engine.generate_keys(params, relinearization=False)
+            self._keys = engine.generate_keys(params)
         else:
             self._keys = engine.restore_keys(params, *keys)
 

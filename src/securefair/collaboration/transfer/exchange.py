@@ -73,8 +73,8 @@ class TransferStudent:
         if keys is None:
             self._keys = self._backend.generate_keys(
                 self.plan.params,
-                relinearization=self.plan.needs_relinearization,
-                conjugation=self.plan.needs_conjugation,
+                relinearization=self.plan.relinearization_limbs,
+                conjugation=self.plan.conjugation_limbs,
             )
         else:
             self._keys = self._backend.restore_keys(self.plan.params, *keys)

@@ -4,11 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-import tenseal.sealapi as seal
 
-from securefair.ckks.backends import kernel_choice, kernels, pairs, seal_keys
+from securefair.ckks.backends import kernel_choice, kernels, pairs, seal_keys, wire
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.backends.seal_bytes import Written
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.errors import EncryptionError
@@ -36,7 +34,7 @@ def context_of(degree):
 
 @cache
 def keys_of(degree):
-    return seal_keys.generate(context_of(degree), relinearization=False, conjugation=True)
+    return seal_keys.generate(context_of(degree), conjugation=len(SPECS[degree].limb_bits))
 
 
 def residues(basis, *shape, seed=0):
@@ -89,12 +87,26 @@ def test_products_are_joined_by_j(compute, degree, count):
 
 
 @pytest.mark.parametrize("degree", SPECS)
-def test_plaintexts_are_paired_by_j(compute, degree):
-    basis = bases(degree)[0]
-    encoded = residues(basis, 6)
-    moved = kernels.multiply_plain(encoded[3:][:, None].copy(), np.stack([j_of(basis)] * 3), basis)
-    expected = kernels.add(encoded[:3], moved[:, 0].copy(), basis)
-    assert np.array_equal(pairs.pair(encoded, basis), expected)
+@pytest.mark.parametrize("used", [1, 17, None])
+def test_pairs_are_encoded_as_x_and_j_times_y(compute, degree, used):
+    """In coefficients, J moves y by N/2 and changes the sign of what goes round. Each is rounded
+    once: sums of two rounded ones may differ by one."""
+    basis, half, scale = bases(degree)[0], degree // 2, 2.0**40
+    values = np.random.default_rng(0).uniform(-1, 1, (2, half + (used or half)))
+    second = np.zeros((2, half))
+    second[:, : values.shape[1] - half] = values[:, half:]
+    found = kernels.encode(values, scale, basis)
+    x, y = (
+        kernels.encode(values[:, :half].copy(), scale, basis),
+        kernels.encode(second, scale, basis),
+    )
+    for rows in (found, x, y):
+        kernels.ntt_inverse_(rows, basis)
+    p = np.array(basis.primes)[:, None]
+    moved = np.concatenate([-y[..., half:].astype(np.int64), y[..., :half]], axis=-1)
+    difference = (found - x.astype(np.int64) - moved + 1) % p
+    assert difference.max() <= 2
+    assert (difference[:, :1] == difference).all()
 
 
 @pytest.mark.parametrize("degree", SPECS)
@@ -102,9 +114,9 @@ def test_conjugates_are_seals_bit_for_bit_at_every_level(compute, degree):
     context = context_of(degree)
     _, public = keys_of(degree)
     whole = Basis(degree, (*context.params.primes, context.params.special_prime))
-    first, seeds = seal_keys.seeded_conjugation_key(context, public.conjugation)
-    key = kernels.receive(kernels.pack(first, whole.primes), seeds, whole, None)
-    galois = seal_keys.load_conjugation_key(context, public.conjugation)
+    first, seeds, _ = wire.split_switching_key(public.conjugation, context.params)
+    key = kernels.receive(first, seeds, whole, None)
+    galois = seal_keys.load_conjugation_key(context, public.conjugation).key
     for basis in bases(degree):
         x = residues(basis, 3, 2, seed=len(basis))
         found = pairs.add_conjugates(x, key, context.params.special_prime, basis)
@@ -116,23 +128,34 @@ def test_conjugates_are_seals_bit_for_bit_at_every_level(compute, degree):
             assert ((conjugate + x[i]) % primes == found[i]).all()
 
 
-def test_the_key_is_the_one_that_seal_made():
-    """Read and written by us, SEAL has it where it looks for it."""
+def test_seal_finds_the_key_where_it_looks_for_it():
     context, (_, public) = context_of(4096), keys_of(4096)
     loaded = seal_keys.load_conjugation_key(context, public.conjugation)
-    assert loaded.has_key(2 * 4096 - 1)
-    assert loaded.size() == 1
-    original = seal.GaloisKeys()
-    original.load(context.seal, context.pipe.offer(Written(public.conjugation)))
-    assert context.pipe.body(original) == context.pipe.body(loaded)
-
-
-def test_a_key_for_squares_is_no_key_for_conjugates():
-    context = context_of(4096)
-    _, public = seal_keys.generate(context, relinearization=True, conjugation=True)
-    with pytest.raises(EncryptionError, match=r"one switch alone|too large"):
-        seal_keys.seeded_conjugation_key(context, public.relinearization)
-    with pytest.raises(EncryptionError, match=r"one switch alone|too large"):
-        seal_keys.seeded_relinearization_key(context, public.conjugation)
-    assert seal_keys.seeded_conjugation_key(context, b"") is None
+    assert loaded.context is context
+    assert loaded.key.has_key(2 * 4096 - 1)
+    assert loaded.key.size() == 1
     assert seal_keys.load_conjugation_key(context, b"") is None
+
+
+def test_a_key_for_fewer_limbs_conjugates_what_has_no_more():
+    whole = context_of(8192)
+    _, public = seal_keys.generate(whole, conjugation=2)
+    assert len(public.conjugation) == wire.switching_key_bytes(whole.params, 2)
+    loaded = seal_keys.load_conjugation_key(whole, public.conjugation)
+    assert loaded.context.params == whole.params.prefix(2)
+    assert loaded.key.has_key(2 * 8192 - 1)
+    first, seeds, limbs = wire.split_switching_key(public.conjugation, whole.params)
+    basis = Basis(8192, (*whole.params.primes[:limbs], whole.params.special_prime))
+    key = kernels.receive(first, seeds, basis, None)
+    for few in (1, 2):
+        x = residues(basis.prefix(few), 1, 2)
+        found = pairs.add_conjugates(x, key, whole.params.special_prime, basis.prefix(few))
+        ciphertext = loaded.context.ciphertext(x[0].astype(np.uint64))
+        loaded.context.evaluator.complex_conjugate_inplace(ciphertext, loaded.key)
+        conjugate = loaded.context.residues(ciphertext).astype(np.int64)
+        assert ((conjugate + x[0]) % np.array(basis.primes[:few])[:, None] == found[0]).all()
+    three = residues(Basis(8192, whole.params.primes[:3]), 1, 2)
+    with pytest.raises(EncryptionError, match="key does not fit"):
+        pairs.add_conjugates(
+            three, key, whole.params.special_prime, Basis(8192, whole.params.primes[:3])
+        )

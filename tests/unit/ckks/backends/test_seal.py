@@ -21,7 +21,7 @@ SPEC = AffineSpec(inputs=3, outputs=2, log2_scale=8, max_integer=1 << 9, l1=4.0,
 
 @pytest.fixture(scope="module")
 def keys():
-    return SealBackend().generate_keys(PARAMS, relinearization=True)
+    return SealBackend().generate_keys(PARAMS, relinearization=PARAMS.limbs)
 
 
 @pytest.fixture(scope="module")

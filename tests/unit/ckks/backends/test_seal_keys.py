@@ -1,22 +1,14 @@
 import math
-import struct
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from securefair.ckks import noise, rules
-from securefair.ckks.backends import get_backend, kernels, seal_keys, wire
-from securefair.ckks.backends.seal_bytes import (
-    GENERATOR_BYTES,
-    SEED_BYTES,
-    unwrap,
-    wrap,
-    write_ciphertext,
-)
+from securefair.ckks.backends import get_backend, kernels, packing, seal_keys, wire
+from securefair.ckks.backends.seal_bytes import SEED_BYTES
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.encoding import to_coefficients, to_slots
 from securefair.ckks.evaluator import Released
@@ -31,7 +23,7 @@ CONTEXT = seal_context(PARAMS)
 
 @pytest.fixture(scope="module")
 def keys():
-    return seal_keys.generate(CONTEXT, relinearization=True)
+    return seal_keys.generate(CONTEXT, relinearization=CONTEXT.params.limbs)
 
 
 def signed(residues, limbs):
@@ -69,7 +61,7 @@ def test_integers_of_any_size_are_accurate_to_float_rounding(limbs, bits, data):
 
 def test_fresh_keys_differ_in_secret_b_and_seed(keys):
     _, first = keys
-    _, second = seal_keys.generate(CONTEXT, relinearization=False)
+    _, second = seal_keys.generate(CONTEXT)
     assert second.relinearization == b""
     b, seed = wire.read_public_key(first.encryption, PARAMS)
     other_b, other_seed = wire.read_public_key(second.encryption, PARAMS)
@@ -113,109 +105,72 @@ def test_public_keys_with_residues_at_their_prime_are_refused(keys):
             seal_keys.load_public_key(CONTEXT, tampered.tobytes() + bytes(SEED_BYTES))
 
 
-def test_relinearisation_keys_of_other_parameters_are_refused(keys):
-    _, other = seal_keys.generate(seal_context(OTHER), relinearization=True)
-    with pytest.raises(EncryptionError, match="seeded key for one switch"):
+def test_switching_keys_of_other_parameters_are_refused(keys):
+    _, other = seal_keys.generate(seal_context(OTHER), relinearization=OTHER.limbs)
+    with pytest.raises(EncryptionError, match="wrong length"):
         seal_keys.load_relinearization_key(CONTEXT, other.relinearization)
     assert seal_keys.load_relinearization_key(CONTEXT, b"") is None
 
 
-@pytest.mark.parametrize(
-    "load", [seal_keys.seeded_relinearization_key, seal_keys.load_relinearization_key]
-)
-@pytest.mark.parametrize("seed", range(40))
-def test_tampered_relinearisation_keys_raise_encryption_errors_only(keys, seed, load):
-    rng = np.random.default_rng(seed)
-    plain = unwrap(keys[1].relinearization)
-    start = 400 if seed % 2 else len(plain)  # headers are near the beginning
-    data = bytearray(plain)
-    for place in rng.integers(0, start, 3):
-        data[place : place + 8] = rng.choice(
-            [bytes(8), b"\xff" * 8, (1 << 33).to_bytes(8, "little"), rng.bytes(8)]
-        )
-    try:
-        load(CONTEXT, wrap(bytes(data[: len(plain)])))
-    except EncryptionError:
-        return
+def expanded(data, context):
+    """(digits, 2, limbs with the special prime, N) by our kernels."""
+    first, seeds, limbs = wire.split_switching_key(data, context.params)
+    primes = (*context.params.primes[:limbs], context.params.special_prime)
+    return kernels.receive(first, seeds, kernels.Basis(context.params.ring_degree, primes), None)
 
 
-def test_a_seeded_key_expands_to_what_seal_makes_of_it(keys, read_relinearization_key):
-    first, seeds = seal_keys.seeded_relinearization_key(CONTEXT, keys[1].relinearization)
-    basis = kernels.Basis(PARAMS.ring_degree, (*PARAMS.primes, PARAMS.special_prime))
-    packed = kernels.pack(first, basis.primes)
-    ours = kernels.receive(packed, seeds, basis, None)
-    whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
-    assert (ours == read_relinearization_key(CONTEXT.pipe.body(whole))).all()
-    assert seal_keys.seeded_relinearization_key(CONTEXT, b"") is None
+@pytest.mark.parametrize("limbs", [1, 2])
+def test_a_key_expands_to_what_seal_makes_of_it(limbs, read_relinearization_key):
+    _, public = seal_keys.generate(CONTEXT, relinearization=limbs)
+    assert len(public.relinearization) == wire.switching_key_bytes(PARAMS, limbs)
+    loaded = seal_keys.load_relinearization_key(CONTEXT, public.relinearization)
+    assert loaded.context.params == PARAMS.prefix(limbs)
+    body = loaded.context.pipe.body(loaded.key)
+    assert (expanded(public.relinearization, CONTEXT) == read_relinearization_key(body)).all()
 
 
-def test_seeded_keys_of_other_parameters_are_refused():
-    _, other = seal_keys.generate(seal_context(OTHER), relinearization=True)
-    with pytest.raises(EncryptionError):
-        seal_keys.seeded_relinearization_key(CONTEXT, other.relinearization)
-
-
-def test_a_key_whose_masks_come_from_no_seed_is_refused(keys):
-    whole = seal_keys.load_relinearization_key(CONTEXT, keys[1].relinearization)
-    with pytest.raises(EncryptionError, match="too large"):  # twice the size
-        seal_keys.seeded_relinearization_key(CONTEXT, CONTEXT.pipe.serialized(whole))
+@pytest.mark.parametrize("limbs", [1, 2])
+def test_a_key_switches_squares_of_no_more_limbs_than_it_is_for(limbs):
+    """What it makes of a third polynomial opens to the same but for the error of a switch."""
+    secret, public = seal_keys.generate(CONTEXT, relinearization=limbs)
+    key = expanded(public.relinearization, CONTEXT)
+    product = np.zeros((1, 3, limbs, 4096), dtype=np.int32)
+    primes = np.array(PARAMS.primes[:limbs])[:, None]
+    product[0, 2] = np.random.default_rng(0).integers(0, primes, (limbs, 4096))
+    basis = kernels.Basis(4096, PARAMS.primes[:limbs])
+    switched = kernels.relinearize(product, key, PARAMS.special_prime, basis)
+    three, two = (
+        CONTEXT.from_ntt(seal_keys.decrypt_residues(CONTEXT, secret, x.astype(np.uint64)))[0]
+        for x in (product, switched)
+    )
+    meta = rules.fresh(PARAMS, count=1, limbs=limbs, log2_scale=10, bound=1.0)
+    difference = (two.astype(np.int64) - three.astype(np.int64)) % primes
+    error = signed(difference.astype(np.uint64), limbs)
+    assert 0 < np.abs(error).max() <= rules.TAIL * noise.switching_noise(meta) * 2
+    if limbs < PARAMS.limbs:
+        whole = np.zeros((1, 3, PARAMS.limbs, 4096), dtype=np.int32)
+        every = kernels.Basis(4096, PARAMS.primes)
+        with pytest.raises(EncryptionError, match="key does not fit"):
+            kernels.relinearize(whole, key, PARAMS.special_prime, every)
 
 
 @pytest.mark.parametrize("backend", ["rns", "seal"])
-def test_relinearisation_keys_with_residues_at_their_prime_are_refused(keys, backend):
-    data = bytearray(unwrap(keys[1].relinearization))
-    place = len(data) - GENERATOR_BYTES - 8  # the last residue, under the special prime
-    data[place : place + 8] = PARAMS.special_prime.to_bytes(8, "little")
-    public = PublicKeys(keys[1].encryption, wrap(bytes(data)))
-    with pytest.raises(EncryptionError, match=r"not below its prime|does not fit"):
-        get_backend(backend).evaluator(PARAMS, public)
-
-
-def test_no_backend_takes_a_key_whose_masks_are_chosen(keys):
-    """Masks of zero compress so well that the limit on bytes does not notice them."""
-    level = struct.pack("<4Q", *CONTEXT.seal.key_parms_id())
-    moduli = np.array((*PARAMS.primes, PARAMS.special_prime), dtype=np.uint64)[:, None]
-    chosen = np.zeros((2, 3, PARAMS.ring_degree), dtype=np.uint64)
-    chosen[0] = np.random.default_rng(0).integers(0, moduli, chosen[0].shape, dtype=np.uint64)
-    body = level + struct.pack("<QQ", 1, PARAMS.limbs)
-    digit = write_ciphertext(chosen, level, CONTEXT.key_primes)
-    packed = zstandard.ZstdCompressor().compress(body + PARAMS.limbs * digit)
-    data = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 2, 0, 16 + len(packed)) + packed
-    assert len(data) <= len(keys[1].relinearization)
-    for backend in ("rns", "seal"):
-        public = PublicKeys(keys[1].encryption, data)
-        with pytest.raises(EncryptionError, match="too large"):
-            get_backend(backend).evaluator(PARAMS, public)
-
-
-def test_every_byte_of_a_seeded_key_but_residues_and_seeds_is_given(keys):
-    plain = unwrap(keys[1].relinearization)
-    digit, seeded = (len(plain) - 48) // PARAMS.limbs, GENERATOR_BYTES
-    words = 8 * (PARAMS.limbs + 1) * PARAMS.ring_degree
-    fixed = {*range(48)}
-    for start in range(48, len(plain), digit):
-        residues = start + digit - seeded - words
-        fixed |= {*range(start, residues), *range(residues + words, start + digit - SEED_BYTES)}
-    for place in sorted(fixed)[::7]:
-        data = bytearray(plain)
-        data[place] ^= 1
-        with pytest.raises(EncryptionError):
-            seal_keys.seeded_relinearization_key(CONTEXT, wrap(bytes(data)))
-
-
-def test_a_key_that_inflates_beyond_its_parameters_is_refused_early(keys):
-    plain = unwrap(keys[1].relinearization)
-    packed = zstandard.ZstdCompressor().compress(plain + bytes(1 << 24))
-    header = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 2, 0, 16 + len(packed))
-    with pytest.raises(EncryptionError, match="too large"):
-        seal_keys.seeded_relinearization_key(CONTEXT, header + packed)
-
-
-def test_wide_residues_of_a_key_are_refused(keys):
-    plain = bytearray(unwrap(keys[1].relinearization))
-    plain[-GENERATOR_BYTES - 4] = 1  # bit 32 of the last residue
+def test_switching_keys_with_residues_at_their_prime_are_refused(keys, backend):
+    first, seeds = wire.read_switching_key(keys[1].relinearization, PARAMS)
+    first[-1, -1, -1] = PARAMS.special_prime
+    primes = (*PARAMS.primes, PARAMS.special_prime)
+    data = wire.join_upload(packing.pack(first, primes), seeds)
     with pytest.raises(EncryptionError, match="not below its prime"):
-        seal_keys.seeded_relinearization_key(CONTEXT, wrap(bytes(plain)))
+        get_backend(backend).evaluator(PARAMS, PublicKeys(keys[1].encryption, data))
+
+
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+@pytest.mark.parametrize("change", [-1, 1, 64, -(10**4)])
+def test_switching_keys_of_another_length_are_refused(keys, backend, change):
+    data = keys[1].relinearization
+    data = data[:change] if change < 0 else data + bytes(change)
+    with pytest.raises(EncryptionError, match="wrong length"):
+        get_backend(backend).evaluator(PARAMS, PublicKeys(keys[1].encryption, data))
 
 
 def test_an_opened_answer_is_decryption_coefficient_by_coefficient(keys):

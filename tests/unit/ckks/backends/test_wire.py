@@ -46,6 +46,28 @@ READERS = {
 every_reader = pytest.mark.parametrize("kind", READERS)
 
 
+@pytest.mark.parametrize("limbs", [1, 2])
+def test_a_switching_key_has_a_record_for_each_of_its_primes(limbs):
+    primes = (*PARAMS.primes[:limbs], PARAMS.special_prime)
+    rng = np.random.default_rng(0)
+    first = np.stack([rng.integers(0, p, (limbs, 4096), dtype=np.uint32) for p in primes], axis=1)
+    seeds = [bytes([k]) * SEED_BYTES for k in range(limbs)]
+    data = wire.write_upload(first, seeds, primes)
+    bits = sum(prime.bit_length() for prime in primes)
+    assert len(data) == wire.switching_key_bytes(PARAMS, limbs) == limbs * (bits * 512 + SEED_BYTES)
+    got, got_seeds = wire.read_switching_key(data, PARAMS)
+    assert (got == first).all()
+    assert [seed.tobytes() for seed in got_seeds] == seeds
+    assert wire.split_switching_key(data, PARAMS)[2] == limbs
+
+
+def test_a_switching_key_of_no_length_of_these_parameters_is_refused():
+    assert wire.switching_key_bytes(PARAMS, 0) == 0
+    for size in (0, 1, wire.switching_key_bytes(PARAMS, 2) - 1):
+        with pytest.raises(EncryptionError, match="wrong length"):
+            wire.split_switching_key(bytes(size), PARAMS)
+
+
 @given(count=st.integers(1, 3), limbs=st.integers(1, 2), product=st.booleans(), q=st.integers(1, 9))
 def test_what_is_written_is_read_and_has_the_foreseen_length(count, limbs, product, q):
     facts = meta(count, limbs, product)

@@ -40,7 +40,7 @@ def largest_message(secret, first, seeds):
 
 @pytest.mark.parametrize("count", [1, SHARED + CHUNK // 2])
 def test_every_row_is_a_fresh_encryption_of_zero(count, two_threads):
-    secret, _ = generate(seal_context(PARAMS), relinearization=False)
+    secret, _ = generate(seal_context(PARAMS))
     first, seeds = ZeroPool(seal_context(PARAMS), secret).take(2, count)
     assert first.shape == (count, 2, 4096)
     assert len(np.unique(seeds, axis=0)) == count
@@ -58,7 +58,7 @@ def test_work_of_a_dying_child_is_done_here(two_threads, monkeypatch):
         return child
 
     monkeypatch.setattr(zero_pool, "_start", start_and_kill)
-    secret, _ = generate(seal_context(PARAMS), relinearization=False)
+    secret, _ = generate(seal_context(PARAMS))
     first, seeds = ZeroPool(seal_context(PARAMS), secret).take(1, SHARED)
     assert len(started) == 2
     assert len(np.unique(seeds, axis=0)) == SHARED
@@ -66,7 +66,7 @@ def test_work_of_a_dying_child_is_done_here(two_threads, monkeypatch):
 
 
 def test_children_end_with_the_pool(two_threads):
-    secret, _ = generate(seal_context(PARAMS), relinearization=False)
+    secret, _ = generate(seal_context(PARAMS))
     pool = ZeroPool(seal_context(PARAMS), secret)
     pool.take(1, SHARED)
     children = list(pool._children)

@@ -17,7 +17,7 @@ def backend():
 
 @pytest.fixture
 def keys(backend):
-    return backend.generate_keys(PARAMS, relinearization=True)
+    return backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
 
 
 @pytest.fixture

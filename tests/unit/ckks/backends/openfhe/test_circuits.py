@@ -54,8 +54,8 @@ class Exchange:
         plan = self.plan
         keys = backend.generate_keys(
             plan.params,
-            relinearization=plan.needs_relinearization,
-            conjugation=plan.needs_conjugation,
+            relinearization=plan.relinearization_limbs,
+            conjugation=plan.conjugation_limbs,
         )
         evaluator = backend.evaluator(plan.params, keys.public)
         if not flood:
@@ -133,7 +133,7 @@ def test_the_library_calls_take_it_by_name():
 @pytest.mark.parametrize(("products", "ring"), [(1, 8192), (3, 16384), (5, 16384)])
 def test_its_own_parameters_are_within_the_caps_that_we_use(products, ring):
     backend = OpenfheBackend(products=products)
-    keys = backend.generate_keys(PARAMS, relinearization=True)
+    keys = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
     held = backend.evaluator(PARAMS, keys.public).keys
     assert held.ring_degree == ring
     # No special primes: the modulus of the ciphertexts is that of the keys.
@@ -142,7 +142,7 @@ def test_its_own_parameters_are_within_the_caps_that_we_use(products, ring):
 
 def test_more_slots_than_its_ring_would_have_make_it_grow(backend):
     params = CkksParameters(CkksSpec(ring_degree=32768, limb_bits=(31,), special_bits=31))
-    keys = backend.generate_keys(params, relinearization=False)
+    keys = backend.generate_keys(params)
     assert backend.evaluator(params, keys.public).keys.ring_degree == 32768
     meta = rules.fresh(params, count=1, limbs=1, log2_scale=20.0, bound=1.0)
     values = np.random.default_rng(1).uniform(-1, 1, (1, params.slots))

@@ -11,7 +11,7 @@ from unit.ckks.backends.openfhe.ring import PARAMS, VALUES, uploaded
 
 def squared(backend):
     """A small circuit whose last product is not rescaled yet: keys, answer, its error."""
-    keys = backend.generate_keys(PARAMS, relinearization=True)
+    keys = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
     evaluator = backend.evaluator(PARAMS, keys.public)
     product = evaluator.relinearize(evaluator.square(uploaded(keys, evaluator)))
     return keys, evaluator.extract(product, None), evaluator.keys

@@ -33,7 +33,7 @@ def test_what_python_drops_is_dropped_in_the_process(keys, evaluator):
 
 
 def test_keys_go_with_their_last_holder(backend):
-    keys = backend.generate_keys(PARAMS, relinearization=True)
+    keys = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
     evaluator = backend.evaluator(PARAMS, keys.public)
     public, name = keys.public, keys.public.encryption
     del keys
@@ -49,7 +49,7 @@ def test_keys_go_with_their_last_holder(backend):
 
 
 def test_a_killed_process_costs_its_keys_and_nothing_more(backend):
-    keys = backend.generate_keys(PARAMS, relinearization=True)
+    keys = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
     evaluator = backend.evaluator(PARAMS, keys.public)
     x = uploaded(keys, evaluator)
     process = child_under(find_interpreter()).process_id
@@ -57,7 +57,7 @@ def test_a_killed_process_costs_its_keys_and_nothing_more(backend):
     for use in (lambda: evaluator.square(x), lambda: keys.encryptor.encrypt(VALUES, META)):
         with pytest.raises(EncryptionError):
             use()
-    fresh = backend.generate_keys(PARAMS, relinearization=True)
+    fresh = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
     again = backend.evaluator(PARAMS, fresh.public)
     opened = fresh.decryptor.open(again.extract(uploaded(fresh, again), None))
     np.testing.assert_allclose(opened, VALUES, atol=1e-9)

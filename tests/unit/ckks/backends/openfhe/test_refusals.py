@@ -23,7 +23,7 @@ from unit.ckks.backends.openfhe.ring import META, PARAMS, VALUES, uploaded
 
 def test_products_beyond_its_depth_are_refused_and_harm_nothing():
     backend = OpenfheBackend(products=1)
-    keys = backend.generate_keys(PARAMS, relinearization=True)
+    keys = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
     evaluator = backend.evaluator(PARAMS, keys.public)
     x = uploaded(keys, evaluator)
 
@@ -59,7 +59,7 @@ def test_damaged_bytes_are_refused_before_openfhe_reads_them(
 
 @pytest.fixture(scope="module")
 def upload_and_answer(backend):
-    keys = backend.generate_keys(PARAMS, relinearization=False)
+    keys = backend.generate_keys(PARAMS)
     evaluator = backend.evaluator(PARAMS, keys.public)
     upload = keys.encryptor.encrypt(VALUES, META)
     return keys, evaluator, upload, evaluator.extract(evaluator.load(upload, META), None)
@@ -85,7 +85,7 @@ def test_bytes_of_another_length_are_refused(upload_and_answer, name):
 
 def test_bytes_are_good_for_one_purpose_one_count_and_one_student(backend, upload_and_answer):
     keys, evaluator, upload, released = upload_and_answer
-    stranger = backend.generate_keys(PARAMS, relinearization=False)
+    stranger = backend.generate_keys(PARAMS)
     three = rules.fresh(PARAMS, count=3, limbs=2, log2_scale=25.0, bound=1.0)
     for wrong in (
         lambda: evaluator.load(released.data, META),
@@ -99,7 +99,7 @@ def test_bytes_are_good_for_one_purpose_one_count_and_one_student(backend, uploa
 
 
 def test_ciphertexts_of_two_students_do_not_mix(backend, keys, evaluator):
-    other = backend.generate_keys(PARAMS, relinearization=True)
+    other = backend.generate_keys(PARAMS, relinearization=PARAMS.limbs)
     theirs = uploaded(other, backend.evaluator(PARAMS, other.public))
     with pytest.raises(EncryptionError, match="differ in keys"):
         evaluator.add(uploaded(keys, evaluator), theirs)

@@ -1,0 +1,88 @@
+"""A circuit on the planning backend, where only public facts are computed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from securefair.circuit.answer import (
+    CONSTANT,
+    Inputs,
+    logits_of,
+    released_coefficients,
+    sums_of,
+)
+from securefair.circuit.monomials import layout, monomials_meta
+from securefair.circuit.network import affine_specs
+from securefair.circuit.schedule import Schedule, factors_meta, features_meta
+from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.parameters import CkksParameters, CkksSpec
+from securefair.ckks.tensor import CipherMeta, CipherTensor
+
+
+class Run(NamedTuple):
+    """A circuit that was run up to what it releases.
+
+    Attributes:
+        blocks, features, factors: see `ExchangePlan`.
+        value: one tensor of what is released, before it is sanitised.
+        coefficients: that leave; None for all.
+    """
+
+    blocks: int
+    features: CipherMeta
+    factors: CipherMeta | None
+    value: CipherTensor[None]
+    coefficients: NDArray[np.int64] | None
+
+
+def run_on_paper(
+    evaluator: PlanningEvaluator,
+    spec: ExchangeSpec,
+    schedule: Schedule,
+    logits: CipherTensor[None] | None = None,
+) -> Run:
+    """The circuit of one block, from the features or from `logits` on, up to what is released.
+
+    Raises:
+        EncryptionError: something does not fit.
+    """
+    params, specs = evaluator.params, affine_specs(spec)
+    if schedule.monomials:
+        blocks = layout(spec, params.ring_degree).blocks
+        features = monomials_meta(params, schedule, spec)
+    else:
+        blocks = -(-spec.samples // params.slots)
+        features = features_meta(params, schedule, spec.features, spec.bounds.feature)
+    factors = None
+    if spec.multiplies:
+        count = spec.q if spec.student_basis else spec.classes
+        factors = factors_meta(params, schedule, count)
+    if logits is None:
+        fresh, none = evaluator.load(b"", features), (None,) * len(specs)
+        (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
+    # Blocks are alike: one stands for all where each is answered by itself.
+    summed = 1 if spec.release == "logits" else blocks
+    inputs = Inputs(
+        features=(),
+        factors=[evaluator.load(b"", factors)] * summed if factors else [],
+        signs=np.ones(summed, dtype=np.int64),
+        coefficients=CONSTANT,  # any: planning only asks whether whole ciphertexts leave
+    )
+    (value,) = sums_of(evaluator, spec, schedule, [logits] * summed, inputs)
+    which = released_coefficients(spec, schedule, CONSTANT)
+    return Run(blocks, features, factors, value, which)
+
+
+@lru_cache(maxsize=256)
+def parameters(spec: CkksSpec) -> CkksParameters:
+    """The primes of a spec, found once.
+
+    Raises:
+        PlanError: see `CkksParameters`.
+    """
+    return CkksParameters(spec)
