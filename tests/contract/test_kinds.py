@@ -10,12 +10,14 @@ from securefair.algorithms.tuned import Tuned
 from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.fairness import sharing
 from securefair.model.stored import logits_of, to_bytes
 from securefair.protocol.codec import kind_of as message_kind
+from securefair.records import ParticipantResult, RunResult
 from securefair.run.resumable import ParticipantsRun
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Network
@@ -94,6 +96,51 @@ def test_it_is_registered_under_its_own_name_and_has_words(name):
     assert kind.wording.title
     assert kind.wording.rule
     assert next(iter(kind.control_wordings)) == "standalone"
+
+
+def concluded(name):
+    """What reports read of a run of it."""
+    _, _, facts = finished(name, "rns")
+    people = [
+        ParticipantResult(
+            name=own.name,
+            samples=24,
+            train_samples=16,
+            test_samples=8,
+            majority_accuracy=0.5,
+            standalone_accuracy=0.5,
+            accuracy=0.5,
+            gain=0.0,
+            accuracy_spread=0.0,
+            gain_spread=0.0,
+        )
+        for own in everyone()
+    ]
+    return RunResult(
+        format=1,
+        name="contract",
+        seeds=[SEED],
+        algorithm=name,
+        participants=people,
+        algorithms={},
+        encryption=facts.encryption,
+    )
+
+
+def test_it_says_what_it_does_counts_and_does_not_protect(name):
+    kind, config, result = kind_of(name), configured(name), concluded(name)
+    steps = kind.steps(config, result, HOSPITALS)
+    assert len(steps) >= 3
+    limits = kind.not_protected(config, result, HOSPITALS)
+    assert len({title for title, _ in limits}) == len(limits) >= 5
+    counted = kind.counted(config, result, HOSPITALS)
+    assert "not a formal guarantee" in counted
+    for text in (*steps, counted, *itertools.chain(*limits)):
+        assert text.strip() == text
+        assert "{" not in text
+        assert "participant" not in text  # it is hospitals that read
+    decides = "eputation" in str(steps) or "By that weight" in str(steps)
+    assert decides == kind.wording.reputations
 
 
 def test_its_controls_are_those_it_has_words_for_and_train_alone(name):

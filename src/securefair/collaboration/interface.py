@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from securefair.collaboration.facts import RunFacts
 from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Host, Role, Stored
-from securefair.collaboration.wording import CONTROL_WORDINGS, Wording
+from securefair.collaboration.telling import Limit
+from securefair.collaboration.wording import CONTROL_WORDINGS, Nouns, Wording
 from securefair.config import RunConfig, defaults
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.protocol.codec import Limits
-from securefair.records import ExchangeRecord, RoundRecord
+from securefair.records import ExchangeRecord, RoundRecord, RunResult
 
 if TYPE_CHECKING:
     from securefair.collaboration.controls import Control
@@ -175,6 +176,20 @@ class Kind(ABC, Generic[A]):
     def control_wordings(self) -> Mapping[str, Wording]:
         """How people read of its controls, by name; `controls` keeps their order."""
         return CONTROL_WORDINGS
+
+    @abstractmethod
+    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+        """What a run of it did, in that order: a paragraph each, for people."""
+
+    @abstractmethod
+    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
+        """What the numbers in its ledger tell, and how they add up: a paragraph, for people."""
+
+    @abstractmethod
+    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
+        """What a run of it did not protect: title and explanation, no less than
+        docs/threat-model.md says and nothing that only another kind does.
+        """
 
     def check(self, config: RunConfig) -> None:
         """Refuse settings that contradict each other; asked if it is run or its section is given.

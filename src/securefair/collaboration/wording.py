@@ -1,9 +1,14 @@
-"""How people read of algorithms and of what they are compared with."""
+"""How people read of algorithms and of what they are compared with, in kinds and in reports."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from securefair.records import EncryptionResult
+
+CLEAR = "clear"
+"""The one backend, and way to form sums, that keeps nothing secret."""
 
 
 @dataclass(frozen=True)
@@ -15,8 +20,6 @@ class Wording:
         rule: who learns from whom, in a few words.
         reputations: whether participants form reputations of each other.
         averages: whether models are averaged: reputations are then weights.
-        steps: what is done, one paragraph each, where it is not distillation in rounds; the nouns
-            `{participant}`, `{participants}` (with their number) and `{samples}` are filled in.
         messages: what its messages are, by type, where the usual names would mislead.
     """
 
@@ -24,7 +27,6 @@ class Wording:
     rule: str
     reputations: bool = False
     averages: bool = False
-    steps: tuple[str, ...] = ()
     messages: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -38,3 +40,37 @@ CONTROL_WORDINGS: Mapping[str, Wording] = {
 
 CEILING_WORDING = Wording("Pooled data", "one fit on everybody's samples, as if these could move")
 """What no collaboration that keeps data apart can be expected to pass by much."""
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """What participants and samples are called in one run."""
+
+    participant: str
+    participants: str
+    sample: str
+    samples: str
+
+
+HOSPITALS = Nouns("hospital", "hospitals", "patient", "patients")
+PARTICIPANTS = Nouns("participant", "participants", "sample", "samples")
+
+
+def count(number: int) -> str:
+    """5120 as "5,120"."""
+    return f"{number:,}"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: "1 round", "40 rounds"."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def encrypts(result: EncryptionResult | None) -> bool:
+    """Whether anything was kept secret from anyone in this run."""
+    return result is not None and result.backend != CLEAR

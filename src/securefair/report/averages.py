@@ -1,4 +1,4 @@
-"""What happened where models are averaged, in sentences; `sentences` has those of distillation.
+"""What records say of averaged models, in sentences; `sentences` has those about answers.
 
 Models of others are only ever added up, so the words differ: there are senders and receivers of
 sums, and weights instead of reputations.
@@ -6,59 +6,19 @@ sums, and weights instead of reputations.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from securefair.config import RunConfig
+from securefair.collaboration.wording import CLEAR
 from securefair.records import AveragingResult, EncryptionResult, RoundRecord
 from securefair.report.facts import SenderDisclosure
 from securefair.report.wording import (
-    Nouns,
     count,
     data_size,
     duration,
     plural,
 )
 
-CLEAR = "clear"
 CRYPTEN = "crypten"
-
-_MEANS = {
-    "masked": "hidden under masks that cancel in the sum",
-    "ckks": "computed on weights that are encrypted under the receiver's key, and masked",
-    CRYPTEN: "shared out among processes of the computer that ran this",
-    CLEAR: "in the open",
-}
-
-
-def steps(config: RunConfig, averaging: AveragingResult, nouns: Nouns) -> list[str]:
-    """What was done, in the order in which it was done."""
-    training, gossip = config.training, config.gossip
-    every = config.fairness.forced_every
-    compared = "every round" if every == 1 else f"once in {every} rounds"
-    secret = config.encryption.backend != CLEAR
-    key, unseen = (
-        (", encrypted under its own key,", " without seeing it")
-        if secret
-        else (" in the open,", "")
-    )
-    projected = 0 < gossip.sketch < averaging.parameters
-    gradient = "a short random projection of its gradient" if projected else "its gradient"
-    graph = "of the edges in the configuration" if gossip.edges else f"({gossip.topology} graph)"
-    return [
-        f"Every {nouns.participant} started from the same model of "
-        f"{plural(averaging.parameters, 'parameter')} and trained it on its own {nouns.samples} "
-        f"for {plural(training.local_epochs, 'epoch')}.",
-        f"In each of {plural(training.rounds, 'round')} everyone first took "
-        f"{plural(training.local_steps, 'step')} on its own {nouns.samples}.",
-        f"{compared.capitalize()} neighbours {graph} compared gradients: one sent the direction "
-        f"of {gradient}{key} the other multiplied it by its own{unseen}, and what "
-        "came back was one number, the cosine. The better the directions agreed, the more weight "
-        "the other's model got.",
-        f"By that weight and chance everyone decided who may have its model. Who was offered at "
-        f"least {averaging.min_senders} asked for their weighted sum, whose parts were "
-        f"{_MEANS[averaging.averaging]}, and added its own model; the others kept theirs.",
-    ]
 
 
 def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
@@ -137,88 +97,6 @@ def disclosure(one: SenderDisclosure) -> str:
         f"Its model of {count(one.parameters)} parameters was a part of "
         f"{plural(one.sums, 'sum')} for {plural(one.receivers, 'receiver')}."
     )
-
-
-def not_protected(averaging: AveragingResult, nouns: Nouns) -> list[tuple[str, str]]:
-    """What this method does not protect: title and explanation (docs/threat-model.md)."""
-    least = averaging.min_senders
-    told = "Weights are hidden."
-    if not averaging.hides_weights:
-        told = (
-            "Senders know the weight that a receiver gives them, which tells how well their "
-            "gradients agree."
-            if averaging.max_share is None
-            else "Senders know all weights of a sum, which tell how well the receiver's gradient "
-            "agrees with each of theirs."
-        )
-    mostly = "If one sender has nearly all of the weight, it is nearly that sender's model."
-    checked = averaging.max_share is not None and averaging.hides_parameters
-    if checked:
-        mostly = (
-            f"No sender had more than {averaging.max_share:.0%} of the weight (max_share), which "
-            "senders check."
-        )
-    choice = (
-        "Weights are the receiver's choice. With all of the weight on one sender the sum is "
-        "that sender's model; nothing proves that the weights are those of the protocol."
-    )
-    if averaging.max_share is not None and checked:
-        helpers = math.ceil(1 / averaging.max_share - 1e-9) - 1  # 1/3 is no exact float
-        choice = (
-            "Weights are the receiver's choice, up to the largest share that senders agree to; "
-            "nothing proves that they are those of the protocol. A receiver with "
-            f"{plural(helpers, 'sender')} on its side can give these and one more all of the "
-            "weight, and take that one's model out, however many others send theirs."
-        )
-    limited = (
-        "Nothing limited them in this run (gossip.max_sums); the ledger counts them."
-        if averaging.max_sums is None
-        else f"No receiver was offered a model in more than {plural(averaging.max_sums, 'round')} "
-        "(max_sums)."
-    )
-    return [
-        (
-            "What sums imply",
-            f"A sum is a mixture of models whose weights the receiver knows. {mostly} Once models "
-            "hardly change, the sums of some rounds are equations that it can solve for single "
-            "models, without breaking any rule; several receivers that work together need fewer "
-            f"rounds. {limited} Equal weights at which everyone always shares (beta = 0) tell the "
-            "mean alone.",
-        ),
-        (
-            "Receivers with a sender on their side",
-            f"A receiver and {least - 1} of the senders of a sum that work together know the model "
-            f"that is left when {least} were summed, and a dishonest receiver can see to it that "
-            "no more are. Set min_senders higher to ask for more of them.",
-        ),
-        (
-            "Dishonest receivers",
-            choice
-            + (
-                " Hidden weights can even hold two models apart in one sum."
-                if averaging.hides_weights
-                else ""
-            ),
-        ),
-        (
-            "Dishonest senders",
-            "Nothing proves that a part of a sum is the model that it should be, so a sender can "
-            "spoil the average of a round; only sums beyond the planned range are noticed. "
-            "Who cheats when gradients are compared chooses another number than the cosine.",
-        ),
-        (
-            f"The {nouns.samples} a model learned from",
-            "Averages and cosines are computed from models that learned from them. Formal "
-            "protection needs differentially private training (DP-SGD).",
-        ),
-        (
-            "Decisions, sizes and times",
-            "Everyone sees whether a neighbour shares with it, which follows the weights, and "
-            f"senders of a sum learn who the others are. {told} Whoever watches the network sees "
-            "who talks to whom, when and how much, and more if the channels are not encrypted and "
-            "authenticated, which is not done here.",
-        ),
-    ]
 
 
 def _times(number: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig, to_toml
 from securefair.metrics import no_gain_bound
 from securefair.records import (
@@ -148,6 +150,8 @@ def render(
         partners=facts.partner_totals(traffic, subject, names),
         ledger=ledger_rows,
         told=disclosure.told(result.encryption, ledger_rows, config.encryption.key_bits),
+        counted=sentences.counted(config, result, nouns),
+        reputations_decide=wording_of(subject).reputations,
         ledger_sentences=[averages.disclosure(one) for one in senders]
         or [
             disclosure.let_out(rows)
@@ -161,17 +165,10 @@ def render(
         spending=privacy.spending(facts.rounds_of(rounds, subject)),
         encryption=result.encryption,
         rounding_cost=facts.rounding_cost(result.participants),
-        encrypted=sentences.encrypts(result.encryption),
+        encrypted=encrypts(result.encryption),
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
-        not_protected=[
-            sentences.simulated(nouns),
-            *(
-                sentences.not_protected(config, nouns, result.privacy)
-                if averaging is None
-                else averages.not_protected(averaging, nouns)
-            ),
-        ],
+        not_protected=sentences.not_protected(config, result, nouns),
         configuration=to_toml(config),
         versions=versions,
     )

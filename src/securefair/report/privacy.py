@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from securefair.records import PrivacyResult, RoundRecord
 from securefair.report.fitting import Column, FittingTable
-from securefair.report.wording import Nouns
 
 OPEN = "not bounded"
 
@@ -27,27 +26,6 @@ def asked_pair(one: PrivacyResult) -> str:
     if one.asked_epsilon == 0:
         return "0"
     return f"{one.asked_epsilon:.3g}, delta {one.asked_delta or 0.0:.1e}"
-
-
-def caveats(privacy: Mapping[str, PrivacyResult]) -> list[str]:
-    """What the promises to patients do not cover, each once."""
-    return list(dict.fromkeys(f"{note}." for one in privacy.values() for note in one.caveats))
-
-
-def behind_the_models(privacy: Mapping[str, PrivacyResult] | None, nouns: Nouns) -> tuple[str, str]:
-    """What is promised to those whom a teacher learned from: title and explanation."""
-    title = f"The {nouns.samples} a teacher learned from"
-    if not privacy:
-        return title, (
-            "Nothing is promised to them: there is no [privacy] section. The noise that hides the "
-            "computation is not differential privacy."
-        )
-    weakest = max(privacy.values(), key=lambda one: one.spent_epsilon + (one.asked_epsilon or 0.0))
-    notes = " ".join(caveats(privacy))
-    return title, (
-        f"Answers come from private models. {weakest.meaning} Everybody's own model is not "
-        f"private, and stays at home. {notes}"
-    )
 
 
 def promised(privacy: Mapping[str, PrivacyResult]) -> FittingTable:

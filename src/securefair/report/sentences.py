@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.collaboration.wording import CLEAR, encrypts
 from securefair.config import RunConfig
 from securefair.records import (
     BASELINE,
     EncryptionResult,
     ParticipantResult,
-    PrivacyResult,
     RoundRecord,
     RunResult,
 )
 from securefair.report import averages
 from securefair.report.facts import best_control, over_best, shown
-from securefair.report.privacy import behind_the_models
 from securefair.report.wording import (
     Nouns,
     algorithm_name,
@@ -29,8 +28,6 @@ from securefair.report.wording import (
     with_spread,
 )
 
-# Whether this backend keeps anything secret; every other one encrypts.
-CLEAR = "clear"
 _GAINED, _CONSTANT = "gained", "no better than the most common answer"
 _UNCHANGED, _WORSE = "unchanged", "worse off"
 _OTHERS = (_CONSTANT, _UNCHANGED, _WORSE)
@@ -115,99 +112,30 @@ def control_note(result: RunResult) -> list[str]:
 
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
-    """What was done, in the order in which it was done."""
-    people, training = plural(len(result.participants), *_pair(nouns)), config.training
-    alone = (
-        f"Each of {people} trained a model on its own {nouns.samples} for "
-        f"{plural(training.local_epochs, 'epoch')}."
-    )
+    """What was done, in the order in which it was done; empty for a kind that is not known."""
     if result.algorithm == BASELINE:
         return [
-            f"Each of {people} fitted models to its own {nouns.samples} and chose among them by "
-            "cross-validation."
+            f"Each of {plural(len(result.participants), *_pair(nouns))} fitted models to its own "
+            f"{nouns.samples} and chose among them by cross-validation."
         ]
-    if result.encryption is not None and result.encryption.averaging is not None:
-        return averages.steps(config, result.encryption.averaging, nouns)
-    if told := wording_of(result.algorithm).steps:
-        nouned = {
-            "participants": people,
-            "participant": nouns.participant,
-            "samples": nouns.samples,
-        }
-        texts = [text.format(**nouned) for text in told]
-        if config.renewals:
-            whose = listing(list(dict.fromkeys(one.name for one in config.renewals)))
-            texts.append(
-                f"Later the {nouns.samples} of {whose} changed. Whoever has other {nouns.samples} "
-                "fitted anew and asked its teachers once more, and nobody else did. Whether a "
-                "teacher answers follows its own reputation of who asks and may tell that one a "
-                "bit, which the ledger counts."
-            )
-        if encrypts(result.encryption):
-            return [
-                *texts,
-                f"No readable record of a {nouns.sample} and no model passed from one "
-                f"{nouns.participant} to another: what students sent was encrypted under keys that "
-                "only they hold.",
-            ]
-        return [*texts, "This run computed that without encryption."]
-    came_back = f"What came back was {released(config, nouns)}."
-    if encrypts(result.encryption):
-        texts = [
-            f"{alone} Then and later, no readable record of a {nouns.sample} and no model passed "
-            f"from one {nouns.participant} to another.",
-            f"Once, at the start, every {nouns.participant} in the role of a student sent the "
-            f"features of its {nouns.samples} to the others, its teachers, encrypted under a key "
-            "that only it holds.",
-            f"In each of {plural(training.rounds, 'round')} the teachers ran their current models "
-            f"on the encrypted values without seeing them. {came_back}",
-        ]
-    else:
-        texts = [
-            alone,
-            f"In each of {plural(training.rounds, 'round')} every {nouns.participant} in the role "
-            "of a student asked the others, its teachers, how their current models judge its "
-            f"{nouns.samples}; this run computed that without encryption. {came_back}",
-        ]
-    texts.append(
-        "Each student moved its model a little towards what its teachers said (knowledge "
-        f"distillation), while it went on learning from its own {nouns.samples}."
-    )
-    if wording_of(result.algorithm).reputations:
-        texts.append(
-            f"Every {_ordinal(config.fairness.forced_every)} round everyone answered, and each "
-            f"{nouns.participant} checked whether a teacher's advice pulled in the same direction "
-            f"as its own {nouns.samples} did. The result is that teacher's reputation. It decided "
-            "how much the advice counted and, in the other rounds, how likely the "
-            f"{nouns.participant} was to answer that teacher's questions in return."
-        )
-    return texts
+    if result.algorithm not in REGISTERED:
+        return []
+    return kind_of(result.algorithm).steps(config, result, nouns)
 
 
-def released(config: RunConfig, nouns: Nouns) -> str:
-    """What a teacher lets out, as part of a sentence."""
-    settings = config.distillation
-    match settings.release:
-        case "projection":
-            chooser = (
-                "weights that a public seed fixes"
-                if settings.basis == "public"
-                else "weights that the student chose"
-            )
-            return (
-                f"{settings.q} weighted sums per class over all of the student's {nouns.samples}, "
-                f"with {chooser}; from them the student estimates the single predictions"
-            )
-        case "logits":
-            return f"the prediction scores for every single {nouns.sample} of the student"
-        case "class_sums":
-            return "one number per class, which measures agreement but cannot train a model"
-    return "one number, which measures agreement but cannot train a model"
+def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
+    """How to read the ledger."""
+    if result.algorithm not in REGISTERED:
+        return "The ledger counts numbers. The count is not a formal guarantee."
+    return kind_of(result.algorithm).counted(config, result, nouns)
 
 
-def encrypts(result: EncryptionResult | None) -> bool:
-    """Whether anything was kept secret from anyone in this run."""
-    return result is not None and result.backend != CLEAR
+def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[tuple[str, str]]:
+    """What is not protected: title and explanation (docs/threat-model.md)."""
+    everyone = simulated(nouns)
+    if result.algorithm not in REGISTERED:
+        return [everyone]
+    return [everyone, *kind_of(result.algorithm).not_protected(config, result, nouns)]
 
 
 def encryption(result: EncryptionResult | None) -> str:
@@ -276,64 +204,8 @@ def simulated(nouns: Nouns) -> tuple[str, str]:
     )
 
 
-def not_protected(
-    config: RunConfig, nouns: Nouns, privacy: Mapping[str, PrivacyResult] | None = None
-) -> list[tuple[str, str]]:
-    """What this method does not protect: title and explanation (docs/threat-model.md)."""
-    implied = (
-        "Each answer says something about the teacher's model, and enough numbers reveal any "
-        "model. The ledger above counts them."
-    )
-    more, handled = "It gets no more of them.", "checked and rounded"
-    if config.distillation.release == "logits":
-        implied += " Releasing logits discloses as much as a public prediction service."
-        more = "It can also get more of them than its samples need; the ledger counts them all."
-        handled = "rounded"
-    return [
-        ("What the released numbers imply", implied),
-        behind_the_models(privacy, nouns),
-        (
-            "Chosen questions",
-            "A malicious student can encrypt anything and so choose what the numbers tell, even "
-            f"several weights in one number. {more}",
-        ),
-        (
-            "Malicious teachers",
-            "A teacher that does not follow the protocol can aim an answer at one of the student's "
-            f"{nouns.samples}, or make it open to parts of the student's secret key. Where the "
-            "student trains on that and then answers others, its answers can carry it back. What "
-            "is no smooth function of the features is refused, and values are "
-            f"{handled} when they are opened. That limits this and does not stop it.",
-        ),
-        (
-            "Collusion",
-            "Students that work together know the sum of what the ledger shows for each of them.",
-        ),
-        (
-            "Sizes and times",
-            f"Partners are told exactly how many {nouns.samples} there are, see how long a "
-            "computation takes, and learn the reason if they get no answer. Whoever watches the "
-            "network sees who talks to whom, when and how much, and more if the channels are not "
-            f"encrypted, which is not done here. How often a {nouns.participant} answers shows its "
-            "reputation of the one who asks.",
-        ),
-        (
-            "Honest answers",
-            "Nothing proves that a teacher computed what it should. Reputation notices "
-            "unhelpful advice, but only when it is next updated.",
-        ),
-    ]
-
-
 def _pair(nouns: Nouns) -> tuple[str, str]:
     return nouns.participant, nouns.participants
-
-
-def _ordinal(number: int) -> str:
-    if number == 1:
-        return "single"
-    teen = 10 <= number % 100 <= 20
-    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def participants_note(people: Sequence[ParticipantResult], nouns: Nouns) -> str:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.telling import caveats
+from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
 from securefair.records import BASELINE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
@@ -63,14 +66,13 @@ def summary(
     if messages:
         parts.append(_traffic(messages))
     if facts.ledger_of(ledger, result.algorithm):
-        averaged = result.encryption is not None and result.encryption.averaging is not None
-        disclosed = _averaged if averaged else _disclosure
+        disclosed = _averaged if wording_of(result.algorithm).averages else _disclosure
         parts.append(disclosed(ledger, result.algorithm))
     if result.privacy:
         parts.append(privacy.promised(result.privacy))
-        parts += [Text(note, style="dim") for note in privacy.caveats(result.privacy)]
+        parts += [Text(note, style="dim") for note in caveats(result.privacy)]
     if facts.collaborative(result):
-        secret = sentences.encrypts(result.encryption)
+        secret = encrypts(result.encryption)
         parts.append(Text(sentences.encryption(result.encryption), style="" if secret else "bold"))
         if secret:
             parts.append(Text(sentences.cost(result)))

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.wording import (
+    HOSPITALS,
+    PARTICIPANTS,
+    Nouns,
+    count,
+    listing,
+    plural,
+)
+
+__all__ = [
+    "HOSPITALS",
+    "MINUS",
+    "PARTICIPANTS",
+    "THIN",
+    "Nouns",
+    "algorithm_name",
+    "algorithm_rule",
+    "count",
+    "data_size",
+    "duration",
+    "listing",
+    "message_name",
+    "nouns",
+    "percent",
+    "plural",
+    "points",
+    "with_spread",
+]
 
 MINUS = "\u2212"
 THIN = "\u00a0"  # no line break between a number and its unit
@@ -24,20 +49,6 @@ _MESSAGES = {
     "sharereveal": "Requests for keys of parts",
     "sharekey": "Keys of parts",
 }
-
-
-@dataclass(frozen=True)
-class Nouns:
-    """What participants and samples are called in one run."""
-
-    participant: str
-    participants: str
-    sample: str
-    samples: str
-
-
-HOSPITALS = Nouns("hospital", "hospitals", "patient", "patients")
-PARTICIPANTS = Nouns("participant", "participants", "sample", "samples")
 
 
 def nouns(source: str) -> Nouns:
@@ -77,16 +88,6 @@ def with_spread(value: str, spread: float) -> str:
     return f"{value}{THIN}\u00b1{THIN}{spread * 100:.1f}" if spread else value
 
 
-def count(number: int) -> str:
-    """5120 as "5,120"."""
-    return f"{number:,}"
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: "1 round", "40 rounds"."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
-
-
 def data_size(size: float) -> str:
     """Bytes in decimal units, three digits: 1_310_000 as "1.31 MB"."""
     if size < 1000:
@@ -107,8 +108,3 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}{THIN}h {minutes}{THIN}min" if hours else f"{minutes}{THIN}min {rest}{THIN}s"
-
-
-def listing(names: Sequence[str]) -> str:
-    """Names in a sentence: "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,6 +1,7 @@
 import msgspec
 import pytest
 
+from securefair.collaboration.gossip import telling
 from securefair.config import parse_config
 from securefair.records import AveragingResult, EncryptionResult, LedgerRow, RoundRecord
 from securefair.report import averages, sentences
@@ -52,16 +53,16 @@ def changed(**changes):
 
 
 def test_steps_say_what_was_sent_of_a_gradient():
-    long = " ".join(averages.steps(config(), AVERAGING, HOSPITALS))
+    long = " ".join(telling.steps(config(), AVERAGING, HOSPITALS))
     assert "random projection" in long
     for short in (
-        averages.steps(config(), changed(parameters=500), HOSPITALS),
-        averages.steps(config("sketch = 0"), AVERAGING, HOSPITALS),
+        telling.steps(config(), changed(parameters=500), HOSPITALS),
+        telling.steps(config("sketch = 0"), AVERAGING, HOSPITALS),
     ):
         assert "random projection" not in " ".join(short)
     edges = 'edges = [["Cleveland", "Hungary"], ["Hungary", "Switzerland"]]'
     assert "edges in the configuration" in " ".join(
-        averages.steps(config(edges), AVERAGING, HOSPITALS)
+        telling.steps(config(edges), AVERAGING, HOSPITALS)
     )
 
 
@@ -126,28 +127,28 @@ def test_the_bound_of_a_sum_is_not_read_as_that_of_an_average():
 
 def test_how_many_must_side_with_a_receiver_follows_the_configuration():
     for least in (2, 4):
-        limits = dict(averages.not_protected(changed(min_senders=least), HOSPITALS))
+        limits = dict(telling.not_protected(changed(min_senders=least), HOSPITALS))
         assert f"{least - 1} of the senders" in limits["Receivers with a sender on their side"]
     assert "without breaking any rule" in limits["What sums imply"]
     assert "nearly that sender's model" in limits["What sums imply"]
     assert "two models" not in limits["Dishonest receivers"]
-    hidden = dict(averages.not_protected(changed(hides_weights=True), HOSPITALS))
+    hidden = dict(telling.not_protected(changed(hides_weights=True), HOSPITALS))
     assert "two models apart in one sum" in hidden["Dishonest receivers"]
 
 
 def test_a_largest_share_is_told_with_what_it_costs_and_who_checks_it():
     result = msgspec.structs.replace(RESULT, averaging=changed(max_share=0.6))
     assert "all senders of a sum knew its weights" in averages.protection(result, result.averaging)
-    limits = dict(averages.not_protected(changed(max_share=0.6), HOSPITALS))
+    limits = dict(telling.not_protected(changed(max_share=0.6), HOSPITALS))
     assert "No sender had more than 60% of the weight" in limits["What sums imply"]
     assert "up to the largest share" in limits["Dishonest receivers"]
     for share, helpers in ((0.6, "1 sender"), (1 / 3, "2 senders"), (0.3, "3 senders")):
-        limits = dict(averages.not_protected(changed(max_share=share), HOSPITALS))
+        limits = dict(telling.not_protected(changed(max_share=share), HOSPITALS))
         assert f"with {helpers} on its side" in limits["Dishonest receivers"]
     unchecked = changed(max_share=0.6, averaging="clear", hides_parameters=False)
     assert (
         "all of the weight"
-        in dict(averages.not_protected(unchecked, HOSPITALS))["Dishonest receivers"]
+        in dict(telling.not_protected(unchecked, HOSPITALS))["Dishonest receivers"]
     )
 
 

@@ -3,7 +3,9 @@
 import msgspec
 import pytest
 
-from securefair.collaboration.kinds import REGISTERED, wording_of
+from securefair.collaboration.distillation.telling import released
+from securefair.collaboration.kinds import REGISTERED, kind_of
+from securefair.collaboration.wording import encrypts
 from securefair.config import override
 from securefair.report import sentences, wording
 
@@ -92,7 +94,7 @@ def test_the_cost_is_told_where_there_was_encryption(run, make_run):
 @pytest.mark.parametrize("backend", ["clear", None])
 def test_no_encryption_is_claimed_where_there_was_none(make_run, backend):
     run = make_run(backend=backend)
-    assert not sentences.encrypts(run.result.encryption)
+    assert not encrypts(run.result.encryption)
     assert "Nothing in this run was encrypted" in sentences.encryption(run.result.encryption)
     steps = " ".join(sentences.steps(run.config, run.result, NOUNS))
     assert "without encryption" in steps
@@ -121,24 +123,29 @@ def test_each_release_is_described(run, release, text):
         run.config,
         {"distillation.release": release, "run.algorithms": ["standalone"]},
     )
-    assert text in sentences.released(changed, NOUNS)
+    assert text in released(changed, NOUNS)
 
 
 def test_logits_are_admitted_to_be_a_public_service(run):
     open_ = override(run.config, {"distillation.release": "logits"})
-    assert "public prediction service" in str(sentences.not_protected(open_, NOUNS))
-    assert "more of them than its samples need" in str(sentences.not_protected(open_, NOUNS))
-    plain = str(sentences.not_protected(run.config, NOUNS))
+    assert "public prediction service" in str(sentences.not_protected(open_, run.result, NOUNS))
+    assert "more of them than its samples need" in str(
+        sentences.not_protected(open_, run.result, NOUNS)
+    )
+    plain = str(sentences.not_protected(run.config, run.result, NOUNS))
     assert "public prediction service" not in plain
     assert "It gets no more of them" in plain
 
 
 def test_what_is_not_protected_names_malicious_teachers_and_the_exact_number_of_samples(run):
-    told = dict(sentences.not_protected(run.config, NOUNS))
+    told = dict(sentences.not_protected(run.config, run.result, NOUNS))
     assert "student's secret key" in told["Malicious teachers"]
     assert "checked and rounded" in told["Malicious teachers"]
     open_ = override(run.config, {"distillation.release": "logits"})
-    assert "checked" not in dict(sentences.not_protected(open_, NOUNS))["Malicious teachers"]
+    assert (
+        "checked"
+        not in dict(sentences.not_protected(open_, run.result, NOUNS))["Malicious teachers"]
+    )
     assert "exactly how many patients" in told["Sizes and times"]
 
 
@@ -169,8 +176,27 @@ def test_ordinals(run, every, text):
     assert f"Every {text} round" in sentences.steps(changed, run.result, NOUNS)[-1]
 
 
-def test_what_a_kind_says_of_itself_is_filled_in():
-    nouned = {"participants": "4 hospitals", "participant": "hospital", "samples": "patients"}
-    told = {name: [t.format(**nouned) for t in wording_of(name).steps] for name in REGISTERED}
-    assert "Each of 4 hospitals fitted" in told["transfer"][0]
-    assert not any("{" in text for texts in told.values() for text in texts)
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_what_is_not_protected_is_that_of_the_kind_that_ran(name, make_run):
+    run = make_run(algorithms=("standalone", name))
+    told = sentences.not_protected(run.config, run.result, NOUNS)
+    assert told[0] == sentences.simulated(NOUNS)
+    assert told[1:] == kind_of(name).not_protected(run.config, run.result, NOUNS)
+
+
+def test_where_nothing_flows_back_no_report_says_that_it_does(make_run):
+    run = make_run(algorithms=("standalone", "transfer"))
+    logits = override(run.config, {"distillation.release": "logits"})
+    told = sentences.not_protected(run.config, run.result, NOUNS)
+    assert sentences.not_protected(logits, run.result, NOUNS) == told
+    text = str(told)
+    for untrue in ("carry it back", "public prediction service", "eputation"):
+        assert untrue not in text
+    assert "Nobody answers from what it opened" in text
+
+
+def test_of_a_kind_that_is_gone_nothing_is_said(run):
+    gone = msgspec.structs.replace(run.result, algorithm="mean-logits")
+    assert sentences.steps(run.config, gone, NOUNS) == []
+    assert sentences.not_protected(run.config, gone, NOUNS) == [sentences.simulated(NOUNS)]
+    assert "counts numbers" in sentences.counted(run.config, gone, NOUNS)

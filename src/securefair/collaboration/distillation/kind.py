@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from securefair.collaboration.disclosure import limits_of
+from securefair.collaboration.distillation import telling
 from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
 from securefair.collaboration.distillation.forecast import forecast_of
 from securefair.collaboration.distillation.host import DistillingHost
@@ -18,14 +19,16 @@ from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
+from securefair.collaboration.telling import Limit, ledger_note
 from securefair.collaboration.training import clip_of, optimizer_of
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
 from securefair.privacy import PrivateAlignments
+from securefair.records import RunResult
 from securefair.storage import Store
 
 TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
@@ -42,6 +45,27 @@ class DistillationKind(Kind[Collaboration]):
 
     always_share: bool
     participant: type[DistillingHost] = DistillingHost
+
+    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+        """See `Kind`."""
+        return telling.steps(config, result, nouns, reputations=not self.always_share)
+
+    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
+        """See `Kind`."""
+        del config, result
+        return ledger_note(
+            "model",
+            nouns,
+            tells="Every answer tells its student something about the teacher's model.",
+            lasts="A model changes from round to round, but not by much, so answers of different "
+            "rounds add up in part.",
+        )
+
+    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
+        """See `Kind`."""
+        return telling.not_protected(
+            config, result.privacy, nouns, reputations=not self.always_share
+        )
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""

@@ -9,24 +9,43 @@ from securefair.algorithms.network_population import NetworkPopulation
 from securefair.collaboration.controls import Control, controls_of
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.forecast import Forecast
+from securefair.collaboration.gossip import telling
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.forecast import forecast_of
 from securefair.collaboration.gossip.host import GossipHost
 from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
+from securefair.collaboration.telling import Limit
 from securefair.collaboration.training import optimizer_of
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
+from securefair.records import AveragingResult, RunResult
 
 
 @dataclass(frozen=True, kw_only=True)
 class GossipKind(Kind[GossipAgreement]):
     """Participants get weighted sums of their neighbours' models; see `Kind`."""
+
+    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+        """See `Kind`."""
+        averaging = _averaging(result)
+        return [] if averaging is None else telling.steps(config, averaging, nouns)
+
+    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
+        """See `Kind`."""
+        del config, result
+        return telling.counted(nouns)
+
+    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
+        """See `Kind`."""
+        del config
+        averaging = _averaging(result)
+        return [] if averaging is None else telling.not_protected(averaging, nouns)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -196,6 +215,11 @@ class GossipKind(Kind[GossipAgreement]):
                 where="algorithm",
                 found=self.name,
             )
+
+
+def _averaging(result: RunResult) -> AveragingResult | None:
+    """How models were averaged; None where a report is of a run in which none were."""
+    return None if result.encryption is None else result.encryption.averaging
 
 
 def network_of(config: RunConfig) -> str:

@@ -16,7 +16,7 @@ from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.model.transfer import Degree
 from securefair.model.transfer.answers import numbers_a_logit, parameters_a_logit, query_size
-from securefair.model.transfer.peers import FEWEST_SUMMED, Opened, asked_peers
+from securefair.model.transfer.peers import Opened, asked_peers, opened_of
 from securefair.model.transfer.penalised import outputs
 from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
@@ -91,7 +91,7 @@ class TransferAgreement:
     @property
     def opens(self) -> Opened:
         """What students open."""
-        return self.opened or ("mean" if self.most_teachers >= FEWEST_SUMMED else "each")
+        return opened_of(self.opened, self.most_teachers)
 
     @property
     def fewest_senders(self) -> int:

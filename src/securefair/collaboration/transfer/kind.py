@@ -12,21 +12,36 @@ from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import private_teachers
+from securefair.collaboration.telling import Limit
+from securefair.collaboration.transfer import telling
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.forecast import forecast_of
 from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.run import ROUNDS, TransferRun, start_transfer
-from securefair.collaboration.wording import Wording
+from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
 from securefair.model.stored import Function
+from securefair.records import RunResult
 
 
 @dataclass(frozen=True)
 class TransferKind(Kind[TransferAgreement]):
     """One answer from every teacher, taken as an offset of the own fit."""
+
+    def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+        """See `Kind`."""
+        return telling.steps(config, result, nouns)
+
+    def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
+        """See `Kind`."""
+        return telling.counted(config, result, nouns)
+
+    def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
+        """See `Kind`."""
+        return telling.not_protected(config, result, nouns)
 
     def check(self, config: RunConfig) -> None:
         """See `Kind`."""
@@ -163,16 +178,6 @@ TRANSFER = TransferKind(
     wording=Wording(
         "Transfer",
         "peers' mean logit, as far as own patients agree",
-        steps=(
-            "Each of {participants} fitted a regularised model to its own {samples}, with settings "
-            "chosen by cross-validation on them.",
-            "Once, every {participant} in the role of a student asked the others, its teachers, "
-            "how these fits judge its {samples}. Teachers answer from the fit on their own "
-            "{samples} and from nothing else, so nothing that was opened flows back in an answer.",
-            "Each student then fitted again, with the teachers' mean answer as an offset, and "
-            "averaged many settings, some of them without any peer, by how well each predicts its "
-            "own held-out {samples}. Where peers do not help, they count little.",
-        ),
         messages={
             "offer": "Whether a question is answered",
             "sharerequest": "Questions, with keys and encrypted samples",

@@ -1,0 +1,140 @@
+"""What a report tells of distillation: what was done, what was let out, what is not protected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from securefair.collaboration.telling import (
+    Limit,
+    behind_the_models,
+    chosen_questions,
+    sizes_and_times,
+)
+from securefair.collaboration.wording import Nouns, encrypts, plural
+from securefair.config import RunConfig
+from securefair.records import PrivacyResult, RunResult
+
+
+def steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bool) -> list[str]:
+    """See `Kind.steps`; `reputations` says whether anybody forms any."""
+    training = config.training
+    people = plural(len(result.participants), nouns.participant, nouns.participants)
+    alone = (
+        f"Each of {people} trained a model on its own {nouns.samples} for "
+        f"{plural(training.local_epochs, 'epoch')}."
+    )
+    came_back = f"What came back was {released(config, nouns)}."
+    if encrypts(result.encryption):
+        texts = [
+            f"{alone} Then and later, no readable record of a {nouns.sample} and no model passed "
+            f"from one {nouns.participant} to another.",
+            f"Once, at the start, every {nouns.participant} in the role of a student sent the "
+            f"features of its {nouns.samples} to the others, its teachers, encrypted under a key "
+            "that only it holds.",
+            f"In each of {plural(training.rounds, 'round')} the teachers ran their current models "
+            f"on the encrypted values without seeing them. {came_back}",
+        ]
+    else:
+        texts = [
+            alone,
+            f"In each of {plural(training.rounds, 'round')} every {nouns.participant} in the role "
+            "of a student asked the others, its teachers, how their current models judge its "
+            f"{nouns.samples}; this run computed that without encryption. {came_back}",
+        ]
+    texts.append(
+        "Each student moved its model a little towards what its teachers said (knowledge "
+        f"distillation), while it went on learning from its own {nouns.samples}."
+    )
+    if reputations:
+        texts.append(
+            f"Every {_ordinal(config.fairness.forced_every)} round everyone answered, and each "
+            f"{nouns.participant} checked whether a teacher's advice pulled in the same direction "
+            f"as its own {nouns.samples} did. The result is that teacher's reputation. It decided "
+            "how much the advice counted and, in the other rounds, how likely the "
+            f"{nouns.participant} was to answer that teacher's questions in return."
+        )
+    return texts
+
+
+def released(config: RunConfig, nouns: Nouns) -> str:
+    """What a teacher lets out, as part of a sentence."""
+    settings = config.distillation
+    match settings.release:
+        case "projection":
+            chooser = (
+                "weights that a public seed fixes"
+                if settings.basis == "public"
+                else "weights that the student chose"
+            )
+            return (
+                f"{settings.q} weighted sums per class over all of the student's {nouns.samples}, "
+                f"with {chooser}; from them the student estimates the single predictions"
+            )
+        case "logits":
+            return f"the prediction scores for every single {nouns.sample} of the student"
+        case "class_sums":
+            return "one number per class, which measures agreement but cannot train a model"
+    return "one number, which measures agreement but cannot train a model"
+
+
+def not_protected(
+    config: RunConfig,
+    privacy: Mapping[str, PrivacyResult] | None,
+    nouns: Nouns,
+    *,
+    reputations: bool,
+) -> list[Limit]:
+    """See `Kind.not_protected`; `reputations` says whether anybody forms any."""
+    implied = (
+        "Each answer says something about the teacher's model, and enough numbers reveal any "
+        "model. The ledger above counts them."
+    )
+    more, handled = "It gets no more of them.", "checked and rounded"
+    if config.distillation.release == "logits":
+        implied += " Releasing logits discloses as much as a public prediction service."
+        more = "It can also get more of them than its samples need; the ledger counts them all."
+        handled = "rounded"
+    apart = config.distillation.roles == "apart"
+    carried = (
+        "Whoever learns here answers nobody, so nothing of that comes back in an answer."
+        if apart
+        else "Where the student trains on that and then answers others, its answers can carry it "
+        "back."
+    )
+    decided = (
+        [
+            f"How often a {nouns.participant} answers shows its reputation of the one who asks.",
+        ]
+        if reputations
+        else []
+    )
+    noticed = (
+        "Reputation notices unhelpful advice, but only when it is next updated."
+        if reputations
+        else "Nobody forms a reputation here, so unhelpful advice counts like any other."
+    )
+    return [
+        ("What the released numbers imply", implied),
+        behind_the_models(privacy, nouns),
+        chosen_questions(more),
+        (
+            "Malicious teachers",
+            "A teacher that does not follow the protocol can aim an answer at one of the student's "
+            f"{nouns.samples}, or make it open to parts of the student's secret key. {carried} "
+            f"What is no smooth function of the features is refused, and values are {handled} when "
+            "they are opened. That limits this and does not stop it.",
+        ),
+        (
+            "Collusion",
+            "Students that work together know the sum of what the ledger shows for each of them.",
+        ),
+        sizes_and_times(nouns, *decided),
+        ("Honest answers", f"Nothing proves that a teacher computed what it should. {noticed}"),
+    ]
+
+
+def _ordinal(number: int) -> str:
+    if number == 1:
+        return "single"
+    teen = 10 <= number % 100 <= 20
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

@@ -1,0 +1,126 @@
+"""What a report tells of a transfer: what was done, what was let out, what is not protected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from securefair.collaboration.telling import (
+    Limit,
+    behind_the_models,
+    chosen_questions,
+    ledger_note,
+    sizes_and_times,
+)
+from securefair.collaboration.wording import Nouns, encrypts, listing, plural
+from securefair.config import RunConfig
+from securefair.model.transfer.peers import Opened, asked_peers, opened_of
+from securefair.records import RunResult
+
+
+def opens(config: RunConfig, names: Sequence[str]) -> Opened:
+    """What students of these participants opened; all of them have as many teachers."""
+    section = config.transfer
+    teachers = asked_peers(names, names[0], section.peers, seed=0)
+    return opened_of(None if section.opened == "auto" else section.opened, len(teachers))
+
+
+def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
+    """See `Kind.steps`."""
+    people = plural(len(result.participants), nouns.participant, nouns.participants)
+    own = f"the fit on their own {nouns.samples}"
+    opened = (
+        "It opened only the mean of their answers, no single one."
+        if opens(config, [one.name for one in result.participants]) == "mean"
+        else "It opened every answer by itself."
+    )
+    texts = [
+        f"Each of {people} fitted a regularised model to its own {nouns.samples}, with settings "
+        "chosen by cross-validation on them.",
+        f"Once, every {nouns.participant} in the role of a student asked the others, its teachers, "
+        f"how {'their private models' if result.privacy else 'these fits'} judge its "
+        f"{nouns.samples}. Teachers answer from "
+        f"{f'a private model of their own {nouns.samples}' if result.privacy else own} and from "
+        f"nothing else, so nothing that was opened flows back in an answer. {opened}",
+        "Each student then fitted again, with the teachers' mean answer as an offset, and averaged "
+        "many settings, some of them without any peer, by how well each predicts its own held-out "
+        f"{nouns.samples}. Where peers do not help, they count little.",
+    ]
+    if config.renewals:
+        whose = listing(list(dict.fromkeys(one.name for one in config.renewals)))
+        texts.append(
+            f"Later the {nouns.samples} of {whose} changed. Whoever has other {nouns.samples} "
+            "fitted anew and asked its teachers once more, and nobody else did. Whether a "
+            "teacher answers follows its own reputation of who asks and may tell that one a "
+            "bit, which the ledger counts."
+        )
+    if not encrypts(result.encryption):
+        return [*texts, "This run computed that without encryption."]
+    return [
+        *texts,
+        f"No readable record of a {nouns.sample} and no model passed from one {nouns.participant} "
+        "to another: what students sent was encrypted under keys that only they hold.",
+    ]
+
+
+def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:
+    """See `Kind.counted`."""
+    mean = opens(config, [one.name for one in result.participants]) == "mean"
+    return ledger_note(
+        "fit",
+        nouns,
+        tells="Every answer tells something about the fit that the teacher answers from"
+        + (", though students open it only in a mean with those of others." if mean else "."),
+        lasts=f"A fit stays the same as long as its teacher's {nouns.samples} do.",
+    )
+
+
+def not_protected(config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
+    """See `Kind.not_protected`."""
+    mean = opens(config, [one.name for one in result.participants]) == "mean"
+    if mean:
+        implied = (
+            "A student opens the mean of its teachers' answers and no single one. Enough numbers "
+            "reveal the mean of their fits. The ledger above counts them."
+        )
+        colluding = (
+            "A student and all but one of its teachers that work together know the answer of the "
+            "one that is left."
+        )
+        asked = ["It gets no more of them, and of the mean only what it asked all of them alike."]
+        tested = "The test is of the mean, and leaves out all answers or none."
+    else:
+        implied = (
+            "Each answer says something about the teacher's fit, and enough numbers reveal it. The "
+            "ledger above counts them."
+        )
+        colluding = (
+            "Students that work together know the sum of what the ledger shows for each of them."
+        )
+        asked, tested = ["It gets no more of them."], "Whoever gave it is left out."
+    renewed = [
+        f"Whether a {nouns.participant} answers a renewed question tells a bit of its reputation "
+        "of the one who asks, which the ledger counts."
+        for _ in config.renewals[:1]
+        if not mean
+    ]
+    return [
+        ("What the released numbers imply", implied),
+        behind_the_models(result.privacy, nouns),
+        chosen_questions(*asked),
+        (
+            "Malicious teachers",
+            "A teacher that does not follow the protocol chooses what its answer opens to, even "
+            "parts of the student's secret key. Nobody answers from what it opened, so that comes "
+            "back in no answer. It can spoil the student's new model. An answer that is no smooth "
+            f"function of the features is not used. {tested} With fewer numbers than "
+            f"{nouns.samples} this test catches little.",
+        ),
+        ("Collusion", colluding),
+        sizes_and_times(nouns, *renewed),
+        (
+            "Honest answers",
+            "Nothing proves that a teacher computed what it should. How much peers count is "
+            f"decided by the student's own held-out {nouns.samples}, and chance may decide wrongly "
+            "where they are few.",
+        ),
+    ]
