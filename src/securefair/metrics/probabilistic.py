@@ -1,4 +1,4 @@
-"""Scores of predicted probabilities, from scikit-learn's metrics."""
+"""Scores of predicted probabilities, areas under curves from scikit-learn's metrics."""
 
 from __future__ import annotations
 
@@ -70,20 +70,15 @@ def probabilistic_scores(
         )
     truth = (labels[:, None] == every).astype(np.float64)
     distances = ((probabilities - truth) ** 2).sum(axis=1) / (2 if classes == 2 else 1)
+    of_labels = np.take_along_axis(probabilities, labels[:, None], axis=1)[:, 0]
+    surprises = -np.log(np.clip(of_labels, LEAST_PROBABILITY, 1.0))
     return {
-        "accuracy": float(metrics.accuracy_score(labels, predicted, sample_weight=counted)),
+        "accuracy": float(np.average(predicted == labels, weights=counted)),
         "balanced_accuracy": _mean(recalls),
         "auc": _mean(areas[only]),
         "sensitivity": _mean(recalls[only]),
         "specificity": _mean(specificities[only]),
-        "log_loss": float(
-            metrics.log_loss(
-                labels,
-                np.clip(probabilities, LEAST_PROBABILITY, 1.0),
-                sample_weight=counted,
-                labels=every,
-            )
-        ),
+        "log_loss": float(np.average(surprises, weights=counted)),
         "brier": float(np.average(distances, weights=counted)),
         "calibration_error": _calibration_error(probabilities, labels, counted),
     }

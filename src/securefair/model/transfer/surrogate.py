@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve
 
 from securefair.model.transfer.polynomial import Degree, Polynomial
 
@@ -63,8 +64,7 @@ def _scale(features: Array) -> float:
 
 def _fitted(features: Array, centred: Array, degree: Degree, scale: float) -> Array:
     """Dual coefficients (n, L)."""
-    from sklearn.kernel_ridge import KernelRidge  # takes a second to load
-
-    ridge = KernelRidge(alpha=RIDGE, kernel="polynomial", degree=degree, gamma=1 / scale, coef0=1)
-    dual: Array = ridge.fit(features, centred).dual_coef_
+    kernel = (features @ features.T * (1 / scale) + 1) ** degree
+    kernel.flat[:: len(kernel) + 1] += RIDGE
+    dual: Array = solve(kernel, centred, assume_a="pos")
     return dual
