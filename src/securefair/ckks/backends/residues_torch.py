@@ -66,7 +66,10 @@ def _residues(x: torch.Tensor) -> torch.Tensor:
 
 
 def _forward(x: torch.Tensor, basis: Basis) -> torch.Tensor:
-    """int64 coefficients (..., limbs, N) -> values, in SEAL's order."""
+    """int64 coefficients (..., limbs, N) -> values, in SEAL's order.
+
+    Two stages let values grow to 3 p before they are reduced: 2 p^2 is below 2^63.
+    """
     n, shape = basis.ring_degree, x.shape
     w = twiddles(basis, x.device, inverse=False)
     p = moduli(basis, x.device)[..., None]
@@ -75,8 +78,10 @@ def _forward(x: torch.Tensor, basis: Basis) -> torch.Tensor:
         pairs = x.reshape(-1, len(basis), m, 2, n // (2 * m))
         first = pairs[..., 0, :]
         second = pairs[..., 1, :] * w[:, m : 2 * m, None] % p
-        x = torch.stack([first + second, first - second + p], dim=-2) % p[..., None]
+        x = torch.stack([first + second, first - second + p], dim=-2)
         m *= 2
+        if m.bit_length() % 2 or m == n:
+            x = x % p[..., None]
     return x.reshape(shape)
 
 
