@@ -144,7 +144,11 @@ def test_with_the_unsent_coefficients_decryption_would_give_every_sample(asked):
 
 
 class Whole:
-    """The exchange's evaluator, but that it gives out every coefficient."""
+    """The exchange's evaluator, but that it gives out every coefficient.
+
+    Attributes:
+        planned: what it would have let out instead, of the last answer.
+    """
 
     def __init__(self, exchange):
         self._evaluator = exchange.evaluator
@@ -152,7 +156,8 @@ class Whole:
     def __getattr__(self, name):
         return getattr(self._evaluator, name)
 
-    def extract(self, x, _):
+    def extract(self, x, coefficients):
+        self.planned = self._evaluator.extract(x, coefficients)
         return self._evaluator.extract(x, None)
 
 
@@ -196,11 +201,10 @@ def population(exchange):
     logits, released, garbage, control = [], [], [], []
     for seed in range(TEACHERS):
         here.model = build_head("linear", FEATURES, 0, CLASSES, 100 + seed)
-        answer = here.answer()
-        released.append(here.keys.decryptor.open(answer).ravel())
-        garbage.append(to_slots_of(here, answer)[:, :SAMPLES].ravel())
         opened = here.keys.decryptor.open(here.answer(evaluator=whole))
         control.append(opened[:, :SAMPLES].ravel())
+        released.append(here.keys.decryptor.open(whole.planned).ravel())
+        garbage.append(to_slots_of(here, whole.planned)[:, :SAMPLES].ravel())
         logits.append(here.model.logits(features_of()).T.ravel())
     return tuple(np.array(part) for part in (logits, released, garbage, control))
 

@@ -20,15 +20,31 @@ NEW = ("new", "p", "--label", "finding", "--image", "photo", "--features", "5",
 DATA = ("--data", "north.csv", "--data", "south.csv")
 
 
-@pytest.fixture
-def pictures(tmp_path, monkeypatch):
-    monkeypatch.setattr(image_columns, "import_torchvision", torchvision)
+@pytest.fixture(scope="module", autouse=True)
+def small_network():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(image_columns, "import_torchvision", torchvision)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """No test finds in memory what another has extracted."""
     image_columns._LAST.clear()
-    write_weights(tmp_path / "net.safetensors")
+    yield
+    image_columns._LAST.clear()
+
+
+def write_inputs(folder):
+    write_weights(folder / "net.safetensors")
     for seed, name in enumerate(("north", "south")):
-        write_pictures(tmp_path, 40, seed=seed, name=name)
-    yield tmp_path
-    image_columns._LAST.clear()
+        write_pictures(folder, 40, seed=seed, name=name)
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    write_inputs(tmp_path)
+    return tmp_path
 
 
 def smaller(folder):
@@ -39,14 +55,22 @@ def smaller(folder):
     return config
 
 
+@pytest.fixture(scope="module")
+def finished(prepared, small_network):
+    """A folder of a project that has run."""
+    folder, invoke = prepared
+    write_inputs(folder)
+    invoke(*NEW, *DATA)
+    smaller(folder)
+    invoke("run", "p/config.toml", "--rounds", "1", "--backend", "clear", "--out", "out")
+    return folder
+
+
 @pytest.fixture
-def kept(invoke, pictures):
-    made = invoke(*NEW, *DATA)
-    assert made.exit_code == 0, made.output
-    smaller(pictures)
-    done = invoke("run", "p/config.toml", "--rounds", "1", "--backend", "clear", "--out", "out")
-    assert done.exit_code == 0, done.output
-    return pictures / "out" / "models"
+def kept(finished, tmp_path):
+    """The models of a copy of it."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "out" / "models"
 
 
 def test_a_project_names_the_extractor_by_its_hash(invoke, pictures):
@@ -62,17 +86,17 @@ def test_a_project_names_the_extractor_by_its_hash(invoke, pictures):
     assert not (pictures / ".securefair-features").exists()  # a check extracts nothing
 
 
-def test_a_folder_of_pictures_gets_a_row_each(invoke, kept, pictures):
-    new = pictures / "new"
+def test_a_folder_of_pictures_gets_a_row_each(invoke, kept, tmp_path):
+    new = tmp_path / "new"
     new.mkdir()
     for at in (3, 4, 5):
-        shutil.copy(pictures / "south" / f"{at:02d}.png", new / f"{at}.png")
+        shutil.copy(tmp_path / "south" / f"{at:02d}.png", new / f"{at}.png")
     (new / "notes.txt").write_text("")
-    (pictures / "net.safetensors").unlink()  # the model has its own
+    (tmp_path / "net.safetensors").unlink()  # the model has its own
     done = invoke("predict", kept / "north", "new", "--out", "p.csv")
     assert done.exit_code == 0, done.output
     assert "left out, as no image: notes.txt" in done.stderr
-    rows = list(csv.DictReader((pictures / "p.csv").read_text().splitlines()))
+    rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
     assert list(rows[0])[:4] == ["image", "probability_blue", "probability_red", "class"]
     assert [(row["image"], row["class"]) for row in rows] == [
         ("3.png", "red"), ("4.png", "blue"), ("5.png", "red"),
@@ -81,8 +105,8 @@ def test_a_folder_of_pictures_gets_a_row_each(invoke, kept, pictures):
     assert said["images"] == ["3.png", "4.png", "5.png"]
 
 
-def test_a_table_of_pictures_keeps_its_order(invoke, kept, pictures):
-    (pictures / "some.csv").write_text("photo\nsouth/05.png\nsouth/02.png\nsouth/05.png\n")
+def test_a_table_of_pictures_keeps_its_order(invoke, kept, tmp_path):
+    (tmp_path / "some.csv").write_text("photo\nsouth/05.png\nsouth/02.png\nsouth/05.png\n")
     model = sf.load_model(kept / "north")
     found = model.predict_details("some.csv")
     assert found.images == ("south/05.png", "south/02.png", "south/05.png")
@@ -92,32 +116,33 @@ def test_a_table_of_pictures_keeps_its_order(invoke, kept, pictures):
     assert scored["scores"]["accuracy"] == 1.0
 
 
-def test_the_card_names_the_extractor(invoke, kept, pictures):
-    digest = weights_digest(pictures / "net.safetensors")
+def test_the_card_names_the_extractor(invoke, kept, tmp_path):
+    digest = weights_digest(tmp_path / "net.safetensors")
     assert digest in (kept / "north" / "card.md").read_text()
     assert (kept / "north" / f"extractor-{digest[:16]}.weights").stat().st_mode & 0o077 == 0
 
 
-def test_a_bundle_names_the_weights_without_their_folder(invoke, kept, pictures):
+def test_a_bundle_names_the_weights_without_their_folder(invoke, kept, finished, tmp_path):
     assert invoke("export", kept.parent, "--out", "bundle").exit_code == 0
-    config = (pictures / "bundle" / "config.toml").read_text()
+    config = (tmp_path / "bundle" / "config.toml").read_text()
     assert 'weights = "net.safetensors"' in config
-    assert str(pictures) not in config
+    assert str(tmp_path) not in config
+    assert str(finished) not in config
 
 
-def test_an_extraction_is_not_repeated(invoke, kept, pictures, monkeypatch):
+def test_an_extraction_is_not_repeated(invoke, kept, monkeypatch):
     monkeypatch.setattr(image_columns, "read_image", None)
     done = invoke("run", "p/config.toml", "--rounds", "1", "--backend", "clear", "--out", "again")
     assert done.exit_code == 0, done.output
 
 
-def test_another_extractor_is_refused(invoke, kept, pictures):
-    write_weights(pictures / "net.safetensors", seed=1)
+def test_another_extractor_is_refused(invoke, kept, tmp_path):
+    write_weights(tmp_path / "net.safetensors", seed=1)
     done = invoke("run", "p/config.toml", "--backend", "clear", "--out", "again")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert "not the weights that were agreed on" in done.stderr
     (weights,) = (kept / "north").glob("extractor-*")
-    shutil.copy(pictures / "net.safetensors", weights)
+    shutil.copy(tmp_path / "net.safetensors", weights)
     done = invoke("predict", kept / "north", "north")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert "not the weights that were agreed on" in done.stderr
@@ -194,11 +219,11 @@ def test_impossible_extractors_are_refused_in_a_line(options, named, invoke, pic
     assert not (pictures / "p").exists()
 
 
-def test_a_picture_unlike_all_others_is_told(invoke, kept, pictures):
+def test_a_picture_unlike_all_others_is_told(invoke, kept, tmp_path):
     """Of 26 training pictures one like them may lie outside of 2 x 5 / 27 features on average."""
     model = sf.load_model(kept / "north")
     assert model.record.patients < 39  # too few to tell anything
-    new = pictures / "new"
+    new = tmp_path / "new"
     new.mkdir()
     Image.new("RGB", (32, 32), (0, 255, 0)).save(new / "green.png")
     assert model.predict_details(new).outside == ((),)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
@@ -47,6 +48,7 @@ class Run:
     versions: dict[str, str]
 
 
+@cache
 def plausible_run(
     *,
     names: tuple[str, ...] = HOSPITALS,
@@ -56,7 +58,10 @@ def plausible_run(
     seeds: tuple[int, ...] = (0,),
     seed: int = 1,
 ) -> Run:
-    """A run of any number of participants; equal arguments give equal records."""
+    """A run of any number of participants; equal arguments give the same records.
+
+    `__wrapped__` gives other ones, which are equal.
+    """
     rng = np.random.default_rng(seed)
     n = len(names)
     learners = [name for name in algorithms if name not in CONTROLS]

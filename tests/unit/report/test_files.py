@@ -60,7 +60,7 @@ def test_fields_keep_their_order_and_floats_their_repr(tmp_path):
 def test_equal_records_give_equal_bytes(tmp_path, make_run):
     paths = []
     for name in ("first", "second"):
-        run = make_run()
+        run = make_run.__wrapped__()
         paths.append(write_json(tmp_path / name / "metrics.json", run.result))
         write_json_lines(tmp_path / name / "rounds.jsonl", run.rounds)
     assert paths[0].read_bytes() == paths[1].read_bytes()
