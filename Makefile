@@ -48,8 +48,9 @@ test: setup openfhe-if-possible
 	$(PYTEST)
 
 # Unit, contract and security tests, without papers, whole runs, and openfhe's second opinion.
+# Properties draw half as many examples as in `make test`.
 test-core: setup
-	$(PYTEST) tests/unit tests/contract tests/security --ignore=tests/unit/papers \
+	SECUREFAIR_EXAMPLES=25 $(PYTEST) tests/unit tests/contract tests/security --ignore=tests/unit/papers \
 	-m "not slow" -k "not openfhe"
 
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.

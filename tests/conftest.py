@@ -21,9 +21,9 @@ EVERYWHERE = {
     "print_blob": True,
     "suppress_health_check": [HealthCheck.too_slow],
 }
-# `make soak` draws others every time, and many: properties with a number of their own take it from
-# `support.examples`.
-soaking = "SECUREFAIR_EXAMPLES" in os.environ
+# `make test-core` draws half of them, `make soak` many, and others every time. Properties with a
+# number of their own take it from `support.examples`.
+soaking = examples(USUAL) > USUAL
 settings.register_profile(
     "ours", derandomize=not soaking, max_examples=examples(USUAL), **EVERYWHERE
 )
@@ -60,6 +60,7 @@ def pytest_collection_finish():
     """What is loaded by now stays: the collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)
 
 
 NO_OPENFHE = "no interpreter here can import openfhe"

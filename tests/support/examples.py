@@ -7,6 +7,6 @@ USUAL = 50
 
 
 def examples(usual):
-    """So many in `make test`; in `make soak` SECUREFAIR_EXAMPLES where others draw `USUAL`."""
+    """So many in `make test`; in others SECUREFAIR_EXAMPLES where that draws `USUAL`."""
     most = int(os.environ.get("SECUREFAIR_EXAMPLES", "0"))
     return max(1, usual * most // USUAL) if most else usual
