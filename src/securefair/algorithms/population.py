@@ -19,6 +19,7 @@ from torch.nn.functional import kl_div, log_softmax
 from securefair.algorithms.distillation import NOTHING, LearningState, PeerNumbers, Peers
 from securefair.algorithms.membership import check_participants
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.fairness import cosine
@@ -27,7 +28,6 @@ from securefair.model.gradients import flat_gradient
 from securefair.model.heads import Head
 from securefair.model.plausibility import Clip
 from securefair.model.prevalence import Prevalence, own_prevalence
-from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.reconstruction import Reconstructor
 from securefair.model.seeds import derived_seed
 from securefair.model.stored import Function, function_of
@@ -66,14 +66,14 @@ class Population:
     """
 
     participants: tuple[ParticipantData, ...]
-    head: ModelKind = "quadratic"
-    hidden: int = 16
+    head: ModelKind = defaults.MODEL_KIND
+    hidden: int = defaults.HIDDEN
     network: str | None = None  # which, where `head` is "network"
-    range_penalty: float = RANGE_PENALTY  # of a network's activations; heads have none
+    range_penalty: float = defaults.RANGE_PENALTY  # of a network's activations; heads have none
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    local_epochs: int = 40  # everyone alone, before round 0
+    local_epochs: int = defaults.LOCAL_EPOCHS  # everyone alone, before round 0
     batch_size: int | None = None  # of the local epochs; None: full batches
-    local_steps: int = 5  # full-batch optimiser steps in a round
+    local_steps: int = defaults.LOCAL_STEPS  # full-batch optimiser steps in a round
     temperature: float = 5.0  # T of the distillation loss
     alignment_temperature: float = 1.0  # of the cross-entropy that alignment compares with
     lambda_0: float = 50.0  # weight of the distillation loss

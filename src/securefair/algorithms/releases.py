@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.balance import balanced_by_weights
@@ -31,8 +32,8 @@ class ProjectionRelease:
         ConfigError: a number is out of range.
     """
 
-    q: int = 64
-    basis: Literal["public", "student"] = "public"
+    q: int = defaults.Q
+    basis: Literal["public", "student"] = defaults.BASIS
     ring_degree: int = 8192  # public basis only
     public_seed: bytes = b"securefair"  # public basis only
     noise_std: float = 0.0  # of each released number, for rows of a student basis of peak 1
@@ -42,7 +43,7 @@ class ProjectionRelease:
             raise ConfigError(
                 "unknown basis", where="basis", found=self.basis, expected='"public" or "student"'
             )
-        if self.basis == "public":
+        if self.basis == defaults.BASIS:
             public_indices(self.ring_degree, self.q, self.public_seed)  # raises if impossible
         if not 0 <= self.noise_std < math.inf:
             raise ConfigError("not a standard deviation", where="noise_std", found=self.noise_std)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from securefair.algorithms.membership import check_participants
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.settings import check_settings
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.model.balance import balanced_by_weights
 from securefair.model.quantize import quantize_at
@@ -59,7 +60,7 @@ class Transfer:
     degree: Degree = 1
     release: Release = field(default_factory=ProjectionRelease)
     opened: Opened | None = None
-    peers: int = 8
+    peers: int = defaults.PEERS
     rounding: Rounding | None = None
     name: str = "transfer"
 

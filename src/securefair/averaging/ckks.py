@@ -31,7 +31,6 @@ from securefair.averaging.interface import SumKeys, WeightedSums
 from securefair.averaging.messages import check_request, check_shares, check_total
 from securefair.averaging.pairwise import PairMask, pair_masks
 from securefair.averaging.spec import (
-    MIN_FLOODING_BITS,
     SumSpec,
     check_vector,
     largest_magnitude,
@@ -43,6 +42,7 @@ from securefair.ckks.encoding import to_integers
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.tensor import CipherTensor
+from securefair.config import defaults
 from securefair.errors import EncryptionError, LocalProtocolError, PlanError, RemoteProtocolError
 from securefair.storage import Secret
 
@@ -64,7 +64,7 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
     hides_weights: ClassVar[bool] = True
     hides_parameters: ClassVar[bool] = True
 
-    def __init__(self, backend: str = "rns") -> None:
+    def __init__(self, backend: str = defaults.BACKEND) -> None:
         self._backend = get_backend(backend)
 
     def plan(self, spec: SumSpec) -> CkksSumPlan:
@@ -136,12 +136,12 @@ class CkksSums(WeightedSums[CkksSumPlan, CkksSumKeys]):
         Raises:
             PlanError: sanitising would hide the parameters too little.
         """
-        if plan.spec.flooding_bits < MIN_FLOODING_BITS:
+        if plan.spec.flooding_bits < defaults.MIN_FLOODING_BITS:
             raise PlanError(
                 "a sum would hide the parameters too little",
                 where="flooding_bits",
                 found=plan.spec.flooding_bits,
-                expected=f"at least {MIN_FLOODING_BITS}",
+                expected=f"at least {defaults.MIN_FLOODING_BITS}",
             )
         check_vector(plan, vector)
         check_request(request, plan.request_bytes, gathering)

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 
 import msgspec
 
+from securefair.config import defaults
 from securefair.errors import LocalProtocolError, RemoteProtocolError
 
 SESSION_BYTES = 32
 """A hash over everything that the participants agreed on; masks are bound to keys besides."""
-
-MIN_SENDERS = 2
-"""A sum over one sender is that sender's model."""
 
 WEIGHT_TOLERANCE = 1e-9
 """Weights of a normalised row add up to 1 but for rounding."""
@@ -43,7 +41,7 @@ class Gathering:
     attempt: int = 0
     receiver: str
     senders: tuple[str, ...]
-    fewest: int = MIN_SENDERS
+    fewest: int = defaults.MIN_SENDERS
 
     def __post_init__(self) -> None:
         for where, right, found, expected in (
@@ -88,7 +86,7 @@ class Gathering:
         receiver: str,
         senders: tuple[str, ...],
         *,
-        fewest: int = MIN_SENDERS,
+        fewest: int = defaults.MIN_SENDERS,
     ) -> Gathering:
         """A gathering as a receiver named it in a message.
 

@@ -11,14 +11,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.averaging.gathering import MIN_SENDERS
+from securefair.config import defaults
 from securefair.errors import ModelError, PlanError
 
 MAX_PARAMETERS, MAX_SENDERS = 1 << 28, 1 << 12
 MAX_BOUND = 2.0**40
-MIN_FLOODING_BITS, MAX_FLOODING_BITS = 30, 60
-"""Senders and those who answer alignments refuse less; nobody plans more."""
-
 CLEAR_BYTES = 4
 """What a parameter takes when a model is sent in the clear: float32."""
 
@@ -40,9 +37,9 @@ class SumSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     parameters: int
     senders: int
-    bound: float = 16.0
-    precision: float = 2.0**-16
-    flooding_bits: int = 40
+    bound: float = defaults.BOUND
+    precision: float = defaults.SUM_PRECISION
+    flooding_bits: int = defaults.SUM_FLOODING_BITS
     max_share: float | None = None
 
 
@@ -95,10 +92,10 @@ def check_spec(spec: SumSpec) -> None:
     """
     for where, value, least, most in (
         ("parameters", spec.parameters, 1, MAX_PARAMETERS),
-        ("senders", spec.senders, MIN_SENDERS, MAX_SENDERS),
+        ("senders", spec.senders, defaults.MIN_SENDERS, MAX_SENDERS),
         ("bound", spec.bound, 1 / MAX_BOUND, MAX_BOUND),
         ("precision", spec.precision, 2.0**-48, 0.5),
-        ("flooding_bits", spec.flooding_bits, 0, MAX_FLOODING_BITS),
+        ("flooding_bits", spec.flooding_bits, 0, defaults.MAX_FLOODING_BITS),
     ):
         if not least <= value <= most:  # NaN is not within
             raise PlanError("out of range", where=where, found=value, expected=f"{least} to {most}")

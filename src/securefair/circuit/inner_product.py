@@ -34,6 +34,7 @@ from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
 from securefair.ckks.security import MAX_LOG_QP, SECURITY_BITS
 from securefair.ckks.specs import PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.config import defaults
 from securefair.errors import DataError, EncryptionError, PlanError
 
 P = TypeVar("P")
@@ -43,6 +44,9 @@ MAX_LENGTH = 1 << 24
 MAX_LIMBS = 4
 FACTOR_SCALES = range(10, 41, 2)
 """log2 scales of the private side that are tried; its rounding errors count in full."""
+
+PRECISION = 2.0**-12
+"""Largest error of an inner product, unless somebody asks for another."""
 
 NORM_TOLERANCE = 1e-6
 """How far beyond 1 the norm of a unit vector may be by rounding."""
@@ -58,8 +62,8 @@ class InnerProductSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """
 
     length: int
-    flooding_bits: int = 30
-    precision: float = 2.0**-12
+    flooding_bits: int = defaults.FLOODING_BITS
+    precision: float = PRECISION
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from securefair.config import defaults
 from securefair.errors import PlanError
 
 Release = Literal["loss", "class_sums", "projection", "logits"]
@@ -105,13 +106,13 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     features: int
     classes: int
     samples: int
-    hidden: int = 16
-    release: Release = "projection"
-    basis: Basis = "public"
-    q: int = 64
-    flooding_bits: int = 30
-    precision: float = 2.0**-10
-    weight_bits: int = 12
+    hidden: int = defaults.HIDDEN
+    release: Release = defaults.RELEASE
+    basis: Basis = defaults.BASIS
+    q: int = defaults.Q
+    flooding_bits: int = defaults.FLOODING_BITS
+    precision: float = defaults.PRECISION
+    weight_bits: int = defaults.WEIGHT_BITS
     bounds: HeadBounds = HeadBounds()
     network: tuple[LayerBounds, ...] = ()
 
@@ -125,6 +126,24 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def hidden_bound(self) -> float:
         """Largest |hidden value| before the square: Cauchy-Schwarz on features and a one."""
         return self.bounds.row_norm * math.sqrt(self.feature_norm**2 + 1)
+
+    @property
+    def parameters(self) -> int | None:
+        """Numbers that training changes in a head of that shape; None for a network."""
+        if self.network:
+            return None
+        if not self.hidden:
+            return self.classes * (self.features + 1)
+        first, second = self.hidden * (self.features + 1), self.classes * (self.hidden + 1)
+        return first + second + 2  # the square's gain and slope
+
+    @property
+    def suitable_q(self) -> int:
+        """Numbers per class that leave samples and head undetermined, and so get answers at all."""
+        most = min(defaults.Q, self.samples // 2)
+        if self.parameters is not None:
+            most = min(most, self.parameters // self.classes)
+        return max(1, most)
 
     @property
     def layers(self) -> tuple[LayerBounds, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from securefair.config import RunConfig
+from securefair.config import RunConfig, defaults
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class DisclosureLimits:
     None stands for no limit.
     """
 
-    fraction: float | None = 1.0
+    fraction: float | None = defaults.DISCLOSURE_FRACTION
     student_total: int | None = None
     teacher_total: int | None = None
 

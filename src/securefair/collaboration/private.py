@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import torch
 
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.building import ModelKind, build_model
@@ -132,7 +133,7 @@ def private_teachers(
     terms: PrivacyTerms,
     *,
     seed: int,
-    hidden: int = 16,
+    hidden: int = defaults.HIDDEN,
     network: str | None = None,
     budget: Store | None = None,
 ) -> dict[str, PrivateTeacher]:

@@ -5,41 +5,48 @@ together. `loading` turns text into a `RunConfig` or a `ConfigError` that names 
 expected, `writing` turns it back into TOML.
 """
 
-from securefair.config.data import DataSection
-from securefair.config.distillation import DistillationSection, FairnessSection
-from securefair.config.encryption import DisclosureSection, EncryptionSection
-from securefair.config.gossip import GossipSection
-from securefair.config.loading import (
-    checked_settings,
-    demo_config,
-    load_config,
-    override,
-    parse_config,
-)
-from securefair.config.partition import (
-    ClassLadderPartition,
-    DirichletPartition,
-    HomogeneousPartition,
-    ImbalancedPartition,
-    Partition,
-    PathologicalPartition,
-    PowerLawPartition,
-    RatioPartition,
-)
-from securefair.config.run import AlgorithmName, ReportSection, RunSection
-from securefair.config.sections import RunConfig
-from securefair.config.training import ModelSection, TrainingSection
-from securefair.config.transfer import TransferSection
-from securefair.config.user_data import (
-    BinaryColumn,
-    CategoricalColumn,
-    IgnoredColumn,
-    ImageColumn,
-    NumericColumn,
-    ParticipantSection,
-    TableSection,
-)
-from securefair.config.writing import to_toml
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from securefair.errors import on_first_use
+
+if TYPE_CHECKING:
+    from securefair.config.data import DataSection
+    from securefair.config.distillation import DistillationSection, FairnessSection
+    from securefair.config.encryption import DisclosureSection, EncryptionSection
+    from securefair.config.gossip import GossipSection
+    from securefair.config.loading import (
+        checked_settings,
+        demo_config,
+        load_config,
+        override,
+        parse_config,
+    )
+    from securefair.config.partition import (
+        ClassLadderPartition,
+        DirichletPartition,
+        HomogeneousPartition,
+        ImbalancedPartition,
+        Partition,
+        PathologicalPartition,
+        PowerLawPartition,
+        RatioPartition,
+    )
+    from securefair.config.run import AlgorithmName, ReportSection, RunSection
+    from securefair.config.sections import RunConfig
+    from securefair.config.training import ModelSection, TrainingSection
+    from securefair.config.transfer import TransferSection
+    from securefair.config.user_data import (
+        BinaryColumn,
+        CategoricalColumn,
+        IgnoredColumn,
+        ImageColumn,
+        NumericColumn,
+        ParticipantSection,
+        TableSection,
+    )
+    from securefair.config.writing import to_toml
 
 __all__ = [
     "AlgorithmName",
@@ -77,3 +84,42 @@ __all__ = [
     "parse_config",
     "to_toml",
 ]
+
+_HOME = {
+    "AlgorithmName": "run",
+    "BinaryColumn": "user_data",
+    "CategoricalColumn": "user_data",
+    "ClassLadderPartition": "partition",
+    "DataSection": "data",
+    "DirichletPartition": "partition",
+    "DisclosureSection": "encryption",
+    "DistillationSection": "distillation",
+    "EncryptionSection": "encryption",
+    "FairnessSection": "distillation",
+    "GossipSection": "gossip",
+    "HomogeneousPartition": "partition",
+    "IgnoredColumn": "user_data",
+    "ImageColumn": "user_data",
+    "ImbalancedPartition": "partition",
+    "ModelSection": "training",
+    "NumericColumn": "user_data",
+    "ParticipantSection": "user_data",
+    "Partition": "partition",
+    "PathologicalPartition": "partition",
+    "PowerLawPartition": "partition",
+    "RatioPartition": "partition",
+    "ReportSection": "run",
+    "RunConfig": "sections",
+    "RunSection": "run",
+    "TableSection": "user_data",
+    "TrainingSection": "training",
+    "TransferSection": "transfer",
+    "checked_settings": "loading",
+    "demo_config": "loading",
+    "load_config": "loading",
+    "override": "loading",
+    "parse_config": "loading",
+    "to_toml": "writing",
+}
+
+__getattr__, __dir__ = on_first_use(__name__, _HOME)

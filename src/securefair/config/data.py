@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from securefair.config import defaults
 from securefair.config.base import Ratio, Section, contradiction
 from securefair.config.partition import Partition
 from securefair.config.user_data import FilePath
@@ -23,7 +24,7 @@ class DataSection(Section):
         "(python), or a data set class with centres (flamby)"
     )
     test_fraction: Ratio = Field(
-        default=1 / 3,
+        default=defaults.TEST_FRACTION,
         gt=0,
         lt=1,
         description='Share of each participant\'s samples held out for testing; "1/3" is allowed',

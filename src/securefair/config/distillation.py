@@ -14,21 +14,24 @@ class DistillationSection(Section):
     """[distillation]: what a teacher lets out, and how strongly a student follows it."""
 
     release: Literal["loss", "class_sums", "projection", "logits"] = Field(
-        default="projection",
+        default=defaults.RELEASE,
         description="What leaves the encryption for the student; loss and class_sums only monitor",
     )
     basis: Literal["public", "student"] = Field(
-        default="public",
+        default=defaults.BASIS,
         description="Who chooses the weighted sums of a projection: a public seed or the student",
     )
     q: int = Field(
-        default=64, ge=1, le=16_384, description="Numbers per class and answer of a projection"
+        default=defaults.Q,
+        ge=1,
+        le=16_384,
+        description="Numbers per class and answer of a projection",
     )
     temperature: float = Field(
         default=defaults.TEMPERATURE, gt=0, description="Softens both sides' predictions"
     )
     prevalence: Literal["own", "teacher"] = Field(
-        default="own",
+        default=defaults.PREVALENCE,
         description="Whose class frequencies a student learns: its own, or its teachers', as the "
         "papers have it",
     )
@@ -44,13 +47,13 @@ class DistillationSection(Section):
         default=(), description="Names of those who only teach, with roles apart"
     )
     sample_clip: float = Field(
-        default=16.0,
+        default=defaults.SAMPLE_CLIP,
         gt=0,
         description="Largest logit, from the mean of its sample's logits, that a student learns "
         "from; answers beyond are cut",
     )
     answer_clip: float = Field(
-        default=8.0,
+        default=defaults.ANSWER_CLIP,
         gt=0,
         description="Largest root mean square of an answer's logits that a student learns from",
     )
@@ -72,13 +75,22 @@ class FairnessSection(Section):
     """[fairness]: how a participant's reputation of a peer is formed and used (CYCle)."""
 
     alpha: float = Field(
-        default=0.5, ge=0, lt=1, description="How much of the old reputation survives an update"
+        default=defaults.ALPHA,
+        ge=0,
+        lt=1,
+        description="How much of the old reputation survives an update",
     )
     tau_opt: float = Field(
-        default=0.25, ge=0, le=1, description="Misalignment up to which reputation is full"
+        default=defaults.TAU_OPT,
+        ge=0,
+        le=1,
+        description="Misalignment up to which reputation is full",
     )
     tau_max: float = Field(
-        default=0.75, ge=0, le=1, description="Misalignment from which reputation is zero"
+        default=defaults.TAU_MAX,
+        ge=0,
+        le=1,
+        description="Misalignment from which reputation is zero",
     )
     forced_every: int = Field(
         default=defaults.FORCED_EVERY,

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from securefair.config import defaults
 from securefair.config.base import Ratio, Section
 
 
@@ -13,26 +14,29 @@ class EncryptionSection(Section):
     """[encryption]: who computes on ciphertexts, and how precisely; the planner does the rest."""
 
     backend: Literal["seal", "rns", "clear"] = Field(
-        default="rns",
+        default=defaults.BACKEND,
         description="seal: products by SEAL; rns: by our kernels; clear: NO encryption, for tests",
     )
     flooding_bits: int = Field(
-        default=30, ge=30, le=60, description="Noise in an answer over its evaluation noise, log2"
+        default=defaults.FLOODING_BITS,
+        ge=defaults.MIN_FLOODING_BITS,
+        le=defaults.MAX_FLOODING_BITS,
+        description="Noise in an answer over its evaluation noise, log2",
     )
     precision: Ratio = Field(
-        default=2**-10,
+        default=defaults.PRECISION,
         gt=0,
         le=0.1,
         description="Largest error by encryption of a released value, over its range",
     )
     key_bits: float = Field(
-        default=64.0,
+        default=defaults.KEY_BITS,
         ge=16,
         description="Most bits of opened values that queries, declines and weights may tell one "
         "peer under one key; then there is a new one",
     )
     key_openings: int = Field(
-        default=64,
+        default=defaults.KEY_OPENINGS,
         ge=1,
         description="Most answers of one peer that are opened under one key; then there is a new "
         "one",
@@ -43,7 +47,7 @@ class DisclosureSection(Section):
     """[disclosure]: when a teacher stops answering."""
 
     fraction: float = Field(
-        default=1.0,
+        default=defaults.DISCLOSURE_FRACTION,
         gt=0,
         description="Most numbers one student may receive of one version of a teacher's model, as "
         "a fraction of that model's parameters or of the student's samples times classes, "

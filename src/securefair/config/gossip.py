@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from securefair.config import defaults
 from securefair.config.base import Ratio, Section, contradiction
-from securefair.config.defaults import MAX_SUMS
 
 SHARES_UNSEEN = ("ckks", "crypten")  # averaging in which a sender sees no more than its own weight
 
@@ -16,12 +16,12 @@ class GossipSection(Section):
     """[gossip]: averaging models with aligned neighbours (CYCle on Gossip-SGD)."""
 
     averaging: Literal["masked", "ckks", "crypten", "clear"] = Field(
-        default="masked",
+        default=defaults.AVERAGING,
         description="How sums of models stay private. For comparison only: crypten, between "
         "processes of one machine; clear, where models are in the OPEN",
     )
     topology: Literal["complete", "ring", "exponential"] = Field(
-        default="complete", description="Who is beside whom, unless edges say it"
+        default=defaults.TOPOLOGY, description="Who is beside whom, unless edges say it"
     )
     edges: Annotated[
         tuple[Annotated[tuple[str, str], Field(strict=False)], ...], Field(strict=False)
@@ -31,19 +31,21 @@ class GossipSection(Section):
         json_schema_extra={"expected": 'pairs of names, such as [["a", "b"], ["b", "c"]]'},
     )
     weighting: Literal["uniform", "metropolis"] = Field(
-        default="uniform", description="Weights before gradients are first compared"
+        default=defaults.WEIGHTING, description="Weights before gradients are first compared"
     )
     beta: float = Field(
-        default=15.0, ge=0, description="Sharpness with which aligned neighbours are preferred"
+        default=defaults.BETA,
+        ge=0,
+        description="Sharpness with which aligned neighbours are preferred",
     )
     levels: int = Field(
-        default=5,
+        default=defaults.LEVELS,
         ge=2,
         description="Public values that a similarity is rounded to: the weight that a neighbour "
         "is told tells it log2 of that many bits of its own alignment, and nothing of others",
     )
     max_sums: int = Field(
-        default=MAX_SUMS,
+        default=defaults.MAX_SUMS,
         ge=0,
         description="Rounds in which a neighbour is offered the own model at most, then it goes on "
         "alone: many sums tell single models; 0: any number",
@@ -54,20 +56,25 @@ class GossipSection(Section):
         "the paper prints it, with a link about once in so many rounds as there are participants",
     )
     sketch: int = Field(
-        default=8192,
+        default=defaults.SKETCH,
         ge=0,
         le=65_536,
         description="Numbers that stand for a gradient, a power of two; 0: all of its own",
     )
     bound: float = Field(
-        default=16.0, gt=0, description="Largest parameter; a run stops where one exceeds it"
+        default=defaults.BOUND,
+        gt=0,
+        description="Largest parameter; a run stops where one exceeds it",
     )
     precision: Ratio = Field(
-        default=2**-16, gt=0, le=0.5, description="Largest error of an average over the bound"
+        default=defaults.SUM_PRECISION,
+        gt=0,
+        le=0.5,
+        description="Largest error of an average over the bound",
     )
     min_senders: int = Field(
-        default=2,
-        ge=2,
+        default=defaults.MIN_SENDERS,
+        ge=defaults.MIN_SENDERS,
         description="Fewest models in a sum: one less than so many others must side with a "
         "receiver that keeps to the weights before it can take a model out; with fewer, the own "
         "model is kept",

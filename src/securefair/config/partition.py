@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from securefair.config import defaults
 from securefair.config.base import Ratio, Section, contradiction
 
 
@@ -55,9 +56,11 @@ class DirichletPartition(_PartitionSection):
     """Shares are drawn from a Dirichlet distribution; small delta means unequal shares."""
 
     kind: Literal["dirichlet"] = Field(description="How to divide the samples")
-    delta: Ratio = Field(default=0.5, gt=0, description="Concentration of the distribution")
+    delta: Ratio = Field(
+        default=defaults.DELTA, gt=0, description="Concentration of the distribution"
+    )
     by: Literal["class", "quantity"] = Field(
-        default="class", description="Whether classes or only amounts are unequal"
+        default=defaults.PARTITION_BY, description="Whether classes or only amounts are unequal"
     )
 
 

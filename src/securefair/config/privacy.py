@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from securefair.config import defaults
 from securefair.config.base import Section, contradiction
 
 
@@ -27,7 +28,7 @@ class PrivacySection(Section):
         "Without it: the largest power of ten below a tenth of that",
     )
     unit: Literal["patient"] = Field(
-        default="patient", description="Who is protected: a patient with all of its rows"
+        default=defaults.UNIT, description="Who is protected: a patient with all of its rows"
     )
     patient_column: str | None = Field(
         default=None,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from securefair.config import defaults
 from securefair.config.base import Section, contradiction, refuse_repeats
 
 AlgorithmName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
@@ -40,7 +41,9 @@ class RunSection(Section):
     )
     metric: Literal[
         "log_loss", "brier", "auc", "accuracy", "balanced_accuracy", "sensitivity", "specificity"
-    ] = Field(default="log_loss", description="What algorithms are compared by; all are written")
+    ] = Field(
+        default=defaults.METRIC, description="What algorithms are compared by; all are written"
+    )
     ceiling: bool = Field(
         default=False,
         description="Train on everybody's samples together as well, for samples that may be pooled "

@@ -15,7 +15,7 @@ class ModelSection(Section):
     """[model]: the model that every participant trains; encrypted inference evaluates it."""
 
     kind: Literal["quadratic", "linear", "network"] = Field(
-        default="quadratic",
+        default=defaults.MODEL_KIND,
         description="linear - square - linear, a single linear layer, or a whole network on pixels",
     )
     network: Literal["digits-8", "digits-28"] | None = Field(
@@ -30,13 +30,16 @@ class ModelSection(Section):
         description="Width of the hidden layer (quadratic only)",
     )
     range_penalty: float = Field(
-        default=0.01,
+        default=defaults.RANGE_PENALTY,
         ge=0,
         description="What training pays for values that leave the range of a network's squares "
         "(network only)",
     )
     weight_bits: int = Field(
-        default=12, ge=4, le=14, description="Bits of a weight when the model meets ciphertexts"
+        default=defaults.WEIGHT_BITS,
+        ge=4,
+        le=14,
+        description="Bits of a weight when the model meets ciphertexts",
     )
 
     @model_validator(mode="before")
@@ -72,11 +75,15 @@ class ModelSection(Section):
 class TrainingSection(Section):
     """[training]: full-batch gradient descent with momentum, the same for every algorithm."""
 
-    learning_rate: float = Field(default=0.05, gt=0, description="Step size")
-    momentum: float = Field(default=0.9, ge=0, lt=1, description="Momentum of the optimiser")
-    weight_decay: float = Field(default=1e-3, ge=0, description="L2 penalty")
+    learning_rate: float = Field(default=defaults.LEARNING_RATE, gt=0, description="Step size")
+    momentum: float = Field(
+        default=defaults.MOMENTUM, ge=0, lt=1, description="Momentum of the optimiser"
+    )
+    weight_decay: float = Field(default=defaults.WEIGHT_DECAY, ge=0, description="L2 penalty")
     clip_norm: float = Field(
-        default=5.0, gt=0, description="Largest gradient norm; longer gradients are shortened"
+        default=defaults.CLIP_NORM,
+        gt=0,
+        description="Largest gradient norm; longer gradients are shortened",
     )
     class_weight: Literal["none", "balanced"] = Field(
         default="none",

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from securefair.config import defaults
 from securefair.config.base import Section
 
 
@@ -16,7 +17,7 @@ class TransferSection(Section):
         default="linear", description="Degree of everybody's own fit, from which it answers"
     )
     q: int = Field(
-        default=32,
+        default=defaults.TRANSFER_Q,
         ge=1,
         le=1024,
         description="Most numbers of a logit that an answer tells; fewer where fewer tell it all",
@@ -27,5 +28,8 @@ class TransferSection(Section):
         "three teachers on",
     )
     peers: int = Field(
-        default=8, ge=2, le=1000, description="Most others that a hospital asks, drawn by the seed"
+        default=defaults.PEERS,
+        ge=2,
+        le=1000,
+        description="Most others that a hospital asks, drawn by the seed",
     )

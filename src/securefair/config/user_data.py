@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, model_validator
 
+from securefair.config import defaults
 from securefair.config.base import Section, contradiction, refuse_repeats
 
 
@@ -119,8 +120,8 @@ class BinaryColumn(_FeatureSection):
     """Yes or no."""
 
     kind: Literal["binary"] = Field(description="What the values are")
-    no: Code = Field(default="0", description="The code that becomes -1")
-    yes: Code = Field(default="1", description="The code that becomes 1")
+    no: Code = Field(default=defaults.NO, description="The code that becomes -1")
+    yes: Code = Field(default=defaults.YES, description="The code that becomes 1")
 
 
 class CategoricalColumn(_FeatureSection):
@@ -173,20 +174,25 @@ class ImageColumn(_ColumnSection):
         "layer weighs them most",
     )
     side: int = Field(
-        default=224, ge=16, le=1024, description="Pixels a side that its middle square is scaled to"
+        default=defaults.IMAGE_SIDE,
+        ge=16,
+        le=1024,
+        description="Pixels a side that its middle square is scaled to",
     )
     mean: Colours = Field(
-        default=(0.485, 0.456, 0.406),
+        default=defaults.IMAGE_MEAN,
         description="Of the colours, 0 to 1, as the network was trained",
         json_schema_extra=_COLOURS,
     )
     deviation: Colours = Field(
-        default=(0.229, 0.224, 0.225),
+        default=defaults.IMAGE_DEVIATION,
         description="Of the colours, as the network was trained",
         json_schema_extra=_COLOURS,
     )
     limit: float = Field(
-        default=4.0, gt=0, description="A feature of this size becomes 1, and larger ones as well"
+        default=defaults.IMAGE_LIMIT,
+        gt=0,
+        description="A feature of this size becomes 1, and larger ones as well",
     )
 
     @model_validator(mode="after")
@@ -242,11 +248,9 @@ class TableSection(Section):
         description="Codes of the label, one class each; a list of codes shares a class. "
         "Without it: the codes that occur",
     )
-    missing: Codes = Field(
-        default=("", "?", "NA", "NaN", "nan"), description="Codes of a missing value"
-    )
+    missing: Codes = Field(default=defaults.MISSING, description="Codes of a missing value")
     spellings: Literal["exact", "joined"] = Field(
-        default="exact",
+        default=defaults.SPELLINGS,
         description="Whether codes that differ in case or white space only, such as Yes and YES, "
         "are one code",
     )

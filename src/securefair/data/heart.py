@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.data.encoding import encode
 from securefair.data.rows import Row, parse_rows
@@ -55,7 +56,7 @@ statistics of a hospital.
 """
 
 
-def load_heart(seed: int, test_fraction: float = 1 / 3) -> list[ParticipantData]:
+def load_heart(seed: int, test_fraction: float = defaults.TEST_FRACTION) -> list[ParticipantData]:
     """The four hospitals, in the order of `HOSPITALS`, each with its own patients held out.
 
     Args:

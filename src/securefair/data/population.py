@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.data.encoding import encode
 from securefair.data.heart import HEART_SPEC, heart_rows, load_heart
@@ -36,7 +37,7 @@ def load_population(
     name: str,
     partitioner: Partitioner | None = None,
     *,
-    test_fraction: float = 1 / 3,
+    test_fraction: float = defaults.TEST_FRACTION,
     seed: int,
     held_out: Literal["own", "shared"] = "own",
 ) -> list[ParticipantData]:

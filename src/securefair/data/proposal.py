@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from securefair.config import defaults
 from securefair.data.cells import Column, Row, table_of
 from securefair.data.identifying import (
     are_dates,
@@ -23,7 +24,7 @@ from securefair.data.identifying import (
     tell_texts_apart,
 )
 from securefair.data.shape import MAX_LEVELS, Shape, shape_of
-from securefair.data.table import MISSING, code
+from securefair.data.table import code
 from securefair.errors import ConfigError, DataError
 
 AT_LEAST = 5
@@ -94,7 +95,7 @@ class Proposal(
 
     label: str
     classes: tuple[tuple[str, ...], ...] = ()
-    missing: tuple[str, ...] = MISSING
+    missing: tuple[str, ...] = defaults.MISSING
     columns: tuple[ColumnProposal, ...]
 
     def __post_init__(self) -> None:
@@ -114,7 +115,7 @@ def propose(
     label: str,
     classes: Sequence[Sequence[str]] = (),
     at_least: int = AT_LEAST,
-    missing: Sequence[str] = MISSING,
+    missing: Sequence[str] = defaults.MISSING,
 ) -> Proposal:
     """What one participant's own rows say.
 

@@ -15,9 +15,9 @@ from typing import Literal
 
 import msgspec
 
+from securefair.config import defaults
 from securefair.errors import ConfigError
 
-MISSING = ("", "?", "NA", "NaN", "nan")
 """The codes of a missing value where nobody says otherwise."""
 
 
@@ -61,8 +61,8 @@ class Numeric(Column, frozen=True, kw_only=True, tag_field="kind", tag="numeric"
 class Binary(Column, frozen=True, kw_only=True, tag_field="kind", tag="binary"):
     """Yes or no in a single feature: `no` becomes -1, `yes` 1; missing is 0."""
 
-    no: str = "0"
-    yes: str = "1"
+    no: str = defaults.NO
+    yes: str = defaults.YES
 
     def __post_init__(self) -> None:
         _check_codes((self.no, self.yes), self.name)
@@ -96,10 +96,10 @@ class Image(Column, frozen=True, kw_only=True, tag_field="kind", tag="image"):
     architecture: str
     sha256: str
     features: int
-    side: int = 224
-    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-    deviation: tuple[float, float, float] = (0.229, 0.224, 0.225)
-    limit: float = 4.0
+    side: int = defaults.IMAGE_SIDE
+    mean: tuple[float, float, float] = defaults.IMAGE_MEAN
+    deviation: tuple[float, float, float] = defaults.IMAGE_DEVIATION
+    limit: float = defaults.IMAGE_LIMIT
 
     def __post_init__(self) -> None:
         fine = self.features > 0 and self.side >= 16 and 0 < self.limit < math.inf
@@ -152,8 +152,8 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     columns: tuple[Rule, ...]
     target: Target
-    missing: tuple[str, ...] = MISSING
-    spellings: Literal["exact", "joined"] = "exact"
+    missing: tuple[str, ...] = defaults.MISSING
+    spellings: Literal["exact", "joined"] = defaults.SPELLINGS
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from securefair.collaboration.kinds import default_algorithm
+from securefair.config import defaults
 from securefair.data.proposal import Proposal
 from securefair.deployment.agreeing import agreement_digest, proposed_totals
 from securefair.deployment.card import Card
@@ -32,7 +33,7 @@ def new_project(
     features: int | None,
     classes: int | None,
     round_seconds: float,
-    setup_seconds: float = 86_400.0,
+    setup_seconds: float = defaults.SITE_SETUP_SECONDS,
     now: float,
     days: int,
 ) -> Project:

@@ -19,7 +19,7 @@ import numpy as np
 
 from securefair.collaboration.host import Host
 from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of
-from securefair.config import demo_config
+from securefair.config import defaults, demo_config
 from securefair.data import ParticipantData, Samples
 from securefair.deployment.agreeing import check_agreement, kind_in
 from securefair.deployment.identity import Identity
@@ -104,13 +104,13 @@ class Expected:
 def rehearse(
     folder: Path,
     *,
-    courier: CourierName = "local",
+    courier: CourierName,
     algorithm: str | None = None,
-    sites: int = 4,
-    rounds: int = 6,
-    kills: int = 5,
-    faults: float = 0.03,
-    backend: str = "rns",
+    sites: int,
+    rounds: int,
+    kills: int,
+    faults: float,
+    backend: str = defaults.BACKEND,
     limit: float = 3600.0,
 ) -> RehearsalResult:
     """Rehearse a collaboration of sites on this machine.

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from securefair.collaboration.kinds import kinds_of
-from securefair.config import RunConfig, checked_settings
+from securefair.config import RunConfig, checked_settings, defaults
 from securefair.config.base import Ratio, Section
 from securefair.errors import ConfigError
 from securefair.protocol.messages import PROTOCOL_VERSION
@@ -37,14 +37,21 @@ class ProjectSection(Section):
         default=None, ge=2, description="Of a sample; only where no [table] says it"
     )
     test_fraction: Ratio = Field(
-        default=1 / 3, gt=0, lt=1, description="Share of its samples that a site tests on"
+        default=defaults.TEST_FRACTION,
+        gt=0,
+        lt=1,
+        description="Share of its samples that a site tests on",
     )
     seed: int = Field(
         default=0, ge=0, le=2**32 - 1, description="Public; draws the basis of projections"
     )
-    round_seconds: float = Field(default=3600.0, gt=0, description="Deadline of a round")
+    round_seconds: float = Field(
+        default=defaults.SITE_ROUND_SECONDS, gt=0, description="Deadline of a round"
+    )
     setup_seconds: float = Field(
-        default=86_400.0, ge=0, description="Added to the first round's, for keys and features"
+        default=defaults.SITE_SETUP_SECONDS,
+        ge=0,
+        description="Added to the first round's, for keys and features",
     )
     valid_from: int = Field(ge=0, description="Seconds since 1970")
     valid_until: int = Field(ge=1, description="Seconds since 1970")

@@ -17,6 +17,7 @@ from securefair.circuit.planner import ExchangePlan, plan_exchange, verified_pla
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, EncryptionError, LedgerError
 from securefair.exchange import steps
@@ -91,7 +92,7 @@ class Student:
         self,
         spec: ExchangeSpec,
         *,
-        backend: str = "rns",
+        backend: str = defaults.BACKEND,
         seed: bytes = b"",
         max_openings: int | None = MAX_OPENINGS,
         keys: Secret | None = None,

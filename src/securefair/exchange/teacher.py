@@ -14,6 +14,7 @@ from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
 from securefair.ckks.keys import PublicKeys
+from securefair.config import defaults
 from securefair.errors import DataError, ModelError, PlanError
 from securefair.exchange import steps
 from securefair.exchange.account import Account, Allowance, amount_of, item_of
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 _log = logging.getLogger(__name__)
-
-MIN_FLOODING_BITS = 30
-"""A teacher refuses to answer with less."""
 
 MAX_REQUEST_BYTES = 1 << 30
 """Longer requests are refused unread where nothing was agreed."""
@@ -88,8 +86,8 @@ class Teacher:
         agreed: ExchangeSpec | None = None,
         *,
         seed: bytes = b"",
-        backend: str = "rns",
-        min_flooding_bits: int = MIN_FLOODING_BITS,
+        backend: str = defaults.BACKEND,
+        min_flooding_bits: int = defaults.MIN_FLOODING_BITS,
         min_samples: int | None = None,
         store: str | Path | None = None,
         max_numbers: float | None = None,

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config import defaults
 from securefair.errors import ConfigError, ModelError
 from securefair.fairness.own_row import link_probabilities, mix_row
 from securefair.fairness.sharing import coin, shares
@@ -204,7 +205,7 @@ def _check_similarities(similarities: Matrix, neighbours: Graph, *, beta: float)
         )
 
 
-def smooth(weights: Matrix, preferred: Matrix, *, alpha: float = 0.5) -> Matrix:
+def smooth(weights: Matrix, preferred: Matrix, *, alpha: float = defaults.ALPHA) -> Matrix:
     """w <- alpha w + (1 - alpha) r (Alg. 3, line 7); row sums stay 1 if those of r are.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from securefair.config import defaults
 from securefair.errors import ConfigError, ModelError
 
 
@@ -27,9 +28,9 @@ class ReputationRule:
         ConfigError: a value outside these ranges.
     """
 
-    alpha: float = 0.5
-    tau_opt: float = 0.25
-    tau_max: float = 0.75
+    alpha: float = defaults.ALPHA
+    tau_opt: float = defaults.TAU_OPT
+    tau_max: float = defaults.TAU_MAX
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.alpha < 1.0:

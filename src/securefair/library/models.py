@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import nn
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, ModelError
 from securefair.model.heads import Head, HeadKind, LinearHead, QuadraticHead, build_head
@@ -17,8 +18,6 @@ from securefair.model.seeds import derived_seed
 Model = HeadKind | nn.Module
 
 KINDS = ("quadratic", "linear")
-MOST_NUMBERS = 64
-"""Of a projection, a class and answer, if nothing else is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +118,12 @@ def hidden_units(head: Head) -> int:
 
 
 def suitable_q(data: Sequence[ParticipantData], heads: Mapping[str, Head]) -> int:
-    """Numbers a class that leave samples and models undetermined, and so get answers at all."""
+    """Numbers a class for the fewest samples and for heads of one shape."""
+    head = heads[data[0].name]
     samples = min(len(own.train) for own in data)
-    parameters = min(head.parameter_count for head in heads.values())
-    return max(1, min(MOST_NUMBERS, samples // 2, parameters // data[0].train.classes))
+    return ExchangeSpec(
+        features=head.features, classes=head.classes, samples=samples, hidden=hidden_units(head)
+    ).suitable_q
 
 
 def _head(model: Model, own: ParticipantData, hidden: int, seed: int) -> Head:

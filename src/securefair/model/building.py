@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import ModelError
 from securefair.model.heads import Head, HeadKind, build_head
 from securefair.model.networks.head import NetworkHead
 from securefair.model.networks.small import small_network
-from securefair.model.quadratic import RANGE_PENALTY
 
 ModelKind = HeadKind | Literal["network"]
 
@@ -21,7 +21,7 @@ def build_model(
     hidden: int,
     network: str | None,
     seed: int,
-    range_penalty: float = RANGE_PENALTY,
+    range_penalty: float = defaults.RANGE_PENALTY,
 ) -> Head:
     """A freshly initialised model for samples like these; equal arguments give equal parameters.
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.kernel import EXACT_SAMPLES, SampleKernel
@@ -117,8 +118,8 @@ class Clip:
         ConfigError: one of them is not above 0.
     """
 
-    sample: float = 16.0
-    answer: float = 8.0
+    sample: float = defaults.SAMPLE_CLIP
+    answer: float = defaults.ANSWER_CLIP
 
     def __post_init__(self) -> None:
         for name, value in (("sample", self.sample), ("answer", self.answer)):

@@ -22,7 +22,6 @@ SQUARE_INITIAL = 0.25
 SQUARE_FLOOR = 1 / 32
 SLOPE_INITIAL = 0.5
 LIMIT = 4.0
-RANGE_PENALTY = 1e-2
 """Weight of the excess in a loss, where nobody says otherwise."""
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from securefair.config import defaults
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.heads import Head
@@ -39,10 +40,10 @@ class OptimizerConfig:
         ConfigError: a rate that is not positive, a momentum outside [0, 1), a negative decay.
     """
 
-    learning_rate: float = 0.05
-    momentum: float = 0.9
-    weight_decay: float = 1e-3
-    clip_norm: float | None = 5.0
+    learning_rate: float = defaults.LEARNING_RATE
+    momentum: float = defaults.MOMENTUM
+    weight_decay: float = defaults.WEIGHT_DECAY
+    clip_norm: float | None = defaults.CLIP_NORM
 
     def __post_init__(self) -> None:
         for name, accepted, expected in (

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from securefair.config import defaults
 from securefair.errors import ConfigError
 
 Unit = Literal["patient"]
@@ -44,7 +45,7 @@ class PrivacyTarget:
 
     epsilon: float
     delta: float
-    unit: Unit = "patient"
+    unit: Unit = defaults.UNIT
     rows_per_patient: int = 1
     row_norm: float = 0.35
 
@@ -98,7 +99,7 @@ class PatientGuarantee:
     mechanism: Mechanism
     epsilon: float
     delta: float
-    unit: Unit = "patient"
+    unit: Unit = defaults.UNIT
 
     def __post_init__(self) -> None:
         for name, accepted, expected in (

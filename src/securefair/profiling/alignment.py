@@ -11,6 +11,7 @@ from securefair.collaboration.gossip import (
     AlignmentTeacher,
     plan_alignment,
 )
+from securefair.config import defaults
 from securefair.fairness.alignment import cosine
 from securefair.profiling.measure import Stopwatch, medians
 
@@ -52,7 +53,7 @@ class AlignmentProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_alignment(
-    spec: AlignmentSpec, *, backend: str = "rns", repeats: int = 9
+    spec: AlignmentSpec, *, backend: str = defaults.BACKEND, repeats: int = 9
 ) -> AlignmentProfile:
     """Align two synthetic gradients, several times.
 

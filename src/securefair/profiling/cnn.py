@@ -28,6 +28,7 @@ from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import StudentKeys
 from securefair.ckks.tensor import CipherTensor
 from securefair.ckks.threads import cores, set_threads
+from securefair.config import defaults
 from securefair.exchange import steps
 from securefair.exchange.compile import CompiledNetwork, bounded_logits, compiled_network
 from securefair.metrics import accuracy
@@ -107,7 +108,11 @@ class CnnProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def profile_cnn(
-    task: CnnTask, *, backend: str = "rns", threads: int | None = None, warm: bool = False
+    task: CnnTask,
+    *,
+    backend: str = defaults.BACKEND,
+    threads: int | None = None,
+    warm: bool = False,
 ) -> CnnProfile:
     """Encrypt a batch, evaluate the network on it, open the logits.
 

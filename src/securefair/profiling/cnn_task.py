@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.config import defaults
 from securefair.data.folder import data_folder
 from securefair.data.images import ImageSet, load_cifar10, load_ham10000, load_mnist
 from securefair.errors import ConfigError
@@ -31,7 +32,6 @@ WEIGHT_BITS: dict[ReferenceName, int] = {"mnist": 11, "cifar": 11, "derma": 13}
 
 The seven diagnoses are close to each other on many images, and more bits cost derma no prime."""
 
-FLOODING_BITS = 30
 PRECISION: dict[ReferenceName, float] = {"mnist": 2.0**-8, "cifar": 2.0**-10, "derma": 2.0**-10}
 """Planned error over the range of logits. Answers are flooded up to it, so it must leave classes
 apart: at 2^-7 `cifar` agreed with the clear on 95 % of images only."""
@@ -161,7 +161,7 @@ def network_spec(
         classes=classes,
         samples=2,
         release="logits",
-        flooding_bits=FLOODING_BITS,
+        flooding_bits=defaults.FLOODING_BITS,
         precision=precision,
         weight_bits=weight_bits,
         bounds=HeadBounds(feature=largest, logit=layer_bounds[-1].bound),

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from securefair.config import defaults
 from securefair.profiling import options
 from securefair.profiling.options import (
     BasisOption,
@@ -50,14 +51,14 @@ def head(
     hidden: HiddenOption = options.HIDDEN,
     classes: ClassesOption = options.CLASSES,
     samples: SamplesOption = options.SAMPLES,
-    release: ReleaseOption = options.RELEASE,
-    basis: BasisOption = options.BASIS,
-    q: NumbersOption = options.NUMBERS,
-    flooding_bits: FloodingOption = options.FLOODING_BITS,
-    precision: PrecisionOption = options.PRECISION,
+    release: ReleaseOption = defaults.RELEASE,
+    basis: BasisOption = defaults.BASIS,
+    q: NumbersOption = defaults.Q,
+    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
+    precision: PrecisionOption = defaults.PRECISION,
     feature_norm: NormOption = None,
-    weight_bits: WeightBitsOption = options.WEIGHT_BITS,
-    backend: EngineOption = "rns",
+    weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
+    backend: EngineOption = defaults.BACKEND,
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 5,
     warm: WarmOption = False,
@@ -190,12 +191,12 @@ def alignment(
     dimension: Annotated[int, typer.Option(min=1, help="Numbers in a gradient.")] = 1_000_000,
     sketch: Annotated[
         int, typer.Option(help="Numbers that stand for it, a power of two; 0: all of them.")
-    ] = 8192,
+    ] = defaults.SKETCH,
     failure: Annotated[
         float, typer.Option(help="Probability with which the stated error may be exceeded.")
-    ] = 1e-6,
-    flooding_bits: FloodingOption = options.FLOODING_BITS,
-    backend: EngineOption = "rns",
+    ] = defaults.SKETCH_FAILURE,
+    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
+    backend: EngineOption = defaults.BACKEND,
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 9,
     json: JsonOption = False,
@@ -229,13 +230,13 @@ def averaging(
     parameters: Annotated[int, typer.Option(min=1, help="Of everyone's model.")] = 1_000_000,
     averaging: Annotated[
         str, typer.Option(help="How sums are formed: masked, ckks, crypten or clear.")
-    ] = "masked",
+    ] = defaults.AVERAGING,
     senders: Annotated[int, typer.Option(help="Peers whose models are summed.")] = 3,
-    bound: Annotated[float, typer.Option(help="Largest parameter in magnitude.")] = 16.0,
+    bound: Annotated[float, typer.Option(help="Largest parameter in magnitude.")] = defaults.BOUND,
     precision: Annotated[
         float, typer.Option(help="Largest error of a parameter over the bound.")
-    ] = 2.0**-16,
-    flooding_bits: FloodingOption = 40,
+    ] = defaults.SUM_PRECISION,
+    flooding_bits: FloodingOption = defaults.SUM_FLOODING_BITS,
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 5,
     json: JsonOption = False,
@@ -278,7 +279,7 @@ def cnn(
     weights: Annotated[
         Path | None, typer.Option(help="Weights of examples/train_network.py, not the packaged.")
     ] = None,
-    backend: EngineOption = "rns",
+    backend: EngineOption = defaults.BACKEND,
     threads: ThreadsOption = None,
     warm: WarmOption = False,
     json: JsonOption = False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from securefair.circuit.planner import ExchangePlan
+from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.profiling.cost import WORD
 from securefair.profiling.cost_model import CostModel, upload_residues
@@ -48,7 +49,7 @@ def estimate(
     *,
     participants: int,
     rounds: int,
-    forced_every: int = 5,
+    forced_every: int = defaults.FORCED_EVERY,
     sharing: float = 1.0,
 ) -> Estimate:
     """A hospital's cost, with every peer as large as itself.

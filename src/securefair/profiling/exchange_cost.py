@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, Release
 from securefair.ckks.backends import kernels
+from securefair.config import defaults
 from securefair.errors import ModelError
 from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
@@ -99,7 +100,7 @@ class PreparedExchange:
     """
 
     def __init__(
-        self, spec: ExchangeSpec, head: Foldable | None = None, *, backend: str = "rns"
+        self, spec: ExchangeSpec, head: Foldable | None = None, *, backend: str = defaults.BACKEND
     ) -> None:
         reset_peak_memory()
         self.plan: ExchangePlan = plan_exchange(spec)
@@ -196,9 +197,7 @@ class PreparedExchange:
         return twin.open(twin.serve())
 
 
-def spec_for(
-    head: Head, samples: int, release: Release = "logits", **settings: Any
-) -> ExchangeSpec:
+def spec_for(head: Head, samples: int, release: Release, **settings: Any) -> ExchangeSpec:
     """The spec for a student of that many samples and a given head.
 
     Args:

@@ -21,6 +21,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend, kernels
 from securefair.ckks.keys import Backend, StudentKeys
 from securefair.ckks.threads import cores, set_threads
+from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.profiling.cost import Cost, cost, total
 from securefair.profiling.dry_exchange import (
@@ -88,7 +89,7 @@ class Exchanges:
 def profile_head(
     spec: ExchangeSpec,
     *,
-    backend: str = "rns",
+    backend: str = defaults.BACKEND,
     threads: int | None = None,
     repeats: int = 5,
     warm: bool = False,
@@ -166,7 +167,7 @@ def profile_plan(
         totals=sums,
         further=sums[ANSWER],
         first_encryption=totals[0][EPOCH],
-        encode=encode_seconds(material, repeats) if backend == "rns" else 0.0,
+        encode=encode_seconds(material, repeats) if backend == defaults.BACKEND else 0.0,
         upload=done.upload,
         query=done.query,
         answer=done.answer,

@@ -14,6 +14,7 @@ import msgspec
 
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec
+from securefair.config import defaults
 from securefair.errors import PlanError
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -21,8 +22,6 @@ _ROUNDED = 1.06
 """Refusals print errors with two digits."""
 
 MAX_PRECISION = 0.5
-LEAST_FLOODING_BITS = 30
-"""Teachers refuse less (`exchange.MIN_FLOODING_BITS`)."""
 
 
 def nearest_plan(spec: ExchangeSpec, refusal: PlanError) -> tuple[str, ExchangePlan] | None:
@@ -45,7 +44,7 @@ def _suggestions(spec: ExchangeSpec, refusal: PlanError) -> Iterator[tuple[str, 
             # Flooding is most of the error, and every bit less halves it.
             excess = math.floor(math.log2(error / spec.precision))
             for bits in (spec.flooding_bits - excess, spec.flooding_bits - excess - 1):
-                if bits >= LEAST_FLOODING_BITS:
+                if bits >= defaults.MIN_FLOODING_BITS:
                     yield "flooding_bits", bits
         case "q":
             yield "q", min(spec.q, spec.samples) - 1

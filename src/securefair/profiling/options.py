@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from securefair.config import defaults
+
 if TYPE_CHECKING:
     from securefair.circuit.spec import ExchangeSpec
 
@@ -35,8 +37,6 @@ EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096
-RELEASE, BASIS, NUMBERS = "projection", "public", 64
-FLOODING_BITS, PRECISION, WEIGHT_BITS = 30, 2.0**-10, 12
 
 
 def spec_of(
@@ -51,7 +51,7 @@ def spec_of(
     flooding_bits: int,
     precision: float,
     feature_norm: float | None,
-    weight_bits: int = WEIGHT_BITS,
+    weight_bits: int = defaults.WEIGHT_BITS,
 ) -> ExchangeSpec:
     """The spec that options spell out; the planner judges it."""
     from securefair.circuit.spec import Basis, ExchangeSpec, HeadBounds, Release

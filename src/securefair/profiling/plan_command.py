@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from securefair.config import defaults
 from securefair.profiling import options
 from securefair.profiling.options import (
     BasisOption,
@@ -30,20 +31,22 @@ def plan(
     hidden: HiddenOption = options.HIDDEN,
     classes: ClassesOption = options.CLASSES,
     samples: SamplesOption = options.SAMPLES,
-    release: ReleaseOption = options.RELEASE,
-    basis: BasisOption = options.BASIS,
-    q: NumbersOption = options.NUMBERS,
-    flooding_bits: FloodingOption = options.FLOODING_BITS,
-    precision: PrecisionOption = options.PRECISION,
+    release: ReleaseOption = defaults.RELEASE,
+    basis: BasisOption = defaults.BASIS,
+    q: NumbersOption = defaults.Q,
+    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
+    precision: PrecisionOption = defaults.PRECISION,
     feature_norm: NormOption = None,
-    weight_bits: WeightBitsOption = options.WEIGHT_BITS,
+    weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
     model: Annotated[
         Path | None,
         typer.Option(help="Cost model of `profile scale --out`; estimates a collaboration."),
     ] = None,
     participants: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 4,
     rounds: Annotated[int, typer.Option(help="Of the collaboration to estimate.")] = 40,
-    forced_every: Annotated[int, typer.Option(help="Rounds between scorings.")] = 5,
+    forced_every: Annotated[
+        int, typer.Option(help="Rounds between scorings.")
+    ] = defaults.FORCED_EVERY,
     sharing: Annotated[
         float, typer.Option(help="Mean reputation; 1: everyone always answers.")
     ] = 1.0,

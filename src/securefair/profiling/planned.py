@@ -164,7 +164,7 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         bytes=_bytes(plan),
         disclosure=Disclosure(
             numbers=plan.numbers,
-            model_parameters=model_parameters(spec),
+            model_parameters=spec.parameters,
             all_logits=spec.samples * spec.classes,
         ),
         error_bound=plan.error_bound,
@@ -214,16 +214,6 @@ def planned_step(step: Step) -> PlannedStep:
         spare_bits=_spare_bits(out),
         work=cost(step),
     )
-
-
-def model_parameters(spec: ExchangeSpec) -> int | None:
-    """Numbers that training changes in a head of that shape (`Head.parameter_count`)."""
-    if spec.network:
-        return None
-    d, hidden, classes = spec.features, spec.hidden, spec.classes
-    if not hidden:
-        return classes * (d + 1)
-    return hidden * (d + 1) + classes * (hidden + 1) + 2  # the square's gain and slope
 
 
 def _bytes(plan: ExchangePlan) -> PlannedBytes:

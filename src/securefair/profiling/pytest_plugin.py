@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from securefair.config import defaults
+
 if TYPE_CHECKING:
     from torch import nn
 
@@ -43,7 +45,7 @@ class FheCost:
         *,
         samples: int,
         release: Release = "logits",
-        backend: str = "rns",
+        backend: str = defaults.BACKEND,
         repeats: int = 3,
         **spec: Any,
     ) -> ExchangeCost:

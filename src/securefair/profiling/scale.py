@@ -23,6 +23,7 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.threads import set_threads
 from securefair.collaboration.distillation.participant import ModelConfig
 from securefair.collaboration.distillation.setup import Collaboration
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.profiling.cost_model import CostModel, fit_model
 from securefair.profiling.dry_exchange import ANSWER, IMPORT, RECEIVE, dry_exchange, synthetic
@@ -105,7 +106,7 @@ def profile_scale(
     features: Sequence[int] = FEATURES,
     held_out: tuple[int, int] = HELD_OUT,
     participants: Sequence[int] = PARTICIPANTS,
-    backend: str = "rns",
+    backend: str = defaults.BACKEND,
     repeats: int = REPEATS,
     on_point: Callable[[], object] = lambda: None,
 ) -> ScaleProfile:

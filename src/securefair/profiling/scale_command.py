@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from securefair.config import defaults
 from securefair.profiling import options
 from securefair.profiling.options import (
     BasisOption,
@@ -41,16 +42,19 @@ def scale(
         str,
         typer.Option(help="rounds: exchanges, which are repeated; transfer: whole transfers."),
     ] = ROUNDS,
-    hidden: HiddenOption = 16,
+    hidden: HiddenOption = defaults.HIDDEN,
     classes: ClassesOption = 2,
-    release: ReleaseOption = options.RELEASE,
-    basis: BasisOption = options.BASIS,
+    release: ReleaseOption = defaults.RELEASE,
+    basis: BasisOption = defaults.BASIS,
     q: Annotated[
         int | None,
-        typer.Option("--q", help="Numbers per class; 64 in rounds, 32 in a transfer."),
+        typer.Option(
+            "--q",
+            help=f"Numbers per class; {defaults.Q} in rounds, {defaults.TRANSFER_Q} in a transfer.",
+        ),
     ] = None,
-    flooding_bits: FloodingOption = options.FLOODING_BITS,
-    precision: PrecisionOption = options.PRECISION,
+    flooding_bits: FloodingOption = defaults.FLOODING_BITS,
+    precision: PrecisionOption = defaults.PRECISION,
     samples: Annotated[
         str,
         typer.Option(help="Samples of the grid, separated by commas; of a transfer one number."),
@@ -68,8 +72,10 @@ def scale(
             help="Samples and features of the exchange to predict; participants of the transfer."
         ),
     ] = "",
-    peers: Annotated[int, typer.Option(min=3, help="Whom each asks at most, of a transfer.")] = 8,
-    backend: EngineOption = "rns",
+    peers: Annotated[
+        int, typer.Option(min=3, help="Whom each asks at most, of a transfer.")
+    ] = defaults.PEERS,
+    backend: EngineOption = defaults.BACKEND,
     repeats: Annotated[int, typer.Option(min=1, help="How often everything is measured.")] = 3,
     out: Annotated[
         Path | None,
@@ -118,7 +124,7 @@ def scale(
                 samples=2,
                 release=release,
                 basis=basis,
-                q=q or options.NUMBERS,
+                q=q or defaults.Q,
                 flooding_bits=flooding_bits,
                 precision=precision,
                 feature_norm=None,

@@ -22,6 +22,7 @@ import numpy as np
 from securefair.ckks.threads import set_threads
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.run import start_transfer
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, EncryptionError
 from securefair.profiling.estimate import GIGABYTE, HOUR, Estimate
@@ -82,12 +83,12 @@ def profile_transfer(
     *,
     patients: int,
     features: int,
-    classes: int = 2,
-    q: int = 32,
-    peers: int = 8,
+    classes: int,
+    q: int = defaults.TRANSFER_Q,
+    peers: int = defaults.PEERS,
     participants: Sequence[int] = PARTICIPANTS,
     held_out: int = HELD_OUT,
-    backend: str = "rns",
+    backend: str = defaults.BACKEND,
     repeats: int = REPEATS,
     on_point: Callable[[], object] = lambda: None,
 ) -> TransferProfile:

@@ -8,12 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from securefair.collaboration.kinds import kinds_of
-from securefair.config import RunConfig, demo_config, override
+from securefair.config import RunConfig, defaults, demo_config, override
 from securefair.data import HOSPITALS, ParticipantData, Samples
 from securefair.errors import ConfigError
-
-PRECISION = 2.0**-10
-"""The demo's own precision is finer, to compare two runs; costs are asked of an ordinary one."""
 
 DIVISIBLE = "breast-cancer"
 """The data set for any number of participants, if none is named: it has no hospitals to respect."""
@@ -51,7 +48,8 @@ def task_config(
     default = base is None
     base = base or demo_config()
     if default:
-        changes["encryption.precision"] = PRECISION
+        # The demo's own is finer, to compare two runs.
+        changes["encryption.precision"] = defaults.PRECISION
     if source is not None or participants is not None:
         section = changes["data"] = _data_section(base, source, participants)
         if default and section["source"] != base.data.source:

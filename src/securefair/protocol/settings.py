@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.protocol.flows import OFFER_BITS, ROUND_BITS
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy
 from securefair.protocol.messages import COLLABORATION_BYTES
-
-MIN_SENDERS = 2
-"""Of averages: a sum over one sender would be that sender's model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +35,7 @@ class GossipSettings:
 
     name: str
     neighbours: tuple[str, ...]
-    min_senders: int = MIN_SENDERS
+    min_senders: int = defaults.MIN_SENDERS
     aligns: bool = True
     alignment_bits: float = 0.0
     told_to_all: bool = False

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from securefair.config import defaults
 from securefair.data import ParticipantData
 from securefair.metrics import confusion
 from securefair.metrics.bootstrap import Predictions, Scored, ScoreSummary
@@ -34,7 +35,7 @@ class Scores(TypedDict):
 
 
 def scores_of(
-    seeds: Sequence[Seed], controls: Sequence[str], metric: str = "log_loss"
+    seeds: Sequence[Seed], controls: Sequence[str], metric: str = defaults.METRIC
 ) -> dict[str, Scores]:
     """The scores of every algorithm whose models are there for every seed.
 

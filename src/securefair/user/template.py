@@ -13,12 +13,14 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.circuit.spec import ExchangeSpec
 from securefair.config import (
     IgnoredColumn,
     ImageColumn,
     ParticipantSection,
     RunConfig,
     checked_settings,
+    defaults,
     demo_config,
     parse_config,
     to_toml,
@@ -176,7 +178,7 @@ def _example_files(name: str) -> dict[str, str]:
         people.append({"name": hospital, "file": file})
     table = table_settings(HEART_SPEC) | {"origin": "public"}
     files["config.toml"] = _config_text(
-        _config(name, people, table, q=64), "Four hospitals predict heart disease together."
+        _config(name, people, table, q=defaults.Q), "Four hospitals predict heart disease together."
     )
     return files
 
@@ -293,10 +295,14 @@ def _stem(path: Path) -> str:
 
 
 def _affordable_q(config: RunConfig) -> int:
-    """Numbers per class and answer: at most 64, and half the smallest participant's samples."""
-    seed = config.run.seeds[0]
-    fewest = min(len(own.train) for own in from_files(config, seed, outlines=True))
-    return max(1, min(64, fewest // 2))
+    """Numbers per class and answer for the fewest samples."""
+    trained = [own.train for own in from_files(config, config.run.seeds[0], outlines=True)]
+    return ExchangeSpec(
+        features=trained[0].features.shape[1],
+        classes=trained[0].classes,
+        samples=min(map(len, trained)),
+        hidden=config.model.hidden,
+    ).suitable_q
 
 
 def _config(

@@ -363,8 +363,7 @@ def test_what_a_caller_gives_stands_in_the_configuration(hospitals):
     assert config.data.entry == ENTRY
 
 
-def test_defaults_of_a_call_are_those_of_a_file():
-    """Two places must not drift apart."""
+def test_a_call_without_settings_is_a_file_without_settings():
     import inspect
 
     from securefair.config import checked_settings
@@ -377,7 +376,6 @@ def test_defaults_of_a_call_are_those_of_a_file():
     given = settings(**own | {"algorithm": "transfer"})
     table = {"run": given.run.model_dump(), "data": given.data.model_dump(exclude_none=True)}
     default = checked_settings(table, source="t")
-    assert given.distillation.lambda_0 == 30.0
     assert given == default
 
 

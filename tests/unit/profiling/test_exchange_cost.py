@@ -51,7 +51,7 @@ def test_the_error_of_rounded_weights_is_told_beside_that_of_encryption():
 
 def test_the_given_head_is_the_one_that_answers():
     heads = [build_head("linear", 3, 0, 2, seed) for seed in (0, 1)]
-    spec = spec_for(heads[0], 30)
+    spec = spec_for(heads[0], 30, "logits")
     released = []
     for head in heads:
         exchange = PreparedExchange(spec, head, backend="clear")
@@ -62,7 +62,7 @@ def test_the_given_head_is_the_one_that_answers():
 
 def test_a_head_of_another_size_is_refused():
     exchange = PreparedExchange(
-        spec_for(build_head("linear", 3, 0, 2, seed=0), 30),
+        spec_for(build_head("linear", 3, 0, 2, seed=0), 30, "logits"),
         build_head("linear", 4, 0, 2, seed=0),
         backend="clear",
     )

@@ -13,7 +13,7 @@ from securefair.exchange.compile import bounds_by_shape
 from securefair.model.heads import build_head
 from securefair.model.networks import fold, small_network
 from securefair.profiling.plan_tables import plan_table, shape
-from securefair.profiling.planned import model_parameters, report_plan
+from securefair.profiling.planned import report_plan
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +75,7 @@ def test_parameters_are_counted_as_the_head_counts_them(spec, hidden):
     asked = spec(hidden=hidden)
     kind = "quadratic" if hidden else "linear"
     head = build_head(kind, asked.features, hidden, asked.classes, 0)
-    assert model_parameters(asked) == head.parameter_count
+    assert asked.parameters == head.parameter_count
 
 
 def test_disclosure_is_told_with_its_disclosure_bounds(spec):

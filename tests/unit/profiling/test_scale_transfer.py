@@ -26,6 +26,7 @@ def profile() -> TransferProfile:
     return profile_transfer(
         patients=14,
         features=3,
+        classes=2,
         participants=(4, 5, 6),
         held_out=9,
         peers=4,
@@ -84,7 +85,7 @@ def test_prices_of_other_transfers_are_refused(profile, other, where):
 @pytest.mark.parametrize("sizes", [(4, 5), (4, 4, 4), (3, 4, 5)])
 def test_three_prices_need_three_sizes(sizes):
     with pytest.raises(ConfigError, match="three sizes"):
-        profile_transfer(patients=14, features=3, participants=sizes, backend="clear")
+        profile_transfer(patients=14, features=3, classes=2, participants=sizes, backend="clear")
 
 
 def test_the_table_says_how_far_it_was_off(profile):
@@ -100,7 +101,14 @@ def test_the_command_names_the_numbers_that_hospitals_get(profile):
     command = measuring(agreed(q=32))
     assert command.endswith("--samples 14 --features 3 --classes 2 --q 4 --out cost.json")
     assert profile_transfer(
-        patients=14, features=3, participants=(4, 5, 6), held_out=7, q=4, backend="clear", repeats=1
+        patients=14,
+        features=3,
+        classes=2,
+        participants=(4, 5, 6),
+        held_out=7,
+        q=4,
+        backend="clear",
+        repeats=1,
     ).q == agreed(q=32).numbers_of(14)
     with pytest.raises(ConfigError) as refused:
         foretold(profile, agreed(features=40, patients=400, q=32))

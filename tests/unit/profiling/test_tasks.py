@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from securefair.config import demo_config, override
+from securefair.config import defaults, demo_config, override
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError
-from securefair.profiling.tasks import PRECISION, reshaped, task_config, with_possible_q
+from securefair.profiling.tasks import reshaped, task_config, with_possible_q
 
 
 def participant(samples: int, features: int, name: str = "P1") -> ParticipantData:
@@ -17,7 +17,7 @@ def test_the_default_task_is_the_demo_at_an_ordinary_precision() -> None:
     config = task_config()
 
     assert config.data == demo_config().data
-    assert config.encryption.precision == PRECISION
+    assert config.encryption.precision == defaults.PRECISION
 
 
 @pytest.mark.parametrize(

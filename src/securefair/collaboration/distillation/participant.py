@@ -31,7 +31,6 @@ from securefair.model.building import ModelKind, build_model
 from securefair.model.heads import Head
 from securefair.model.plausibility import IMPLAUSIBLE, Clip
 from securefair.model.prevalence import own_prevalence
-from securefair.model.quadratic import RANGE_PENALTY
 from securefair.model.seeds import derived_seed, private_seed
 from securefair.model.training import OptimizerConfig, TrainState, about, train_epochs
 from securefair.privacy import PrivateAlignments
@@ -76,10 +75,10 @@ class ModelConfig:
         clip: the most that an opened answer may say.
     """
 
-    kind: ModelKind = "quadratic"
+    kind: ModelKind = defaults.MODEL_KIND
     hidden: int = defaults.HIDDEN
     network: str | None = None
-    range_penalty: float = RANGE_PENALTY
+    range_penalty: float = defaults.RANGE_PENALTY
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     local_epochs: int = defaults.LOCAL_EPOCHS
     batch_size: int | None = None

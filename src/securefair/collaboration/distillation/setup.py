@@ -58,13 +58,13 @@ class Collaboration:
     forced_every: int = defaults.FORCED_EVERY
     temperature: float = defaults.TEMPERATURE
     lambda_0: float = defaults.LAMBDA_0
-    prevalence: Prevalence = "own"
+    prevalence: Prevalence = defaults.PREVALENCE
     local_steps: int = defaults.LOCAL_STEPS
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
     teachers: tuple[str, ...] = ()
-    key_bits: float = 64.0
-    key_openings: int = 64
+    key_bits: float = defaults.KEY_BITS
+    key_openings: int = defaults.KEY_OPENINGS
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.averaging import SumPlan, SumSpec, WeightedSums, get_averaging, plan_sum
-from securefair.averaging.spec import MAX_FLOODING_BITS, MIN_FLOODING_BITS
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.alignment import AlignmentPlan, AlignmentSpec, plan_alignment
 from securefair.config import defaults
@@ -26,7 +25,7 @@ from securefair.protocol.codec import Limits
 from securefair.protocol.flows import alignment_bits
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
-from securefair.protocol.settings import MIN_SENDERS, GossipSettings, MachineSettings
+from securefair.protocol.settings import GossipSettings, MachineSettings
 
 Edges = tuple[tuple[str, str], ...]
 
@@ -83,25 +82,25 @@ class GossipAgreement:
     shape: tuple[int, ...]
     classes: int
     network: str
-    averaging: str = "masked"
-    topology: Literal["complete", "ring", "exponential"] | Edges = "complete"
-    weighting: Literal["uniform", "metropolis"] = "uniform"
-    beta: float = 15.0
-    alpha: float = 0.5
+    averaging: str = defaults.AVERAGING
+    topology: Literal["complete", "ring", "exponential"] | Edges = defaults.TOPOLOGY
+    weighting: Literal["uniform", "metropolis"] = defaults.WEIGHTING
+    beta: float = defaults.BETA
+    alpha: float = defaults.ALPHA
     forced_every: int = defaults.FORCED_EVERY
-    levels: int = 5
-    key_bits: float = 64.0
-    key_openings: int = 64
+    levels: int = defaults.LEVELS
+    key_bits: float = defaults.KEY_BITS
+    key_openings: int = defaults.KEY_OPENINGS
     max_sums: int | None = defaults.MAX_SUMS
     relative: bool = True
     local_epochs: int = 1
     batch_size: int | None = None
-    bound: float = 16.0
-    precision: float = 2.0**-16
-    min_senders: int = MIN_SENDERS
+    bound: float = defaults.BOUND
+    precision: float = defaults.SUM_PRECISION
+    min_senders: int = defaults.MIN_SENDERS
     max_share: float | None = None
-    sketch: int | None = 8192
-    flooding_bits: int = 30
+    sketch: int | None = defaults.SKETCH
+    flooding_bits: int = defaults.FLOODING_BITS
     double: bool = True
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
@@ -115,8 +114,8 @@ class GossipAgreement:
             (
                 "min_senders",
                 self.min_senders,
-                self.min_senders >= MIN_SENDERS,
-                f"{MIN_SENDERS} or more: a sum over one model is that model",
+                self.min_senders >= defaults.MIN_SENDERS,
+                f"{defaults.MIN_SENDERS} or more: a sum over one model is that model",
             ),
             (
                 "max_share",
@@ -131,8 +130,8 @@ class GossipAgreement:
             (
                 "flooding_bits",
                 self.flooding_bits,
-                self.flooding_bits >= MIN_FLOODING_BITS,
-                f"{MIN_FLOODING_BITS} or more: nobody answers with less",
+                self.flooding_bits >= defaults.MIN_FLOODING_BITS,
+                f"{defaults.MIN_FLOODING_BITS} or more: nobody answers with less",
             ),
             (
                 "participants",
@@ -220,7 +219,8 @@ class GossipAgreement:
                 bound=self.bound,
                 precision=self.precision,
                 flooding_bits=min(
-                    MAX_FLOODING_BITS, self.flooding_bits + self.stacked.length.bit_length()
+                    defaults.MAX_FLOODING_BITS,
+                    self.flooding_bits + self.stacked.length.bit_length(),
                 ),
                 max_share=self.max_share,
             ),

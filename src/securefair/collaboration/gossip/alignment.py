@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.averaging.spec import MIN_FLOODING_BITS
 from securefair.circuit.answer import CONSTANT
 from securefair.circuit.inner_product import (
+    PRECISION,
     InnerProductPlan,
     InnerProductSpec,
     inner_product,
@@ -35,6 +35,7 @@ from securefair.ckks.backends import get_backend
 from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.collaboration.gossip.sketch import check_size, error_bound, unit, unit_sketch
+from securefair.config import defaults
 from securefair.errors import EncryptionError, ModelError, PlanError
 from securefair.storage import Secret
 
@@ -54,10 +55,10 @@ class AlignmentSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
 
     dimension: int
-    sketch: int | None = 8192
-    failure: float = 1e-6
-    flooding_bits: int = 30
-    precision: float = 2.0**-12
+    sketch: int | None = defaults.SKETCH
+    failure: float = defaults.SKETCH_FAILURE
+    flooding_bits: int = defaults.FLOODING_BITS
+    precision: float = PRECISION
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,7 @@ class AlignmentStudent:
         self,
         plan: AlignmentPlan,
         *,
-        backend: str = "rns",
+        backend: str = defaults.BACKEND,
         keys: tuple[PublicKeys, Secret] | None = None,
     ) -> None:
         self.plan = plan
@@ -216,13 +217,15 @@ class AlignmentTeacher:
         PlanError: answers would hide the private direction too little.
     """
 
-    def __init__(self, plan: AlignmentPlan, public_key: bytes, *, backend: str = "rns") -> None:
-        if plan.spec.flooding_bits < MIN_FLOODING_BITS:
+    def __init__(
+        self, plan: AlignmentPlan, public_key: bytes, *, backend: str = defaults.BACKEND
+    ) -> None:
+        if plan.spec.flooding_bits < defaults.MIN_FLOODING_BITS:
             raise PlanError(
                 "an alignment would hide the gradient too little",
                 where="flooding_bits",
                 found=plan.spec.flooding_bits,
-                expected=f"at least {MIN_FLOODING_BITS}",
+                expected=f"at least {defaults.MIN_FLOODING_BITS}",
             )
         self.plan = plan
         keys = PublicKeys(public_key, b"")

@@ -22,6 +22,7 @@ from securefair.collaboration.gossip.alignment import AlignmentStudent, Alignmen
 from securefair.collaboration.gossip.weighing import Row
 from securefair.collaboration.host import Stored
 from securefair.collaboration.notes import KEPT_ROUNDS, Rounds, timed
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import DataError, EncryptionError, LocalProtocolError, ModelError
 from securefair.model.batches import StackedSamples, draw_batches
@@ -104,7 +105,7 @@ class GossipParticipant:
         *,
         pretraining_epochs: int = 0,
         seed: int,
-        backend: str = "rns",
+        backend: str = defaults.BACKEND,
         disclosure: DisclosureLimits | None = None,
         stored: Stored | None = None,
     ) -> None:

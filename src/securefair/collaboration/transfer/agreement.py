@@ -22,7 +22,7 @@ from securefair.protocol.codec import Limits
 from securefair.protocol.guarantee import StatedGuarantee
 from securefair.protocol.ledger import DisclosurePolicy, Release
 from securefair.protocol.messages import MAX_NAME_BYTES, PROTOCOL_VERSION
-from securefair.protocol.settings import MIN_SENDERS, GossipSettings, MachineSettings
+from securefair.protocol.settings import GossipSettings, MachineSettings
 
 REQUEST_FRAMING = 64
 """Room for lengths and the number of samples in a request."""
@@ -55,12 +55,12 @@ class TransferAgreement:
     classes: int
     patients: int
     degree: Degree = 1
-    q: int = 32
+    q: int = defaults.TRANSFER_Q
     opened: Opened | None = None
-    peers: int = 8
-    flooding_bits: int = 30
-    precision: float = 2.0**-10
-    weight_bits: int = 12
+    peers: int = defaults.PEERS
+    flooding_bits: int = defaults.FLOODING_BITS
+    precision: float = defaults.PRECISION
+    weight_bits: int = defaults.WEIGHT_BITS
     round_seconds: float = defaults.ROUND_SECONDS
     setup_seconds: float = defaults.SETUP_SECONDS
     seed: int = 0
@@ -96,7 +96,7 @@ class TransferAgreement:
     @property
     def fewest_senders(self) -> int:
         """Of a gathering: a mean over one would be that teacher's answer."""
-        return MIN_SENDERS if self.opens == "mean" else 1
+        return defaults.MIN_SENDERS if self.opens == "mean" else 1
 
     @property
     def outputs(self) -> int:

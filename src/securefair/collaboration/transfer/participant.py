@@ -44,6 +44,7 @@ from securefair.collaboration.transfer.exchange import (
 )
 from securefair.collaboration.transfer.given import Given
 from securefair.collaboration.transfer.renewal import carried_over, fitted, reputations
+from securefair.config import defaults
 from securefair.data.dataset import ParticipantData
 from securefair.errors import (
     ConfigError,
@@ -132,7 +133,7 @@ class TransferParticipant:
         agreement: TransferAgreement,
         *,
         seed: int,
-        backend: str = "rns",
+        backend: str = defaults.BACKEND,
         disclosure: DisclosureLimits | None = None,
         teacher: PrivateTeacher | None = None,
         required: tuple[float, float] | None = None,

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from securefair.config import defaults
 from securefair.data.partition.interface import (
     Indices,
     apportion,
@@ -45,7 +46,7 @@ class DirichletPartitioner:
 
     participants: int
     delta: float
-    by: Literal["class", "quantity"] = "class"
+    by: Literal["class", "quantity"] = defaults.PARTITION_BY
     min_samples: int = 1
     cap: bool = False
 
@@ -99,7 +100,7 @@ class PathologicalPartitioner:
 
     participants: int
     classes_each: int
-    delta: float | None = 0.5
+    delta: float | None = defaults.DELTA
     min_samples: int = 1
     cap: bool = False
 

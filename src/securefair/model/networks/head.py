@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from securefair.config import defaults
 from securefair.errors import ConfigError, ModelError
 from securefair.model.balance import balanced_by_values
 from securefair.model.folded import FoldedNetwork
 from securefair.model.heads import Head
 from securefair.model.networks.builder import EncryptableNetwork, flat_modules
 from securefair.model.networks.fold import fold
-from securefair.model.quadratic import RANGE_PENALTY
 
 CALIBRATION_SAMPLES = 500
 """Of the owner, from which the ranges inside the network are taken."""
@@ -48,7 +48,7 @@ class NetworkHead(Head):
         classes: int,
         calibration: NDArray[np.float64],
         *,
-        range_penalty: float = RANGE_PENALTY,
+        range_penalty: float = defaults.RANGE_PENALTY,
     ) -> None:
         super().__init__(math.prod(network.input_shape), classes)
         for name, module in flat_modules(network.layers):

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
+from securefair.config import defaults
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.networks.builder import EncryptableNetwork
-from securefair.model.quadratic import RANGE_PENALTY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +42,10 @@ class TrainingRecipe:
     epochs: int
     batch_size: int = 128
     peak_rate: float = 0.1
-    momentum: float = 0.9
+    momentum: float = defaults.MOMENTUM
     weight_decay: float = 5e-4
-    clip_norm: float = 5.0
-    range_penalty: float = RANGE_PENALTY
+    clip_norm: float = defaults.CLIP_NORM
+    range_penalty: float = defaults.RANGE_PENALTY
     label_smoothing: float = 0.0
     crop: int = 0
     flip: bool = False
