@@ -48,6 +48,10 @@ grants the precision."""
 
 FINE_STEP = 2
 
+NEARLY = 2.0**16
+"""How far from the precision the best of the targets far apart may be, so that closer ones are
+tried although none of them grants."""
+
 START_OFFSETS = (-8, -4, 0, 4)
 """log2 scales of the features, relative to the target: fresh encryptions carry less noise."""
 
@@ -106,18 +110,25 @@ def rescaled(
         if most < 1:
             continue
         ckks = _switching(ring_degree, bits, most)
+        nearest, error = None, spec.precision * NEARLY
         for target in TARGETS:
             found = _shortest(spec, specs, ckks, target, target)
             if found is None:
                 continue
             yield found
-            if found[0].relative_error <= spec.precision:
-                for finer in range(target - TARGETS.step + FINE_STEP, target + 1, FINE_STEP):
-                    for offset in START_OFFSETS:
-                        other = _shortest(spec, specs, ckks, finer + offset, finer)
-                        if other is not None:
-                            yield other
+            if found[0].relative_error <= error:
+                nearest, error = target, found[0].relative_error
+            if error <= spec.precision:
                 break
+        if nearest is None:
+            continue
+        # Beyond the nearest one that does not grant, the next may be the first that does not fit.
+        last = nearest if error <= spec.precision else nearest + TARGETS.step - FINE_STEP
+        for finer in range(nearest - TARGETS.step + FINE_STEP, last + 1, FINE_STEP):
+            for offset in START_OFFSETS:
+                other = _shortest(spec, specs, ckks, finer + offset, finer)
+                if other is not None:
+                    yield other
 
 
 def _with_largest_scale(

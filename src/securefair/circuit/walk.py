@@ -15,6 +15,7 @@ from functools import cached_property
 
 from securefair.circuit.network import paired_map, rescaled, squared
 from securefair.circuit.on_paper import parameters
+from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import LayerSteps, RescaleStep, fresh_features
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.circuit.work import (
@@ -98,27 +99,66 @@ def _walked(
     room, seconds, stages = _room(fresh), 0.0, []
     for map_spec, bounds in zip(specs, spec.layers, strict=True):
         before = _rescale_step(value.meta, target, switch=_early(value.meta, bounds, target))
-        seconds += _rescaling_seconds(value.meta, before)
-        value = rescaled(evaluator, value, before)
-        seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
-        if value.meta.packing == "pairs":
-            value = paired_map(evaluator, value, map_spec, None)
-            seconds += relinearization_seconds(value.meta)
-        else:
-            value = evaluator.linear(value, map_spec, None)
+        value, taken = _mapped(evaluator, value, before, map_spec, bounds)
+        seconds += taken
         room = min(room, _room(value.meta))
         square = None
         if bounds.summed:
             square = _rescale_step(value.meta, target, switch=value.meta.polys > 2)
-            seconds += _rescaling_seconds(value.meta, square)
-            value = rescaled(evaluator, value, square)
-            seconds += square_seconds(value.meta)
-            value = squared(evaluator, value, bounds)
+            value, taken = _squared(evaluator, value, square, bounds)
+            seconds += taken
             room = min(room, _room(value.meta))
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
     paired = fresh.packing == "pairs"
     return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare, paired)
+
+
+def steps_seconds(plan: ExchangePlan) -> float:
+    """Seconds of one core that a plan's model takes for a block, by the prices of `work`.
+
+    Prices weigh steps against each other. For seconds of a machine scale them by a model that was
+    measured there.
+    """
+    evaluator, seconds = PlanningEvaluator(plan.params), 0.0
+    value = evaluator.load(b"", plan.features)
+    layers = zip(plan.schedule.stages, plan.specs, plan.spec.layers, strict=True)
+    for steps, map_spec, bounds in layers:
+        value, taken = _mapped(evaluator, value, steps.linear, map_spec, bounds)
+        seconds += taken
+        if steps.square is not None:
+            value, taken = _squared(evaluator, value, steps.square, bounds)
+            seconds += taken
+    return seconds
+
+
+def _mapped(
+    evaluator: PlanningEvaluator,
+    value: CipherTensor[None],
+    before: RescaleStep,
+    map_spec: AffineSpec,
+    bounds: LayerBounds,
+) -> tuple[CipherTensor[None], float]:
+    """What a map gives, and how long it takes with what comes before it."""
+    seconds = _rescaling_seconds(value.meta, before)
+    value = rescaled(evaluator, value, before)
+    seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
+    if value.meta.packing == "pairs":
+        value = paired_map(evaluator, value, map_spec, None)
+        return value, seconds + relinearization_seconds(value.meta)
+    return evaluator.linear(value, map_spec, None), seconds
+
+
+def _squared(
+    evaluator: PlanningEvaluator,
+    value: CipherTensor[None],
+    before: RescaleStep,
+    bounds: LayerBounds,
+) -> tuple[CipherTensor[None], float]:
+    """Squares, summed or not, and how long they take with what comes before them."""
+    seconds = _rescaling_seconds(value.meta, before)
+    value = rescaled(evaluator, value, before)
+    return squared(evaluator, value, bounds), seconds + square_seconds(value.meta)
 
 
 def lowered(x: CipherMeta, target: float) -> int:

@@ -134,6 +134,21 @@ def test_no_smaller_ring_would_do(monkeypatch):
         planner._search(digits())
 
 
+def test_targets_between_those_far_apart_spare_a_larger_ring():
+    """Of the targets far apart none grants in this ring: too rough, or the next no longer fits."""
+    photographs = spec_of(
+        bounds(24576, fan_in=26, summed=4, log2_scale=13, max_integer=1024, l1=2.02, l2=0.448),
+        bounds(12288, fan_in=198, summed=4, log2_scale=11, max_integer=1024, l1=13.6, l2=2.07),
+        bounds(6144, fan_in=363, summed=4, log2_scale=11, max_integer=1024, l1=33.9, l2=2.28),
+        bounds(10, fan_in=1536, bound=186.0, log2_scale=5, max_integer=1024, l1=3562.0, l2=150.7),
+        features=3072,
+        precision=2.0**-9,
+    )
+    plan = plan_exchange(photographs)
+    assert plan.params.ring_degree == 16384
+    assert plan.relative_error <= 2.0**-9
+
+
 def test_a_network_that_is_too_deep_is_refused_with_the_reason():
     with pytest.raises(PlanError, match="20 squares") as caught:
         plan_exchange(chain(20))
