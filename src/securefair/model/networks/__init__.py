@@ -9,6 +9,7 @@ from securefair.model.balance import balanced_by_values
 from securefair.model.networks.builder import EncryptableNetwork, he_network
 from securefair.model.networks.fold import fold
 from securefair.model.networks.head import NetworkHead
+from securefair.model.networks.larger import LargerNetwork, larger_network, soft_labels
 from securefair.model.networks.reference import (
     Reference,
     ReferenceName,
@@ -23,6 +24,7 @@ from securefair.model.quadratic import Quadratic
 __all__ = [
     "EncryptableNetwork",
     "EpochReport",
+    "LargerNetwork",
     "NetworkHead",
     "Quadratic",
     "Reference",
@@ -32,11 +34,13 @@ __all__ = [
     "balanced_by_values",
     "fold",
     "he_network",
+    "larger_network",
     "load_weights",
     "reference",
     "reference_network",
     "save_weights",
     "small_network",
+    "soft_labels",
     "train_network",
     "trained_network",
 ]

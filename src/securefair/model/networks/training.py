@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import cross_entropy, pad
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, log_softmax, softmax
 
 from securefair.config import defaults
 from securefair.errors import ConfigError, DataError, ModelError
-from securefair.model.networks.builder import EncryptableNetwork
+from securefair.model.networks.augmentation import augmented
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,13 @@ class TrainingRecipe:
         flip: also mirror left and right; `rotate`: also up and down and diagonally, for images
             without an upright.
         balance_classes: weigh each sample by the inverse frequency of its class.
+        decay: share of the steps at the end in which the rate falls to 0 in a line, after one
+            epoch of rise and a plateau; None for one cycle. The same plateau may be left at any
+            time, so that more epochs can be decided on while a training runs.
+        bfloat16: convolve in that precision: faster where the processor multiplies it.
+        soft_weight: share of the distance to soft labels in the loss, where these are given.
+        temperature: of both logits there; the distance is multiplied with its square (Hinton,
+            Vinyals and Dean 2015, "Distilling the knowledge in a neural network").
 
     Raises:
         ConfigError: a value outside its range.
@@ -51,6 +59,10 @@ class TrainingRecipe:
     flip: bool = False
     rotate: bool = False
     balance_classes: bool = False
+    decay: float | None = None
+    bfloat16: bool = False
+    soft_weight: float = 0.5
+    temperature: float = 3.0
 
     def __post_init__(self) -> None:
         for name, accepted, expected in (
@@ -63,6 +75,9 @@ class TrainingRecipe:
             ("range_penalty", 0 <= self.range_penalty < math.inf, "at least 0"),
             ("label_smoothing", 0 <= self.label_smoothing < 1, "in [0, 1)"),
             ("crop", self.crop >= 0, "at least 0"),
+            ("soft_weight", 0 <= self.soft_weight <= 1, "in [0, 1]"),
+            ("temperature", 0 < self.temperature < math.inf, "above 0"),
+            ("decay", self.decay is None or 0 < self.decay <= 1, "above 0, at most 1"),
         ):
             if not accepted:
                 raise ConfigError(
@@ -83,13 +98,30 @@ class EpochReport:
     accuracy: float  # on the training samples, as augmented and while they were learned
 
 
+class Trainable(Protocol):
+    """What is trained: a module whose activations may have a range to stay in."""
+
+    def with_excess(self, images: Tensor, *, bfloat16: bool = False) -> tuple[Tensor, Tensor]:
+        """Logits (B, M), and a scalar to be kept small."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """As of every module."""
+
+    def train(self, mode: bool = True) -> Any:
+        """As of every module."""
+
+    def eval(self) -> Any:
+        """As of every module."""
+
+
 def train_network(
-    network: EncryptableNetwork,
+    network: Trainable,
     images: NDArray[np.float32],
     labels: NDArray[np.int64],
     recipe: TrainingRecipe,
     *,
     seed: int,
+    soft: NDArray[np.float32] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> None:
     """Train in place, and leave the network in evaluation mode.
@@ -100,10 +132,13 @@ def train_network(
         labels: (B,).
         recipe: how.
         seed: of the order and of the augmentation; equal seeds give equal networks on one machine.
+        soft: logits (2, B, M) of a larger network, of images as they are and mirrored: targets
+            beside the labels (`larger.soft_labels`).
         on_epoch: called after each pass.
 
     Raises:
-        DataError: fewer samples than a batch.
+        DataError: fewer samples than a batch, or other soft labels than for these images.
+        ConfigError: soft labels for images that are also turned.
         ModelError: the training diverged.
     """
     if len(images) < recipe.batch_size:
@@ -111,27 +146,31 @@ def train_network(
     generator = torch.Generator().manual_seed(seed)
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
     weights = _class_weights(y) if recipe.balance_classes else None
+    targets = None if soft is None else _targets(soft, len(images), recipe)
     optimizer = _optimizer(network, recipe)
     steps = len(images) // recipe.batch_size
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer,
-        max_lr=recipe.peak_rate,
-        total_steps=steps * recipe.epochs,
-        cycle_momentum=False,
-    )
+    schedule = _schedule(optimizer, recipe, steps)
+    for kernel in network.parameters():
+        if kernel.dim() == 4:
+            kernel.data = kernel.data.contiguous(memory_format=torch.channels_last)
     network.train()
     for epoch in range(1, recipe.epochs + 1):
         order = torch.randperm(len(images), generator=generator)
         totals = torch.zeros(3)
         for step in range(steps):
             rows = order[step * recipe.batch_size : (step + 1) * recipe.batch_size]
-            batch, target = augmented(x[rows], recipe, generator), y[rows]
-            logits, excess = network.with_excess(batch)
+            batch, mirrored = augmented(x[rows], recipe, generator)
+            target = y[rows]
+            logits, excess = network.with_excess(batch, bfloat16=recipe.bfloat16)
             loss = cross_entropy(
                 logits, target, weight=weights, label_smoothing=recipe.label_smoothing
             )
+            objective = loss
+            if targets is not None:
+                wanted = targets[mirrored.long(), rows]
+                objective = torch.lerp(loss, _distance(logits, wanted, recipe), recipe.soft_weight)
             optimizer.zero_grad()
-            (loss + recipe.range_penalty * excess).backward()  # type: ignore[no-untyped-call]
+            (objective + recipe.range_penalty * excess).backward()  # type: ignore[no-untyped-call]
             norm = torch.nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
             if not math.isfinite(norm.item()):
                 raise ModelError(
@@ -152,37 +191,6 @@ def train_network(
     network.eval()
 
 
-def augmented(images: Tensor, recipe: TrainingRecipe, generator: torch.Generator) -> Tensor:
-    """Images (B, C, H, W), each shifted, mirrored and turned at random as the recipe says."""
-    if recipe.crop:
-        images = _shifted(images, recipe.crop, generator)
-    if recipe.flip or recipe.rotate:
-        images = _where(_coins(images, generator), images.flip(3), images)
-    if recipe.rotate:
-        images = _where(_coins(images, generator), images.flip(2), images)
-        if images.shape[2] == images.shape[3]:
-            images = _where(_coins(images, generator), images.transpose(2, 3), images)
-    return images
-
-
-def _shifted(images: Tensor, crop: int, generator: torch.Generator) -> Tensor:
-    samples, _, height, width = images.shape
-    padded = pad(images, (crop,) * 4)
-    down, right = torch.randint(0, 2 * crop + 1, (2, samples, 1), generator=generator)
-    rows = (down + torch.arange(height))[:, :, None]
-    columns = (right + torch.arange(width))[:, None, :]
-    samples_first = padded.permute(0, 2, 3, 1)[torch.arange(samples)[:, None, None], rows, columns]
-    return samples_first.permute(0, 3, 1, 2)
-
-
-def _coins(images: Tensor, generator: torch.Generator) -> Tensor:
-    return torch.rand(len(images), generator=generator) < 0.5
-
-
-def _where(coins: Tensor, images: Tensor, others: Tensor) -> Tensor:
-    return torch.where(coins[:, None, None, None], images, others)
-
-
 def _class_weights(labels: Tensor) -> Tensor:
     """Inverse frequencies with mean 1 over the samples; classes without samples get 0."""
     counts = torch.bincount(labels).float()
@@ -190,9 +198,46 @@ def _class_weights(labels: Tensor) -> Tensor:
     return torch.where(counts > 0, counts.sum() / (present * counts.clamp_min(1)), 0.0)
 
 
-def _optimizer(network: EncryptableNetwork, recipe: TrainingRecipe) -> torch.optim.SGD:
-    matrices = [p for p in network.parameters() if p.dim() > 1]
-    vectors = [p for p in network.parameters() if p.dim() <= 1]
+def _targets(soft: NDArray[np.float32], samples: int, recipe: TrainingRecipe) -> Tensor:
+    """Probabilities (2, B, M) at the recipe's temperature."""
+    if recipe.rotate:
+        raise ConfigError(
+            "soft labels know of mirror images only", where="rotate", found=True, expected="False"
+        )
+    if soft.ndim != 3 or soft.shape[:2] != (2, samples):
+        raise DataError(
+            "not the soft labels of these images",
+            found=soft.shape,
+            expected=f"(2, {samples}, classes)",
+        )
+    return softmax(torch.from_numpy(soft) / recipe.temperature, dim=2)
+
+
+def _distance(logits: Tensor, wanted: Tensor, recipe: TrainingRecipe) -> Tensor:
+    """Cross-entropy of tempered logits, a scalar, times the temperature squared."""
+    tempered = log_softmax(logits / recipe.temperature, dim=1)
+    return -(wanted * tempered).sum(dim=1).mean() * recipe.temperature**2
+
+
+def _schedule(
+    optimizer: torch.optim.SGD, recipe: TrainingRecipe, steps: int
+) -> torch.optim.lr_scheduler.LRScheduler:
+    """Of the learning rate, by steps; `steps` make an epoch."""
+    total, decay = steps * recipe.epochs, recipe.decay
+    if decay is None:
+        return torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, max_lr=recipe.peak_rate, total_steps=total, cycle_momentum=False
+        )
+    fall = max(1.0, decay * total)
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / steps, (total - step) / fall)
+    )
+
+
+def _optimizer(network: Trainable, recipe: TrainingRecipe) -> torch.optim.SGD:
+    trained = [p for p in network.parameters() if p.requires_grad]
+    matrices = [p for p in trained if p.dim() > 1]
+    vectors = [p for p in trained if p.dim() <= 1]
     return torch.optim.SGD(
         [
             {"params": matrices, "weight_decay": recipe.weight_decay},

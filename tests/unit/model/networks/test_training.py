@@ -4,8 +4,9 @@ import torch
 from torch import nn
 
 from securefair.errors import ConfigError, DataError, ModelError
+from securefair.model.networks.augmentation import augmented
 from securefair.model.networks.builder import he_network
-from securefair.model.networks.training import TrainingRecipe, augmented, train_network
+from securefair.model.networks.training import TrainingRecipe, train_network
 from securefair.model.quadratic import Quadratic
 
 
@@ -58,6 +59,26 @@ def test_equal_seeds_train_equal_networks():
     assert np.abs(logits[0] - logits[2]).max() > 1e-6
 
 
+@pytest.mark.parametrize("recipe", [{"decay": 0.5}, {"bfloat16": True, "decay": 1.0}])
+def test_other_recipes_learn_the_same(recipe):
+    net = network()
+    train_network(net, *bars(800), TrainingRecipe(epochs=6, batch_size=32, **recipe), seed=1)
+    images, labels = bars(400, seed=1)
+    assert (net.logits(images).argmax(1) == labels).mean() > 0.9
+
+
+def test_a_plateau_does_not_depend_on_how_long_it_lasts():
+    """Epochs may be added while a training runs: until the rate falls nothing changes."""
+    losses = []
+    for epochs in (4, 6):
+        reports = []
+        recipe = TrainingRecipe(epochs=epochs, batch_size=32, decay=0.5)
+        train_network(network(), *bars(320), recipe, seed=1, on_epoch=reports.append)
+        losses.append([report.loss for report in reports])
+    assert losses[0][:2] == losses[1][:2]
+    assert losses[0][2:] != losses[1][2:4]
+
+
 def test_the_penalty_keeps_activations_in_their_interval():
     excess = []
     for penalty in (0.0, 1.0):
@@ -71,18 +92,18 @@ def test_the_penalty_keeps_activations_in_their_interval():
 def test_augmentation_moves_pixels_only_as_asked():
     images = torch.arange(2 * 16.0).view(2, 1, 4, 4) + 1
     generator = torch.Generator().manual_seed(0)
-    assert torch.equal(augmented(images, TrainingRecipe(epochs=1), generator), images)
+    assert torch.equal(augmented(images, TrainingRecipe(epochs=1), generator)[0], images)
 
     symmetries = set()
     for _ in range(60):
-        turned = augmented(images[:1], TrainingRecipe(epochs=1, rotate=True), generator)
+        turned = augmented(images[:1], TrainingRecipe(epochs=1, rotate=True), generator)[0]
         assert torch.equal(turned.flatten().sort().values, images[:1].flatten())
         symmetries.add(tuple(turned.flatten().tolist()))
     assert len(symmetries) == 8
 
     shifts = set()
     for _ in range(100):
-        moved = augmented(images[:1], TrainingRecipe(epochs=1, crop=1), generator)[0, 0]
+        moved = augmented(images[:1], TrainingRecipe(epochs=1, crop=1), generator)[0][0, 0]
         # Every pixel that is left lies where one shift of the whole image puts it.
         places = [
             (int(value - 1) // 4 - row, int(value - 1) % 4 - column)
@@ -129,6 +150,10 @@ def test_divergence_and_too_few_samples_are_said():
         ("range_penalty", float("inf")),
         ("label_smoothing", 1.0),
         ("crop", -1),
+        ("soft_weight", 1.5),
+        ("temperature", 0.0),
+        ("decay", 0.0),
+        ("decay", 1.5),
     ],
 )
 def test_recipes_that_cannot_work_are_refused(name, value):
