@@ -106,6 +106,15 @@ def read_page(north, words):
         page.kill()
 
 
+def change_passphrases(hospitals, words, monkeypatch):
+    """Each hospital in turn; from then on the new passphrase is the one that systemd gives."""
+    credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
+    (credentials / "securefair-new-passphrase").write_text("new horse", encoding="ascii")
+    for one in hospitals:
+        assert "opens with the new passphrase only" in one.run(words, monkeypatch)
+    (credentials / "securefair-new-passphrase").rename(credentials / "securefair-passphrase")
+
+
 def run_sites(hospitals, words):
     outputs = ended([one.start(*words) for one in hospitals], timeout=600)
     assert all("All rounds are over" in output for output in outputs)
@@ -126,6 +135,8 @@ def test_two_hospitals_do_what_the_page_says(hospitals, monkeypatch):
             assert "The same" in north.run(words, monkeypatch)
         elif what == "site start":
             run_sites(hospitals, words)
+        elif what == "identity passphrase":
+            change_passphrases(hospitals, words, monkeypatch)
         elif what == "site page":
             read_page(north, words)
         elif what == "site leave":  # the other has ended: nobody would hear it in a minute either

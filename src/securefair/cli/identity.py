@@ -16,12 +16,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="identity", help="A hospital's card and keys.", no_args_is_help=True)
 
+NEW_CREDENTIAL = "securefair-new-passphrase"
+
 PassphraseOption = Annotated[
     Path | None,
     typer.Option(
         "--passphrase-file",
         help="File with the passphrase; else the systemd credential securefair-passphrase; else "
         "it is asked for.",
+    ),
+]
+NewPassphraseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--new-passphrase-file",
+        help=f"File with the new passphrase; else the systemd credential {NEW_CREDENTIAL}; else it "
+        "is asked for.",
     ),
 ]
 CardArgument = Annotated[Path, typer.Argument(help="A card.")]
@@ -100,6 +110,34 @@ def verify(
         raise typer.Exit(EXIT_FAILED)
 
 
+@app.command("passphrase")
+def change(
+    keys: Annotated[
+        Path, typer.Argument(help="NAME.keys, a saved student's keys, or the folder of a site.")
+    ],
+    passphrase_file: PassphraseOption = None,
+    new_passphrase_file: NewPassphraseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Change the passphrase of private keys. Stop a site first.
+
+    Copies of the old file, such as backups, still open with the old passphrase.
+
+    Example: securefair identity passphrase ~/securefair/north.keys
+    """
+    import time
+
+    from securefair.deployment.recovery import change_passphrase
+
+    file = change_passphrase(
+        keys,
+        passphrase(passphrase_file),
+        lambda: passphrase(new_passphrase_file, confirm=True, new=True),
+        time.time(),
+    )
+    tell(json, f"{file} opens with the new passphrase only.", {"keys": str(file)})
+
+
 def card_file(path: Path) -> Card:
     """The card in a file.
 
@@ -118,8 +156,13 @@ def card_file(path: Path) -> Card:
     return read_card(table, where=str(path))
 
 
-def passphrase(file: Path | None, *, confirm: bool = False) -> Secret:
+def passphrase(file: Path | None, *, confirm: bool = False, new: bool = False) -> Secret:
     """A passphrase from a file, a credential of systemd, or whoever sits at the terminal.
+
+    Args:
+        file: that holds it.
+        confirm: ask for it twice.
+        new: instead of another one, which has its own credential.
 
     Raises:
         StorageError: there is none.
@@ -127,11 +170,14 @@ def passphrase(file: Path | None, *, confirm: bool = False) -> Secret:
     import sys
 
     from securefair.storage import unlock
+    from securefair.storage.unlock import CREDENTIAL
 
     def ask() -> str:
-        return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm))
+        text = "New passphrase" if new else "Passphrase"
+        return str(typer.prompt(text, hide_input=True, confirmation_prompt=confirm))
 
-    return unlock(file=file, ask=ask if sys.stdin.isatty() else None)
+    credential = NEW_CREDENTIAL if new else CREDENTIAL
+    return unlock(file=file, credential=credential, ask=ask if sys.stdin.isatty() else None)
 
 
 def _text(card: Card) -> str:

@@ -1,4 +1,5 @@
-"""What an operator decides: to recover a site whose store was lost or turned back, or to block one.
+"""What an operator decides: to recover a site whose store was lost or turned back, to block one, or
+to give keys another passphrase.
 
 A recovered site keeps its model and its records, and nothing else: its streams begin a new epoch,
 its keys as a student are made anew, and its ledger counts as full, since nobody knows what it let
@@ -7,7 +8,7 @@ out after the backup. It learns from then on, and answers nobody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from securefair.deployment.place import KEYS, STORE, STUDENT_KEYS, project_of, r
 from securefair.deployment.site import BLOB, HOST, MACHINE, STATE, stored_records
 from securefair.deployment.standing import PeerState, read_peer, write_peer
 from securefair.deployment.streams import stream_of
-from securefair.errors import ConfigError
+from securefair.errors import ConfigError, StorageError
 from securefair.protocol.ledger import EVERY_NUMBER, EVERY_OFFER, Account
 from securefair.protocol.saved_state import SavedState
 from securefair.storage import Keystore, Secret, Store, Transaction
@@ -112,6 +113,45 @@ def block(folder: Path, peer: str, now: float, *, blocked: bool = True) -> None:
         write_peer(tx, peer, read_peer(tx, peer).plus(blocked=blocked))
         event = "blocked" if blocked else "unblocked"
         tx.audit.append(event, {"peer": peer}, at=utc(now))
+
+
+def change_passphrase(
+    path: Path, passphrase: Secret, replacement: Callable[[], Secret], now: float
+) -> Path:
+    """Encrypt a keystore under another passphrase; a copy of the old file keeps the old one.
+
+    Args:
+        path: of the keystore, or of the site whose it is.
+        passphrase: that opens it.
+        replacement: gives the new one, once the old one was right.
+        now: for the audit trail of a site.
+
+    Returns:
+        The file of the keystore.
+
+    Raises:
+        StorageError: there is no keystore, the passphrase is wrong, the new one is none or the same
+            one, the site runs, or the disk is full; then the file is as it was.
+    """
+    file = path / KEYS if path.is_dir() else path
+    store = file.parent / STORE
+    if file.name != KEYS or not store.is_dir():
+        _change_passphrase(file, passphrase, replacement)
+        return file
+    # A site that runs has its keystore open, and could not read it any more.
+    with Store.open(store) as opened, opened.transaction() as tx:
+        tx.audit.append("passphrase changed", {}, at=utc(now))
+        _change_passphrase(file, passphrase, replacement)
+    return file
+
+
+def _change_passphrase(file: Path, old: Secret, replacement: Callable[[], Secret]) -> None:
+    keys = Keystore.open(file, old)
+    new = replacement()
+    if new == old:
+        raise StorageError("the new passphrase is the old one", where=str(file))
+    keys.change_passphrase(new)
+    keys.close()
 
 
 def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
