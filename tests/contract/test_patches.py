@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from securefair.ckks import rules
-from securefair.ckks.patches import Patch, PatchLayer, dense_layer
+from securefair.ckks.patches import Patch, PatchLayer
 from securefair.ckks.specs import AffineSpec
 from securefair.errors import EncryptionError, ModelError
 
@@ -97,7 +97,8 @@ def test_one_dense_patch_is_a_dense_layer(pieces):
     ring, blocks, slots = pieces
     rng = np.random.default_rng(2)
     weights = rng.integers(-50, 50, (3, 4))
-    layer = dense_layer(weights, rng.uniform(-1, 1, 3))
+    patch = Patch(weights, np.arange(4)[None], np.arange(3)[None])
+    layer = PatchLayer(4, (patch,), rng.uniform(-1, 1, 3))
     out = ring.evaluator.linear_from(blocks, ROWS, spec_of(layer), layer)
     assert_opens_to(ring, out, weights @ slots / 2.0**7 + layer.bias[:, None])
 

@@ -5,7 +5,6 @@ take the same sharing decisions and to reach the same numbers within its planned
 """
 
 from securefair.algorithms.algorithm import Algorithm, run
-from securefair.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.cycle_gossip import CycleGossip
@@ -34,7 +33,5 @@ __all__ = [
     "Standalone",
     "StepDecay",
     "Vpdl",
-    "chosen_accuracy",
-    "chosen_rounds",
     "run",
 ]

@@ -129,10 +129,3 @@ class PatchLayer:
             for reads, writes in zip(patch.reads, patch.writes, strict=True):
                 result[writes] = weights @ values[reads]
         return result + self.bias[:, None]
-
-
-def dense_layer(weights: NDArray[np.int64], bias: NDArray[np.float64]) -> PatchLayer:
-    """A matrix (outputs, inputs) as one patch at one place."""
-    outputs, inputs = weights.shape
-    patch = Patch(weights, np.arange(inputs)[None], np.arange(outputs)[None])
-    return PatchLayer(inputs, (patch,), bias)

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         TableSpec,
         Target,
         feature_names,
-        read_spec,
     )
 
 __all__ = [
@@ -82,7 +81,6 @@ __all__ = [
     "propose",
     "read_npz",
     "read_rows",
-    "read_spec",
     "samples_of",
     "stratified_split",
 ]
@@ -127,7 +125,6 @@ _HOME = {
     "propose": "proposal",
     "read_npz": "arrays",
     "read_rows": "rows",
-    "read_spec": "table",
     "samples_of": "arrays",
     "stratified_split": "split",
 }

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -174,23 +173,6 @@ class TableSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def features(self) -> tuple[str, ...]:
         """The names of the d features, in order."""
         return tuple(name for column in self.columns for name in feature_names(column))
-
-
-def read_spec(path: Path) -> TableSpec:
-    """The specification in a TOML file: `target`, `missing` and a list of `columns`, each with
-    its `kind` (numeric, binary, categorical or image) and that kind's fields.
-
-    Raises:
-        ConfigError: the file cannot be read, or is no specification; names what is wrong.
-    """
-    try:
-        return msgspec.toml.decode(path.read_bytes(), type=TableSpec)
-    except OSError as error:
-        raise ConfigError(
-            "cannot read the specification", where=str(path), found=error.strerror
-        ) from error
-    except msgspec.DecodeError as error:
-        raise ConfigError("not a table specification", where=str(path), found=str(error)) from error
 
 
 def feature_names(column: Rule) -> list[str]:

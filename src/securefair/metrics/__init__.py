@@ -5,8 +5,6 @@ or percent; gains come in the same unit as the accuracies they are made of.
 """
 
 from securefair.metrics.classification import (
-    ClassificationMetrics,
-    ClassificationScores,
     accuracy,
     balanced_accuracy,
     confusion,
@@ -15,7 +13,6 @@ from securefair.metrics.classification import (
 from securefair.metrics.correlation import (
     Correlation,
     collaborative_fairness,
-    gain_correlation,
     pearson,
 )
 from securefair.metrics.gain import (
@@ -32,8 +29,6 @@ from securefair.metrics.significance import Difference, t_test
 __all__ = [
     "DDOF_EQUATION_5",
     "DDOF_TABLES",
-    "ClassificationMetrics",
-    "ClassificationScores",
     "Correlation",
     "Difference",
     "accuracy",
@@ -41,7 +36,6 @@ __all__ = [
     "cgs",
     "collaborative_fairness",
     "confusion",
-    "gain_correlation",
     "gains",
     "mcc",
     "mcg",

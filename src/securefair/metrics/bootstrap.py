@@ -140,10 +140,6 @@ class Scored:
             {name: drawn[name] - others[name] for name in drawn},
         )
 
-    def replicates(self, score: str) -> Array:
-        """(draws,): the mean over hospitals in each draw."""
-        return _means(np.stack(list(self._drawn[score].values())))
-
 
 def _summary(points: Mapping[str, float], drawn: Mapping[str, Array]) -> ScoreSummary:
     return ScoreSummary(

@@ -1,56 +1,13 @@
-"""Classification scores from predicted and true labels: at once, or over a stream of batches."""
+"""Classification scores from predicted and true labels."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from securefair.errors import DataError
-
-
-@dataclass(frozen=True)
-class ClassificationScores:
-    """The scores of one set of samples."""
-
-    accuracy: float  # in [0, 1]
-    balanced_accuracy: float  # in [0, 1]
-    mcc: float  # in [-1, 1]
-    samples: int
-
-
-class ClassificationMetrics:
-    """Scores over a stream of batches, in the manner of torchmetrics: update, compute, reset.
-
-    The result does not depend on how the samples are cut into batches.
-    """
-
-    def __init__(self, classes: int) -> None:
-        self._classes = classes
-        self.reset()
-
-    def update(self, predictions: ArrayLike, labels: ArrayLike) -> None:
-        """Add a batch: predicted and true labels, both (B,), in 0..classes-1; B may be 0."""
-        self._counts += confusion(predictions, labels, self._classes)
-
-    def compute(self) -> ClassificationScores:
-        """The scores of all samples since the last reset.
-
-        Raises:
-            DataError: there are none.
-        """
-        return ClassificationScores(
-            accuracy=_accuracy(self._counts),
-            balanced_accuracy=_balanced_accuracy(self._counts),
-            mcc=_mcc(self._counts),
-            samples=int(self._counts.sum()),
-        )
-
-    def reset(self) -> None:
-        """Forget every sample."""
-        self._counts = confusion([], [], self._classes)
 
 
 def accuracy(predictions: ArrayLike, labels: ArrayLike) -> float:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from securefair.errors import DataError
-from securefair.metrics.gain import gains
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,6 @@ def collaborative_fairness(standalone: ArrayLike, accuracy: ArrayLike) -> Correl
     with MCG and CGS. None where it is undefined (see `pearson`).
     """
     return pearson(standalone, accuracy)
-
-
-def gain_correlation(standalone: ArrayLike, accuracy: ArrayLike) -> Correlation | None:
-    """Pearson(B, G), G = A - B; mostly negative, since good models are harder to improve.
-
-    None where it is undefined (see `pearson`).
-    """
-    return pearson(standalone, gains(accuracy, standalone))
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation | None:

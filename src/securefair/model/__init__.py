@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         LayerNorms,
         QuantizationReport,
         QuantizedNetwork,
-        quantization_report,
+        rounding_report,
     )
     from securefair.model.reconstruction import Reconstruction, Reconstructor, reconstruct
     from securefair.model.seeds import derived_seed
@@ -62,7 +62,7 @@ __all__ = [
     "flat_gradient",
     "public_indices",
     "public_rows",
-    "quantization_report",
+    "rounding_report",
     "reconstruct",
     "student_basis",
     "train_epochs",
@@ -95,7 +95,7 @@ _HOME = {
     "flat_gradient": "gradients",
     "public_indices": "projection",
     "public_rows": "projection",
-    "quantization_report": "quantize",
+    "rounding_report": "quantize",
     "reconstruct": "reconstruction",
     "student_basis": "projection",
     "train_epochs": "training",

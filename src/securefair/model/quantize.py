@@ -3,7 +3,7 @@
 An integer combination of ciphertexts is exact and keeps their scale's arithmetic simple, so every
 map's weights are rounded once, here, to integers over a power of two. Biases stay real numbers,
 added once at the scale that a ciphertext then has. Pools are sums and squares have no weights: both
-stay exact. The rounding's effect is known before anything is encrypted: `quantization_report`.
+stay exact. The rounding's effect is known before anything is encrypted: `rounding_report`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.data.dataset import Samples
 from securefair.errors import ModelError
 from securefair.model.folded import FoldedNetwork
 from securefair.model.linear_maps import ConvMap, DenseMap
@@ -146,14 +145,6 @@ def quantize_at(network: FoldedNetwork, log2_scales: Sequence[int]) -> Quantized
         integers.append(weights)
         scales.append(scale)
     return QuantizedNetwork(network, tuple(integers), tuple(scales))
-
-
-def quantization_report(
-    network: FoldedNetwork, quantized: QuantizedNetwork, samples: Samples
-) -> QuantizationReport:
-    """Compare a network before and after quantisation on samples with flat features, B >= 1."""
-    before, after = network.logits(samples.features), quantized.logits(samples.features)
-    return rounding_report(before, after, samples.labels, quantized.largest)
 
 
 def rounding_report(

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from securefair.algorithms import chosen_accuracy
 from securefair.metrics import cgs, collaborative_fairness, gains, mcg, mva
+from securefair.papers.algorithms.checkpoints import chosen_accuracy
 from securefair.papers.experiment import Finished, Row
 from securefair.records import RoundRecord
 

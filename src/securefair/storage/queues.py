@@ -128,7 +128,7 @@ class Inbox:
             row = self._connection.execute(
                 "SELECT hash FROM received WHERE stream = ? AND sequence = ?", (stream, sequence)
             ).fetchone()
-            same = row is None or row[0] == digest  # None: long forgotten
+            same = row is not None and row[0] == digest
             return Arrival.REPEATED if same else Arrival.CHANGED
         _insert(self._connection, self._blobs, "inbox", Item(stream, sequence, payload))
         self._connection.execute(
@@ -136,12 +136,6 @@ class Inbox:
         )
         _advance(self._connection, "in", stream, sequence + 1)
         return Arrival.NEW
-
-    def forget_received(self, stream: str, before: int) -> None:
-        """Forget the hashes below a number, whose repetitions are then no longer compared."""
-        self._connection.execute(
-            "DELETE FROM received WHERE stream = ? AND sequence < ?", (stream, before)
-        )
 
     def next(self) -> Item | None:
         """The envelope that arrived first and was not handled yet."""

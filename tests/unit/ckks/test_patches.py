@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from securefair.ckks.patches import Patch, PatchLayer, dense_layer
+from securefair.ckks.patches import Patch, PatchLayer
 from securefair.errors import ModelError
 
 WEIGHTS = np.array([[1, -2, 3], [0, 4, -7]])
@@ -31,9 +31,6 @@ def test_norms_and_sizes_are_those_of_the_matrix():
     assert found.largest == 7
     assert found.row_norms == (rows.sum(axis=1).max(), np.sqrt((rows**2).sum(axis=1).max()))
     assert found.multiply_adds == 12
-    whole = dense_layer(WEIGHTS, np.zeros(2))
-    assert (whole.dense() == WEIGHTS).all()
-    assert whole.multiply_adds == 6
 
 
 def test_one_input_may_be_read_twice():

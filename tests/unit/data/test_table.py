@@ -11,7 +11,6 @@ from securefair.data import (
     TableSpec,
     Target,
     encode,
-    read_spec,
 )
 from securefair.errors import ConfigError, DataError
 
@@ -129,43 +128,3 @@ def test_no_rows():
 def test_impossible_specifications_are_refused_by_name(build, named):
     with pytest.raises(ConfigError, match=named):
         build()
-
-
-TOML = """
-missing = ["", "?", "NA", "NaN", "nan"]
-columns = [
-    { kind = "numeric", name = "age", low = 20, high = 100 },
-    { kind = "binary", name = "sex", no = "f", yes = "m", optional = true },
-    { kind = "categorical", name = "pain", levels = ["1", "2", "4"], optional = true },
-    { kind = "numeric", name = "chol", low = 100, high = 300, optional = true },
-]
-target = { name = "ill", groups = [["0"], ["1", "2"]] }
-"""
-
-
-def test_a_specification_can_be_a_file(tmp_path):
-    path = tmp_path / "spec.toml"
-    path.write_text(TOML, encoding="utf-8")
-    assert read_spec(path) == SPEC
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("low = 20, ", "", "low"),
-        ("high = 100", "high = 10", "column age: not a range"),
-        ("optional", "optinal", "optinal"),
-        ('"binary"', '"boolean"', "boolean"),
-        ("target =", "target", "not a table specification"),
-    ],
-)
-def test_mistakes_in_the_file_are_named(tmp_path, old, new, message):
-    path = tmp_path / "spec.toml"
-    path.write_text(TOML.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(ConfigError, match=message):
-        read_spec(path)
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ConfigError, match=r"absent\.toml: cannot read"):
-        read_spec(tmp_path / "absent.toml")

@@ -8,7 +8,6 @@ from sklearn import metrics as reference
 
 from securefair.errors import DataError
 from securefair.metrics import (
-    ClassificationMetrics,
     accuracy,
     balanced_accuracy,
     confusion,
@@ -45,27 +44,6 @@ def test_agrees_with_scikit_learn(pairs):
     assert ours == pytest.approx(expected, abs=1e-12)
 
 
-@given(batches, st.integers(0, 60))
-def test_a_stream_does_not_depend_on_its_batches(pairs, cut):
-    predictions, labels = np.array(pairs).T
-    whole, cut_in_two = ClassificationMetrics(4), ClassificationMetrics(4)
-    whole.update(predictions, labels)
-    cut_in_two.update(predictions[:cut], labels[:cut])
-    cut_in_two.update(predictions[cut:], labels[cut:])
-    assert whole.compute() == cut_in_two.compute()
-    assert whole.compute().samples == len(pairs)
-    assert whole.compute().mcc == mcc(predictions, labels)
-
-
-def test_reset_forgets():
-    stream = ClassificationMetrics(2)
-    stream.update([0, 1], [1, 0])
-    assert stream.compute().accuracy == 0.0
-    stream.reset()
-    stream.update([1], [1])
-    assert (stream.compute().accuracy, stream.compute().samples) == (1.0, 1)
-
-
 def test_mcc_of_one_class_only_is_zero():
     assert mcc([1, 1, 1], [0, 1, 1]) == 0.0
     assert mcc([0, 1, 1], [1, 1, 1]) == 0.0
@@ -81,8 +59,6 @@ def test_nothing_to_score():
     for metric in (accuracy, balanced_accuracy, mcc):
         with pytest.raises(DataError, match="no samples"):
             metric([], [])
-    with pytest.raises(DataError, match="no samples"):
-        ClassificationMetrics(2).compute()
 
 
 @pytest.mark.parametrize(
@@ -101,4 +77,4 @@ def test_refuses_what_is_not_labels(predictions, labels, message):
 
 def test_a_class_beyond_the_agreed_ones_is_refused():
     with pytest.raises(DataError, match="out of range"):
-        ClassificationMetrics(2).update([2], [0])
+        confusion([2], [0], 2)

@@ -8,7 +8,7 @@ from securefair.errors import ModelError
 from securefair.model.folded import FoldedNetwork, Square, dense_network
 from securefair.model.heads import build_head
 from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
-from securefair.model.quantize import quantization_report, quantize, quantize_at
+from securefair.model.quantize import quantize, quantize_at, rounding_report
 
 
 def one_layer(weights):
@@ -81,7 +81,11 @@ def test_more_bits_bring_the_logits_closer_and_the_report_says_so():
     rng = np.random.default_rng(0)
     samples = Samples(rng.normal(size=(200, 9)), rng.integers(0, 3, 200), 3)
     head = build_head("quadratic", 9, 12, 3, seed=3).folded()
-    reports = [quantization_report(head, quantize(head, bits), samples) for bits in (4, 8, 12)]
+    before, reports = head.logits(samples.features), []
+    for bits in (4, 8, 12):
+        quantized = quantize(head, bits)
+        after = quantized.logits(samples.features)
+        reports.append(rounding_report(before, after, samples.labels, quantized.largest))
     changes = [report.max_abs_logit_change for report in reports]
     assert changes[0] > 4 * changes[1] > 16 * changes[2] > 0
     assert changes[2] < 1e-2

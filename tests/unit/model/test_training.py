@@ -6,7 +6,6 @@ from torch.nn.functional import cross_entropy
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.heads import build_head
-from securefair.model.losses import exact_kl
 from securefair.model.training import (
     OptimizerConfig,
     TeacherAnswer,
@@ -15,6 +14,7 @@ from securefair.model.training import (
     evaluate,
     train_epochs,
 )
+from support.divergence import exact_kl
 
 
 def blobs(seed=0, samples=60):

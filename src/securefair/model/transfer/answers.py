@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from securefair.data.dataset import Samples
 from securefair.model.kernel import QUADRATIC_WEIGHT, SampleKernel
 from securefair.model.reconstruction import Reconstructor
-from securefair.model.transfer.penalised import outputs
 from securefair.model.transfer.polynomial import Degree, Polynomial
 
 Array = NDArray[np.float64]
@@ -73,11 +72,6 @@ def parameters_a_logit(features: int, degree: Degree) -> int:
     zeros = np.zeros((1, features))
     square = np.zeros((1, features, features)) if degree == 2 else None
     return Polynomial(np.zeros(1), zeros, square).parameters_a_logit
-
-
-def numbers_in_answer(q: int, classes: int) -> int:
-    """Numbers that one answer lets out: q for each logit, and one logit for two classes."""
-    return q * outputs(classes)
 
 
 def determines_model(q: int, features: int, degree: Degree, samples: int) -> bool:

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from securefair.algorithms import run
-from securefair.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair.errors import ConfigError, DataError
+from securefair.papers.algorithms.checkpoints import chosen_accuracy, chosen_rounds
 from securefair.papers.algorithms.dpfl import Dpfl
 
 SIX = (20, 24, 28, 32, 36, 40)
