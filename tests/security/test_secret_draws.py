@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from securefair.deployment.starting import Rehearsal, _coins, _weights_seed
+from securefair.deployment.site.starting import Rehearsal, _coins, _weights_seed
 from securefair.fairness.sharing import coin, private_coin
 from securefair.storage import Secret
 

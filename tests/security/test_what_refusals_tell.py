@@ -11,9 +11,9 @@ answered what could not be opened, once they had been renewed.
 import dataclasses
 import json
 
-from securefair.deployment import site as site_module
-from securefair.deployment.envelope import HEADER_BYTES, read_header
-from securefair.deployment.port import nonce_of
+from securefair.deployment.post.envelope import HEADER_BYTES, read_header
+from securefair.deployment.post.port import nonce_of
+from securefair.deployment.site import site as site_module
 from securefair.errors import RemoteProtocolError
 from securefair.protocol.flows import ROUND_BITS
 from securefair.protocol.jobs import OpenAnswer, Opened, Prepared, PrepareKeysAndFeatures

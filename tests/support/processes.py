@@ -18,12 +18,17 @@ from multiprocessing import get_context
 from multiprocessing.util import Finalize
 from pathlib import Path
 
-import securefair.deployment.troupe  # noqa: F401  # names what its own forks need: before ours
+import securefair.deployment.rehearsal.processes  # noqa: F401  # names what its own forks need: before ours
 
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(
     # The last is what torch loads when the first optimiser is made.
-    ["securefair.deployment.rehearsing", "securefair.library", "securefair.cli", "torch._dynamo"]
+    [
+        "securefair.deployment.rehearsal.process",
+        "securefair.library",
+        "securefair.cli",
+        "torch._dynamo",
+    ]
 )
 
 

@@ -11,8 +11,8 @@ import sys
 import threading
 from pathlib import Path
 
-from securefair.deployment.door import DoorClient
-from securefair.deployment.port import carry
+from securefair.deployment.post.door import DoorClient
+from securefair.deployment.post.port import carry
 from securefair.errors import DataError
 
 LENGTH = struct.Struct(">Q")

@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from safetensors.numpy import load
 
 from securefair.collaboration.state import decode_state
-from securefair.deployment import rehearsal
-from securefair.deployment.proof import Proof, proof_of_concept
-from securefair.deployment.relay import COURIER, RUNTIME, export_job, harden, sites_of
-from securefair.deployment.site import MODEL, stored_pieces
-from securefair.deployment.troupe import Troupe
+from securefair.deployment.operator.relay import COURIER, RUNTIME, export_job, harden, sites_of
+from securefair.deployment.rehearsal import rehearsal
+from securefair.deployment.rehearsal.processes import Troupe
+from securefair.deployment.rehearsal.proof import Proof, proof_of_concept
+from securefair.deployment.site.site import MODEL, stored_pieces
 from securefair.errors import ConfigError
 from support.certificates import certificate
 

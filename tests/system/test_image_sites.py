@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from securefair.deployment.export import write_results
-from securefair.deployment.starting import carried, open_site
+from securefair.deployment.site.export import write_results
+from securefair.deployment.site.starting import carried, open_site
 from securefair.model import image_columns
 from securefair.model.image_columns import weights_digest
 from securefair.storage import Secret

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from securefair.deployment.page import served
-from securefair.deployment.rehearsal import _hospitals, _make_places, _project
-from securefair.deployment.standing import read_peer, refused_once_more, write_peer
+from securefair.deployment.operator.page import served
+from securefair.deployment.post.peers import read_peer, refused_once_more, write_peer
+from securefair.deployment.rehearsal.rehearsal import _hospitals, _make_places, _project
 from securefair.errors import ConfigError
 from securefair.storage import Store
 from support.browser import CHROMIUM, Chromium

@@ -142,7 +142,7 @@ NO_LIBRARY_ERROR = {
     "errors.py": {"AttributeError"},
     "ckks/backends/residues_native.py": {"ImportError"},
     "prediction/estimator.py": {"ValueError"},
-    "deployment/starting.py": {"KeyboardInterrupt", "KeyError"},
+    "deployment/site/starting.py": {"KeyboardInterrupt", "KeyError"},
     "papers/code.py": {"ModuleNotFoundError"},
     # The other end of a pipe or a connection is gone: caught where it was opened.
     "averaging/crypten_parties.py": {"EOFError"},
@@ -150,12 +150,12 @@ NO_LIBRARY_ERROR = {
     "ckks/backends/openfhe_child/frames.py": {"ValueError"},
     "ckks/backends/zero_pool.py": {"EOFError"},
     "deployment/couriers/flare.py": {"RuntimeError"},
-    "deployment/door.py": {"EOFError", "ConnectionResetError"},
+    "deployment/post/door.py": {"EOFError", "ConnectionResetError"},
     "profiling/fresh.py": {"EOFError"},
     # Readers of bytes: their module, or its one caller, turns them into a DataError or a refusal.
     "collaboration/state.py": {"ValueError"},
-    "deployment/card.py": {"ValueError"},
-    "deployment/streams.py": {"ValueError"},
+    "deployment/project/card.py": {"ValueError"},
+    "deployment/post/streams.py": {"ValueError"},
     "model/torch_file.py": {"ValueError"},
     "protocol/stored.py": {"TypeError", "ValueError"},
     # Mistakes of the library itself, which no input reaches.

@@ -11,7 +11,7 @@ from securefair.cli.options import JsonOption
 from securefair.report.telling import tell
 
 if TYPE_CHECKING:
-    from securefair.deployment.card import Card
+    from securefair.deployment.project.card import Card
     from securefair.storage import Secret
 
 app = typer.Typer(name="identity", help="A hospital's card and keys.", no_args_is_help=True)
@@ -54,8 +54,8 @@ def new(
     import time
 
     from securefair.config.writing import plain_toml
-    from securefair.deployment.identity import Identity
-    from securefair.deployment.place import IDENTITY
+    from securefair.deployment.project.identity import Identity
+    from securefair.deployment.site.folder import IDENTITY
     from securefair.errors import StorageError
     from securefair.report import write_text
     from securefair.storage import Keystore, Secret
@@ -146,7 +146,7 @@ def card_file(path: Path) -> Card:
     """
     import tomllib
 
-    from securefair.deployment.identity import read_card
+    from securefair.deployment.project.identity import read_card
     from securefair.errors import DataError
 
     try:
@@ -181,7 +181,7 @@ def passphrase(file: Path | None, *, confirm: bool = False, new: bool = False) -
 
 
 def _text(card: Card) -> str:
-    from securefair.deployment.card import utc
+    from securefair.deployment.project.card import utc
 
     return (
         f"{card.name}, valid {utc(card.valid_from)} to {utc(card.valid_until)}\n"

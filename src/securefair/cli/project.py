@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from securefair.data import Proposal
-    from securefair.deployment.project import Project
+    from securefair.deployment.project.project import Project
 
 app = typer.Typer(name="project", help="What all sites agree on.", no_args_is_help=True)
 
@@ -104,7 +104,7 @@ def new(
     import time
     import tomllib
 
-    from securefair.deployment.making import new_project
+    from securefair.deployment.operator.making import new_project
     from securefair.errors import ConfigError
     from securefair.report import write_text
 
@@ -142,8 +142,8 @@ def add(
     """
     import time
 
-    from securefair.deployment.making import with_agreement
-    from securefair.deployment.project import load_project
+    from securefair.deployment.operator.making import with_agreement
+    from securefair.deployment.project.project import load_project
     from securefair.report import write_text
 
     added = card_file(card)
@@ -166,9 +166,9 @@ def sign(
     """
     import time
 
-    from securefair.deployment.agreeing import check_agreement
-    from securefair.deployment.making import identity_in
-    from securefair.deployment.project import load_project
+    from securefair.deployment.operator.making import identity_in
+    from securefair.deployment.project.agreeing import check_agreement
+    from securefair.deployment.project.project import load_project
     from securefair.report import write_text
 
     loaded = load_project(project)
@@ -206,10 +206,10 @@ def check(
     import time
 
     from securefair.cli.ending import EXIT_FAILED
-    from securefair.deployment.agreeing import check_agreement
-    from securefair.deployment.making import read_proposals
-    from securefair.deployment.project import load_project
-    from securefair.deployment.schema import differences
+    from securefair.deployment.operator.making import read_proposals
+    from securefair.deployment.project.agreeing import check_agreement
+    from securefair.deployment.project.project import load_project
+    from securefair.deployment.project.schema import differences
     from securefair.errors import ConfigError
 
     if proposals:
@@ -247,7 +247,7 @@ def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) 
 
 
 def _show(project: Project, json: bool) -> None:
-    from securefair.deployment.agreeing import agreement_of, rounds_of
+    from securefair.deployment.project.agreeing import agreement_of, rounds_of
 
     plan = agreement_of(project).summary
     settings, totals = project.terms.project, project.terms.config.disclosure

@@ -36,7 +36,7 @@ def rehearse(
     from pathlib import Path
 
     from securefair.cli.ending import EXIT_FAILED
-    from securefair.deployment.rehearsal import rehearse as rehearsed
+    from securefair.deployment.rehearsal.rehearsal import rehearse as rehearsed
     from securefair.errors import ConfigError
 
     if courier not in ("local", "flare"):

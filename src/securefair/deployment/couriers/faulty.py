@@ -9,7 +9,7 @@ import random
 import threading
 import time
 
-from securefair.deployment.port import HandOver
+from securefair.deployment.post.port import HandOver
 
 DELAY = 0.2
 """Longest delay, seconds."""

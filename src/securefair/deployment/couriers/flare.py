@@ -21,8 +21,8 @@ from nvflare.collab import collab
 from nvflare.collab.api.context import get_call_context, set_call_context
 from nvflare.collab.api.exceptions import CollabCallError, RunAborted
 
-from securefair.deployment.door import DoorClient
-from securefair.deployment.port import HandOver, carry
+from securefair.deployment.post.door import DoorClient
+from securefair.deployment.post.port import HandOver, carry
 from securefair.errors import DataError
 
 SETTINGS = "securefair.json"

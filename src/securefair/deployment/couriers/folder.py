@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from securefair.deployment.couriers.local import start_carrying
-from securefair.deployment.port import HandOver, Port
-from securefair.deployment.receipts import RECEIPT_BYTES
+from securefair.deployment.post.port import HandOver, Port
+from securefair.deployment.post.receipts import RECEIPT_BYTES
 from securefair.errors import ConfigError
 
 LOOK_EVERY = 0.5

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from securefair.deployment.door import DoorClient
-from securefair.deployment.port import HandOver, Port, Spoil, carry, unspoilt
+from securefair.deployment.post.door import DoorClient
+from securefair.deployment.post.port import HandOver, Port, Spoil, carry, unspoilt
 from securefair.errors import DataError
 
 

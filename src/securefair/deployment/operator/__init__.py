@@ -1,0 +1,1 @@
+"""What an operator does beside the rounds: projects, status page, leaving, upgrades, relays."""

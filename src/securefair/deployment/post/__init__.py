@@ -1,0 +1,1 @@
+"""What passes between two sites: sealed envelopes in ordered streams, and the couriers' door."""

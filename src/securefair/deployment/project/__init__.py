@@ -1,0 +1,1 @@
+"""What every site signs before the first round: cards of identities, the project, its terms."""

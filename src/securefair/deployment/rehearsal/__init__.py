@@ -1,0 +1,1 @@
+"""Real site processes on one machine, killed and disturbed, before hospitals do it in earnest."""
