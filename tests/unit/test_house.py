@@ -99,7 +99,7 @@ def rooms():
 def layers():
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    (found,) = [one for one in contracts if one["type"] == "layers"]
+    (found,) = [one for one in contracts if one.get("containers") == ["securefair"]]
     assert found["exhaustive"]
     return [layer for layer in found["layers"] if layer != "__main__"]  # which only calls cli
 

@@ -11,11 +11,11 @@ TABLES = {"sklearn", "pandas", "scipy.stats", "scipy.optimize", "matplotlib", "d
 
 STARTS = {
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
-    "a site's status": ("deployment.status", {"torch"}),
-    "a relay": ("deployment.relay", {"torch"}),
+    "a site's status": ("deployment.site.status", {"torch"}),
+    "a relay": ("deployment.operator.relay", {"torch"}),
     "results and reports": ("run.folder run.compare report.html user.template", {"torch"}),
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
-    "runs and sites": ("library deployment.starting run.execute profiling.forecast", set()),
+    "runs and sites": ("library deployment.site.starting run.execute profiling.forecast", set()),
 }
 
 

@@ -8,7 +8,7 @@ from securefair.deployment.post.receipts import Receipt
 from securefair.deployment.site.flows import BESIDE, beside_table
 from securefair.deployment.site.notices import Notice
 
-PAGE = Path(__file__).parents[3] / "docs" / "threat-model.md"
+PAGE = Path(__file__).parents[4] / "docs" / "threat-model.md"
 
 
 def test_every_field_is_in_the_table():

@@ -16,7 +16,7 @@ from securefair.errors import StorageError
 from securefair.prediction import load_model
 from securefair.storage import Store
 
-VECTORS = Path(__file__).parents[2] / "vectors"
+VECTORS = Path(__file__).parents[3] / "vectors"
 LEFT_BEHIND = sorted(VECTORS.glob("site-format-*.tar.xz"))
 
 
