@@ -127,7 +127,7 @@ def change(
     """
     import time
 
-    from securefair.deployment.recovery import change_passphrase
+    from securefair.deployment.site.recovery import change_passphrase
 
     file = change_passphrase(
         keys,

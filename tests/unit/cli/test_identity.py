@@ -8,7 +8,7 @@ import typer
 
 from securefair.cli import identity
 from securefair.cli.identity import NEW_CREDENTIAL
-from securefair.deployment.place import IDENTITY, KEYS, STORE
+from securefair.deployment.site.folder import IDENTITY, KEYS, STORE
 from securefair.errors import StorageError
 from securefair.storage import Access, Keystore, Secret, Store
 
