@@ -45,14 +45,19 @@ class ModelSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _one_layer(cls, table: object) -> object:
-        hidden = table.get("hidden") if isinstance(table, Mapping) else None
+        given = table if isinstance(table, Mapping) else {}
+        hidden = given.get("hidden")
         if isinstance(hidden, list | tuple):
+            widths = [width for width in hidden if isinstance(width, int)]
             raise contradiction(
                 "hidden",
-                "a head has one hidden layer; networks of a configuration are those for images; "
-                "Student and Teacher take a NetworkHead of any layers (securefair.model.networks)",
+                "a configuration plans encryption for one hidden layer, or for a network by its "
+                "name; Student and Teacher take more layers in Python: he_network makes them, "
+                "NetworkHead a head of them (docs/networks.md)",
                 found=hidden,
-                expected='one width, or kind = "network" for images',
+                expected="no such key: the network's name says its layers"
+                if given.get("kind") == "network"
+                else f"one width, such as hidden = {max(widths, default=defaults.HIDDEN)}",
             )
         return table
 

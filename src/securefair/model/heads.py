@@ -44,6 +44,11 @@ class Head(nn.Module, ABC):
     def forward(self, features: Tensor) -> Tensor:
         """Features (B, d) float64 -> logits (B, M) float64."""
 
+    def with_penalty(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (B, M), and what a loss pays besides, a scalar: 0, as weights bound a head."""
+        logits: Tensor = self(features)
+        return logits, logits.new_zeros(())
+
     @abstractmethod
     def folded(self) -> FoldedNetwork:
         """The same function as linear maps with pure squares between them, detached from torch."""

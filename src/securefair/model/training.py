@@ -23,7 +23,6 @@ from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.heads import Head
 from securefair.model.losses import approximate_kl
-from securefair.model.networks.head import NetworkHead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,18 +147,16 @@ def descend(train_state: TrainState, loss: Callable[[], Tensor], steps: int) -> 
 def training_loss(
     model: Head, features: Tensor, of_logits: Callable[[Tensor], Tensor]
 ) -> Callable[[], Tensor]:
-    """What `descend` lowers: a loss of the model's logits, and a network's range penalty with it.
+    """What `descend` lowers: a loss of the model's logits, with the penalty that the model asks.
 
     Values inside a network must stay where encryption has room for them, so every step pays for
-    those that leave; heads are bounded by their weights and pay nothing.
+    those that leave.
 
     Args:
         model: in training.
         features: (B, d).
         of_logits: (B, M) -> a scalar.
     """
-    if not isinstance(model, NetworkHead):
-        return lambda: of_logits(model(features))
 
     def loss() -> Tensor:
         logits, penalty = model.with_penalty(features)

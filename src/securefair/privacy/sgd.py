@@ -22,7 +22,6 @@ from torch.nn.functional import cross_entropy
 from securefair.data.dataset import Samples
 from securefair.errors import BackendUnavailableError, ConfigError, ModelError
 from securefair.model.heads import Head
-from securefair.model.networks import NetworkHead
 from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients, check_finite
@@ -190,17 +189,14 @@ class PrivateTraining:
 
 
 class _Outputs(nn.Module):
-    """What a loss needs of a model: logits (B, M), and a network's range penalty per row or 0."""
+    """What a loss needs of a model: logits (B, M), and its penalty for a row."""
 
     def __init__(self, model: Head) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        if isinstance(self.model, NetworkHead):
-            return self.model.with_penalty(features)
-        logits: Tensor = self.model(features)
-        return logits, features.new_zeros(())
+        return self.model.with_penalty(features)
 
 
 def _loss(watched: nn.Module, batch: Samples) -> Tensor:

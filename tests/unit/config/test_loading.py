@@ -172,5 +172,10 @@ def test_several_hidden_layers_are_refused_with_the_reason():
     error = mistake(HEART + "[model]\nhidden = [32, 16]\n")
     assert (error.where, error.found) == ("trial.toml: model.hidden", [32, 16])
     assert "one hidden layer" in error.problem
-    assert "NetworkHead of any layers" in error.problem  # tests/unit/exchange: two hidden ones
-    assert error.expected == 'one width, or kind = "network" for images'
+    assert "Student and Teacher take more layers" in error.problem  # tests/unit/exchange
+    assert error.expected == "one width, such as hidden = 32"
+    network = '[model]\nkind = "network"\nnetwork = "digits-8"\nhidden = [32, 16]\n'
+    assert mistake(HEART + network).expected == "no such key: the network's name says its layers"
+    assert mistake(HEART + "[model]\nhidden = []\n").expected == "one width, such as hidden = 16"
+    config = parse_config(HEART + "[model]\nhidden = 32\n", source="t")
+    assert config.model.hidden == 32

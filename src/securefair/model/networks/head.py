@@ -1,7 +1,9 @@
 """A whole network as a head: its features are pixels, and all of its weights are private.
 
-So participants train, snapshot and evaluate it like any head, and only what compiles it for
-ciphertexts needs to know the difference.
+Participants train, keep, evaluate and fold it like any head, and one planner and one circuit take
+what is folded. The difference is known where it is built and stored, where somebody asks for the
+spec of a head's sizes alone (`profiling.spec_for`), where teachers round in the clear
+(`algorithms.Rounding`), and where a private linear function is put into a head.
 """
 
 from __future__ import annotations
