@@ -28,7 +28,8 @@ def squared(side: Any) -> Any:
 
 def evaluated(side: Any, features: Any, maps: tuple[PrivateMap, ...]) -> Any:
     stages, bounds = side.plan.schedule.stages, side.plan.spec.layers
-    return network_logits(side.evaluator, features, side.plan.specs, stages, bounds, maps)
+    (found,) = network_logits(side.evaluator, features, side.plan.specs, stages, bounds, maps)
+    return found
 
 
 def logits(side: Any) -> Any:

@@ -156,20 +156,29 @@ void switch_key(const std::vector<SwitchTask>& tasks, const SwitchingKey& key,
                  [&](std::size_t i) { by_key.run(tasks[i], scratch(by_key.words())); });
 }
 
-void add_conjugates(u32* x, std::size_t count, const SwitchingKey& key, const Basis& basis) {
+void add_conjugates(u32* to, u32* x, std::size_t count, const SwitchingKey& key,
+                    const Basis& basis) {
     const Switch by_key(key, basis);
     const std::size_t data = basis.size() - 1, n = basis[0]->n, poly = data * n;
     parallel_for(count, [&](std::size_t i) {
         u32* const c0 = x + 2 * i * poly;
         u32* const c1 = c0 + poly;
+        u32* const sum = to + 2 * i * poly;
         // Conjugation reads a row backwards. The conjugate's mask belongs to the conjugate of the
         // secret: it is switched as that of a square would be.
         u32* const mask = scratch(poly + by_key.words());
+        if (to != x) std::copy_n(c0, poly, sum);
         for (std::size_t j = 0; j < data; ++j) {
             mirror(mask + j * n, c1 + j * n, n);
-            add_mirrored(c0 + j * n, n, *basis[j]);
+            add_mirrored(sum + j * n, n, *basis[j]);
         }
-        by_key.run({c0, c0, c1, mask}, mask + poly);
+        by_key.run({sum, sum, c1, mask}, mask + poly);
+        if (to == x) return;
+        for (std::size_t row = 0; row < 2 * data; ++row) {  // x - conj(x) = 2 x - sum
+            const Prime& q = *basis[row % data];
+            u32* const at = c0 + row * n;
+            scale_subtract(at, at, factor(2, q.p), sum + row * n, n, q);
+        }
     });
 }
 

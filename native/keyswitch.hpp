@@ -31,8 +31,9 @@ struct SwitchTask {
 // As SEAL's switch_key_inplace for CKKS. basis: the data primes left, then the special prime.
 void switch_key(const std::vector<SwitchTask>& tasks, const SwitchingKey& key, const Basis& basis);
 
-// x + conj(x), in place, for `count` ciphertexts of two polynomials: SEAL's complex_conjugate, and a
-// sum. key: for the conjugate of the secret; basis: as above.
-void add_conjugates(u32* x, std::size_t count, const SwitchingKey& key, const Basis& basis);
+// to = x + conj(x) for `count` ciphertexts of two polynomials: SEAL's complex_conjugate, and a sum.
+// Elsewhere than x it leaves x - conj(x) there. key: for the conjugate of the secret; basis: as above.
+void add_conjugates(u32* to, u32* x, std::size_t count, const SwitchingKey& key,
+                    const Basis& basis);
 
 }  // namespace securefair

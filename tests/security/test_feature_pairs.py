@@ -28,7 +28,7 @@ def pairs(exchange):
     features = np.zeros((SAMPLES, FEATURES))
     features[:, ::2] = 0.5
     made = exchange(spec, features, backend="rns")
-    assert made.plan.schedule.paired
+    assert made.plan.schedule.pairs == "features"
     return made
 
 
@@ -59,7 +59,7 @@ def test_products_would_tell_sums_of_weights_that_no_release_names(pairs):
 
 def test_after_the_conjugate_nothing_of_it_is_left(pairs):
     spec = pairs.plan.specs[0]
-    real = pairs.evaluator.real_parts(products(pairs), bound=spec.bound)
+    (real,) = pairs.evaluator.real_parts(products(pairs), bound=spec.bound)
     left = negated_part(pairs, real)
     assert np.abs(left).max() <= rules.coefficient_error(real.meta)
     assert rules.coefficient_error(real.meta) < 1e-9
@@ -68,7 +68,7 @@ def test_after_the_conjugate_nothing_of_it_is_left(pairs):
 def test_an_answer_holds_noise_where_it_was(pairs):
     """All coefficients of `logits` leave. Those that conjugation negates hold flooding alone."""
     plan, evaluator, n = pairs.plan, pairs.evaluator, pairs.params.ring_degree
-    logits = network_logits(
+    (logits,) = network_logits(
         evaluator,
         pairs.features[0],
         plan.specs,
@@ -115,6 +115,6 @@ def test_a_strangers_key_makes_noise_and_no_cross_term(pairs):
     evaluator = pairs.backend.evaluator(
         pairs.params, PublicKeys(keys.encryption, keys.relinearization, other.public.conjugation)
     )
-    real = evaluator.real_parts(products(pairs), bound=pairs.plan.specs[0].bound)
+    (real,) = evaluator.real_parts(products(pairs), bound=pairs.plan.specs[0].bound)
     left = negated_part(pairs, real)
     assert np.abs(left).min() > 1e6

@@ -92,7 +92,7 @@ def test_a_hundred_images_go_in_slots_two_features_in_a_ciphertext(tmp_path, dat
     assert len(forked) == 7
     keys = result["bandwidth"]["Public and evaluation keys"]
     plan = plan_exchange(runpy.run_path(str(FOLDER / "task.py"))["spec"](100))
-    assert plan.schedule.paired
+    assert plan.schedule.pairs == "features"
     assert plan.public_key_bytes < keys <= plan.key_bytes
     assert result["images"] == 100
     assert result["quality"]["agreement"] == 1

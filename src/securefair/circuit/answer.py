@@ -3,7 +3,8 @@
     features -> logits -> [products with what the student encrypted] -> sums -> sanitise -> answer
 
 Blocks of N/2 samples are added before anything is released, so that an answer does not grow with
-the data; only `logits` keeps them apart.
+the data; only `logits` keeps them apart. Of samples that share ciphertexts each is in a block of
+its own from the first map on.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Inputs(Generic[P]):
     """What the student uploaded, block by block.
 
     Attributes:
-        features: d ciphertexts a block; of a network also chunks to be loaded.
+        features: d ciphertexts an upload block; of a network also chunks to be loaded.
         factors: predictions (M) or basis rows (q) a block; empty where nothing is multiplied.
         signs: (blocks,) +1 or -1, under which blocks of a public projection are added.
         coefficients: (q,) released coefficients of a public projection.
@@ -68,10 +69,19 @@ def logits_of(
     maps: Sequence[PrivateMap | None],
     blocks: Sequence[CipherTensor[P] | Sequence[Chunk[P]]],
 ) -> list[CipherTensor[P]]:
-    """One ciphertext a class for each block; maps are None where nothing is computed."""
+    """One ciphertext a class for each block of N/2 samples, or of monomials.
+
+    Args:
+        evaluator, spec, schedule, specs: any backend's, and public facts.
+        maps: None for each where nothing is computed.
+        blocks: of the upload. Of two that share ciphertexts the last one goes on only if the
+            samples reach into it.
+    """
     if not schedule.monomials:
         stages, bounds = schedule.stages, spec.layers
-        return [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
+        found = [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
+        filled = -(-2 * spec.samples // schedule.ckks.ring_degree)
+        return [logits for both in found for logits in both][:filled]
     form, polynomials = form_spec(spec, schedule), form_polynomials(spec, schedule, specs, maps)
     whole = [block for block in blocks if isinstance(block, CipherTensor)]
     return [monomial_logits(evaluator, block, form, polynomials) for block in whole]

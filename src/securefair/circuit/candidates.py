@@ -15,7 +15,7 @@ import msgspec
 
 from securefair.circuit.evaluation import computed, evaluate
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import Schedule
+from securefair.circuit.schedule import Pairs, Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.circuit.walk import WHOLE, Walk, lowered, walk
 from securefair.ckks import rules
@@ -24,7 +24,7 @@ from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
 from securefair.ckks.specs import AffineSpec
 
 Candidate = tuple[ExchangePlan, float]
-"""A plan, and seconds that its model takes, roughly."""
+"""A plan, and seconds that its model takes for an upload block, roughly."""
 
 MIN_FEATURE_SCALE = 16
 SATURATION = 0.9
@@ -69,15 +69,15 @@ def kept_whole(
     ring_degree: int,
     cap: int,
     *,
-    paired: bool = False,
+    pairs: Pairs = "none",
 ) -> Iterator[Candidate]:
     """Nothing is rescaled before the logits; from few limbs to the first that grant the spec.
 
-    `paired`: with two features in a ciphertext.
+    `pairs`: what shares a ciphertext.
     """
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
     keyless = squares == 0 or (squares == 1 and spec.release != "logits")
-    keyless = keyless and not spec.multiplies and not paired
+    keyless = keyless and not spec.multiplies and pairs == "none"
     special = smallest_prime_bits(ring_degree) if keyless else MAX_LIMB_BITS
     reached = math.inf
     for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
@@ -85,11 +85,11 @@ def kept_whole(
         for bits in range(most, MIN_LIMB_BITS - 1, -1):
             # The first prime is the last that is left: an answer's scale lives in it.
             first = most
-            if paired:  # what shorter primes leave of the modulus keeps answers as short
+            if pairs != "none":  # what shorter primes leave of the modulus keeps answers as short
                 first = min(MAX_LIMB_BITS, cap - special - bits * (limbs - 1))
             sizes = (first,) + (bits,) * (limbs - 1)
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=sizes, special_bits=special)
-            found = list(_with_largest_scale(spec, specs, ckks, paired=paired))
+            found = list(_with_largest_scale(spec, specs, ckks, pairs=pairs))
             yield from found
             if limbs == 1 or not any(plan.grants for plan, _ in found):
                 break  # shorter primes are fewer bytes, and less precise
@@ -132,14 +132,14 @@ def rescaled(
 
 
 def _with_largest_scale(
-    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, *, paired: bool
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, *, pairs: Pairs
 ) -> Iterator[Candidate]:
     """For each choice of limbs, the way with the largest feature scale that fits."""
     limbs = len(ckks.limb_bits)
 
     @cache
     def way(steps: int) -> Walk | None:
-        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, paired=paired)
+        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, pairs=pairs)
 
     largest, rise = None, 0
     for product in range(1, limbs + 1) if spec.multiplies else (limbs,):
@@ -269,7 +269,7 @@ def _schedule(
         flooding_limbs=flooding,
         answer_limbs=answer_limbs,
         stages=way.stages,
-        paired=way.paired,
+        pairs=way.pairs,
     )
 
 

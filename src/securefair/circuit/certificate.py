@@ -132,7 +132,7 @@ class _Check:
             return self._forms()
         spec, scale = plan.spec, power_above(plan.schedule.feature_scale)
         rounding, bound = Fraction(1, 12), Fraction(spec.bounds.feature)
-        paired = plan.schedule.paired
+        paired = plan.schedule.pairs != "none"
         if paired:
             rounding, bound = 2 * rounding, bound * ROOT_OF_2
         value = _State(plan.params.limbs, 2, scale, bound, ERROR_VARIANCE + rounding)
@@ -190,8 +190,9 @@ class _Check:
         return root_above(Fraction(values)) / 2 * length / self._form_scale
 
     def _with_conjugate(self, x: _State) -> _State:
-        """Pairs and their conjugates, whose masks were switched: what conjugation negates is gone,
-        the rest is doubled. Before, values need not fit: sums modulo Q come to the same."""
+        """Pairs and their conjugates, whose masks were switched, added or subtracted: what that
+        negates is gone, the rest is doubled. Before, values need not fit: sums modulo Q come to the
+        same."""
         noise = 2 * root_above(x.variance) + root_above(self._switched(x.limbs))
         return self._fits(_State(x.limbs, 2, 2 * x.scale, x.bound, noise * noise))
 

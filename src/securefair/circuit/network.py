@@ -80,8 +80,10 @@ def network_logits(
     stages: Sequence[LayerSteps],
     layer_bounds: Sequence[LayerBounds],
     maps: Sequence[PrivateMap | None],
-) -> CipherTensor[P]:
-    """Features of one block (d ciphertexts, or chunks of them) -> logits (M ciphertexts).
+) -> tuple[CipherTensor[P], ...]:
+    """Features of one upload block (d ciphertexts, or chunks of them) -> logits (M ciphertexts).
+
+    One tensor; where samples share ciphertexts, one for each of the two blocks.
 
     Args:
         evaluator: any backend's.
@@ -100,37 +102,40 @@ def network_logits(
             if isinstance(features, CipherTensor)
             else features
         )
-        return Stream(evaluator, chunks, specs, stages, banded).logits()
+        return (Stream(evaluator, chunks, specs, stages, banded).logits(),)
     if not isinstance(features, CipherTensor):
         raise EncryptionError("whole layers read their features as a whole")
-    value, place = features, 0
+    values: tuple[CipherTensor[P], ...] = (features,)
+    place = 0
     while place < len(specs):
         spec, stage, layer = specs[place], stages[place], maps[place]
         if isinstance(layer, BandedMap):
             raise EncryptionError("a network needs all of its maps", found=len(banded))
-        value = rescaled(evaluator, value, stage.linear)
-        pair = _quadratic_pair(value, stages[place : place + 2], maps[place : place + 2])
+        values = tuple(rescaled(evaluator, value, stage.linear) for value in values)
+        pair = _quadratic_pair(values[0], stages[place : place + 2], maps[place : place + 2])
         if pair is not None and layer_bounds[place].summed == 1:
-            value = evaluator.quadratic(value, list(zip(specs[place:], pair, strict=False)))
+            both = list(zip(specs[place:], pair, strict=False))
+            values = tuple(part for value in values for part in evaluator.quadratic(value, both))
             place += 1
             stage = stages[place]
-        elif value.meta.packing == "pairs":
-            value = paired_map(evaluator, value, spec, layer)
         else:
-            value = evaluator.linear(value, spec, layer)
+            values = tuple(p for value in values for p in mapped(evaluator, value, spec, layer))
         if stage.square is not None:
-            value = squared(
-                evaluator, rescaled(evaluator, value, stage.square), layer_bounds[place]
+            values = tuple(
+                squared(evaluator, rescaled(evaluator, value, stage.square), layer_bounds[place])
+                for value in values
             )
         place += 1
-    return value
+    return values
 
 
-def paired_map(
+def mapped(
     evaluator: Evaluator[P], value: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
-) -> CipherTensor[P]:
-    """A map of features that share ciphertexts; what else their products hold is removed here."""
-    return evaluator.real_parts(evaluator.paired_linear(value, spec, layer), bound=spec.bound)
+) -> tuple[CipherTensor[P], ...]:
+    """A whole map; what else products of pairs hold is removed here."""
+    if value.meta.paired:
+        return evaluator.real_parts(evaluator.paired_linear(value, spec, layer), bound=spec.bound)
+    return (evaluator.linear(value, spec, layer),)
 
 
 def _quadratic_pair(

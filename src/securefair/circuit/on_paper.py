@@ -64,7 +64,7 @@ def run_on_paper(
         factors = factors_meta(params, schedule, count)
     if logits is None:
         fresh, none = evaluator.load(b"", features), (None,) * len(specs)
-        (logits,) = logits_of(evaluator, spec, schedule, specs, none, [fresh])
+        logits, *_ = logits_of(evaluator, spec, schedule, specs, none, [fresh])
     # Blocks are alike: one stands for all where each is answered by itself.
     summed = 1 if spec.release == "logits" else blocks
     inputs = Inputs(

@@ -16,7 +16,7 @@ import msgspec
 from securefair.circuit.answer import release
 from securefair.circuit.monomials import Layout, layout
 from securefair.circuit.on_paper import run_on_paper
-from securefair.circuit.schedule import Schedule
+from securefair.circuit.schedule import Schedule, upload_blocks
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
@@ -38,8 +38,8 @@ class ExchangePlan:
         schedule: limbs and scales that grant it.
         params: concrete primes.
         specs: public facts of each layer.
-        blocks: of ciphertexts that the samples fill.
-        features: public facts of one block of features.
+        blocks: of N/2 samples, or of monomials, that the samples fill.
+        features: public facts of one upload block of features.
         factors: public facts of one block of predictions or basis rows, None if there are none.
         answer: public facts of one released tensor; all of an answer are alike.
         error_bound: no released value of an honest run is further off what the model with integer
@@ -95,6 +95,11 @@ class ExchangePlan:
             "projection": self.spec.q * self.spec.classes,
             "logits": self.blocks * self.params.ring_degree * self.spec.classes,
         }[self.spec.release]
+
+    @property
+    def upload_blocks(self) -> int:
+        """Blocks of ciphertexts in which the features travel."""
+        return upload_blocks(self.schedule.pairs, self.blocks)
 
     @property
     def tensors(self) -> int:
@@ -173,7 +178,7 @@ class ExchangePlan:
     @property
     def feature_bytes(self) -> int:
         """Upload once per data epoch."""
-        return wire.upload_bytes(self.features) * self.blocks
+        return wire.upload_bytes(self.features) * self.upload_blocks
 
     @property
     def basis_bytes(self) -> int:
@@ -225,7 +230,7 @@ class ExchangePlan:
 
     @property
     def conjugation_limbs(self) -> int:
-        """The same of the key for conjugates, where features share ciphertexts."""
+        """The same of the key for conjugates, where features or samples share ciphertexts."""
         return self._switched.conjugated
 
     @cached_property

@@ -8,7 +8,7 @@ data; both sides compute the same plan from the same spec.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -19,9 +19,14 @@ from securefair.circuit.flooding import most_flooding
 from securefair.circuit.monomial_plans import in_monomials
 from securefair.circuit.network import affine_specs
 from securefair.circuit.plan import ExchangePlan, is_masked
-from securefair.circuit.schedule import Schedule, check_schedule
+from securefair.circuit.schedule import Pairs, Schedule, check_schedule, upload_blocks
 from securefair.circuit.spec import ExchangeSpec, check_spec
-from securefair.circuit.work import BYTE, encryption_seconds, relinearization_seconds
+from securefair.circuit.work import (
+    BYTE,
+    encryption_seconds,
+    map_seconds,
+    relinearization_seconds,
+)
 from securefair.ckks.backends.wire import switching_key_bytes, upload_bytes
 from securefair.ckks.rules import with_count
 from securefair.ckks.security import MAX_LOG_QP
@@ -122,7 +127,7 @@ def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
 
 
 def _in_slots(spec: ExchangeSpec) -> Candidate:
-    """The best plan with samples in slots, and features by themselves or in pairs."""
+    """The best plan with samples in slots, and features or samples by themselves or in pairs."""
     specs = affine_specs(spec)
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
     nearest, unmasked = math.inf, False
@@ -141,39 +146,65 @@ def _in_slots(spec: ExchangeSpec) -> Candidate:
                 break  # there is nothing to save on the way through one square
         if granting:
             best = min(granting, key=_cost)
-            return _in_pairs(best, specs, cap) or best
+            return _packed(best, specs, cap)
     raise _impossible(spec, squares, nearest, unmasked=unmasked)
 
 
-def _in_pairs(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Candidate | None:
-    """The best plan of the same ring with two features in a ciphertext, if it costs less.
+def _packed(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Candidate:
+    """The best plan of the same ring: as it is, with two features in a ciphertext, or with two
+    samples in a slot.
 
-    It takes half the ciphertexts to encrypt and send, one more key, and a key switch for every
-    value of the first map in every answer. The modulus pays a bit or two for each square.
+    Features are packed alike for any number of samples, so that no student that brings fewer packs
+    otherwise; samples where there are more than a block of them.
     """
-    plan, _ = single
-    spec, ring_degree = plan.spec, plan.params.ring_degree
-    if not spec.hidden or spec.network or not _may_pay(plan):
-        return None
+    plan, best = single[0], single
+    if not plan.spec.hidden or plan.spec.network:
+        return best
+    ways: tuple[tuple[Pairs, Callable[[Candidate], float]], ...] = (
+        ("features", _block_cost),
+        ("samples", _exchange_cost),
+    )
+    for pairs, cost in ways:
+        if _may_pay(plan, pairs):
+            found = _in_pairs(plan, pairs, specs, cap)
+            worth = WORTH if best is single else 1.0  # who has pairs has the key
+            if found is not None and cost(found) < worth * cost(best):
+                best = found
+    return best
+
+
+def _in_pairs(
+    single: ExchangePlan, pairs: Pairs, specs: Sequence[AffineSpec], cap: int
+) -> Candidate | None:
+    """The best plan of the same ring with pairs.
+
+    Features take half the ciphertexts to encrypt and send, samples so much of every block, and half
+    of the first map. Both take one more key, and a key switch for every value of the first map of
+    an upload block in every answer. The modulus pays a bit or two for each square.
+    """
+    spec, ring_degree = single.spec, single.params.ring_degree
     granting = [
         found
-        for found in kept_whole(spec, specs, ring_degree, cap, paired=True)
+        for found in kept_whole(spec, specs, ring_degree, cap, pairs=pairs)
         if found[0].relative_error <= spec.precision
         and (is_masked(found[0]) or is_masked(_flooded(found[0])))
     ]
-    best = min(granting, key=_cost, default=None)
-    cheaper = best is not None and _whole_cost(best) < WORTH * _whole_cost(single)
-    return best if cheaper else None
+    return min(granting, key=_cost, default=None)
 
 
-def _may_pay(plan: ExchangePlan) -> bool:
+def _may_pay(plan: ExchangePlan, pairs: Pairs) -> bool:
     """Whether pairs would pay if the modulus grew by nothing; spares most searches."""
-    one = with_count(plan.features, 1)
-    saved = encryption_seconds(one) + upload_bytes(one) * BYTE
-    hidden = with_count(plan.features, plan.spec.layers[0].outputs)
+    one, layer = with_count(plan.features, 1), plan.spec.layers[0]
+    each = encryption_seconds(one) + upload_bytes(one) * BYTE
+    hidden = with_count(plan.features, layer.outputs)
     switched = ANSWERS * relinearization_seconds(hidden)
     key = switching_key_bytes(plan.params, plan.params.limbs) * BYTE
-    return (plan.spec.features // 2) * saved > switched + key
+    if pairs == "features":
+        return (plan.spec.features // 2) * each > switched + key
+    uploads = upload_blocks(pairs, plan.blocks)
+    mapped = ANSWERS * map_seconds(plan.features, layer.outputs, layer.multiply_adds)
+    saved = (plan.blocks - uploads) * (plan.spec.features * each + mapped)
+    return saved > uploads * switched + key
 
 
 WORTH = 0.9
@@ -185,11 +216,8 @@ ANSWERS = 16
 """To one upload, in which a plan's cost counts: as often as a student of some rounds asks."""
 
 
-def _whole_cost(candidate: Candidate) -> float:
-    """Seconds of keys, one block and its answers, on both sides and between them.
-
-    Of one block, so that students with more samples and with fewer pack alike.
-    """
+def _block_cost(candidate: Candidate) -> float:
+    """Seconds of keys, one block and its answers, on both sides and between them."""
     plan, seconds = candidate
     once = (plan.key_bytes + upload_bytes(plan.features)) * BYTE
     return encryption_seconds(plan.features) + ANSWERS * seconds + once
@@ -198,9 +226,9 @@ def _whole_cost(candidate: Candidate) -> float:
 def _exchange_cost(candidate: Candidate) -> float:
     """Seconds of keys, all samples and their answers, on both sides and between them."""
     plan, seconds = candidate
-    once = plan.blocks * encryption_seconds(plan.features)
+    once = plan.upload_blocks * encryption_seconds(plan.features)
     once += (plan.key_bytes + plan.feature_bytes) * BYTE
-    return once + ANSWERS * (plan.blocks * seconds + plan.answer_bytes * BYTE)
+    return once + ANSWERS * (plan.upload_blocks * seconds + plan.answer_bytes * BYTE)
 
 
 def _flooded(plan: ExchangePlan) -> ExchangePlan:

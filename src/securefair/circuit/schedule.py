@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import msgspec
 
@@ -12,8 +13,12 @@ from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS
 from securefair.ckks.rules import fresh
 from securefair.ckks.security import MAX_LOG_QP
-from securefair.ckks.tensor import CipherMeta
+from securefair.ckks.tensor import CipherMeta, Packing
 from securefair.errors import PlanError
+
+Pairs = Literal["none", "features", "samples"]
+"""What shares a ciphertext: two features of a sample, or a feature of two samples, of which each
+comes from another block."""
 
 
 class RescaleStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +60,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         flooding_limbs: limbs at which answers are flooded.
         answer_limbs: limbs that travel.
         stages: one a map; none where no model is evaluated.
-        paired: two features share a ciphertext (needs a conjugation key from the student).
+        pairs: what shares a ciphertext (needs a conjugation key from the student).
         monomials: samples travel as products of their features, and the factor scale is that of
             the forms that they are multiplied with (`circuit.monomials`).
     """
@@ -69,7 +74,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     flooding_limbs: int
     answer_limbs: int
     stages: tuple[LayerSteps, ...] = ()
-    paired: bool = False
+    pairs: Pairs = "none"
     monomials: bool = False
 
 
@@ -111,7 +116,7 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
 def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
     return (
         len(schedule.stages) == len(spec.layers)
-        and not (schedule.paired and spec.network)
+        and (schedule.pairs == "none" or spec.hidden > 0)
         and all(
             (stage.square is not None) == (layer.summed > 0)
             for stage, layer in zip(schedule.stages, spec.layers, strict=True)
@@ -123,7 +128,7 @@ def _fit_monomials(spec: ExchangeSpec, schedule: Schedule) -> bool:
     return (
         travels_as_monomials(spec)
         and not schedule.stages
-        and not schedule.paired
+        and schedule.pairs == "none"
         and not schedule.relinearize
         and schedule.factor_scale.is_integer()
     )
@@ -137,24 +142,40 @@ def travels_as_monomials(spec: ExchangeSpec) -> bool:
 def features_meta(
     params: CkksParameters, schedule: Schedule, count: int, bound: float
 ) -> CipherMeta:
-    """Public facts of one block of encrypted features."""
+    """Public facts of one upload block of encrypted features."""
     return fresh_features(
-        params, count, bound, log2_scale=schedule.feature_scale, paired=schedule.paired
+        params, count, bound, log2_scale=schedule.feature_scale, pairs=schedule.pairs
     )
 
 
 def fresh_features(
-    params: CkksParameters, count: int, bound: float, *, log2_scale: float, paired: bool
+    params: CkksParameters, count: int, bound: float, *, log2_scale: float, pairs: Pairs
 ) -> CipherMeta:
-    """Public facts of `count` encrypted features, by themselves or two in a ciphertext."""
+    """Public facts of `count` encrypted features, by themselves or in pairs."""
     return fresh(
         params,
-        count=-(-count // 2) if paired else count,
+        count=-(-count // 2) if pairs == "features" else count,
         limbs=params.limbs,
         log2_scale=log2_scale,
-        bound=bound * math.sqrt(2) if paired else bound,
-        packing="pairs" if paired else "slots",
+        bound=bound if pairs == "none" else bound * math.sqrt(2),
+        packing=PACKINGS[pairs],
     )
+
+
+PACKINGS: dict[Pairs, Packing] = {
+    "none": "slots",
+    "features": "feature pairs",
+    "samples": "sample pairs",
+}
+
+
+def upload_blocks(pairs: Pairs, blocks: int) -> int:
+    """In how many blocks the features of so many blocks of N/2 samples travel.
+
+    Pairs of samples fill an upload block with two of them, the last one with any samples where
+    there is an odd number. From its hidden units on, each block goes on by itself.
+    """
+    return -(-blocks // 2) if pairs == "samples" else blocks
 
 
 def factors_meta(params: CkksParameters, schedule: Schedule, count: int) -> CipherMeta:

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from securefair.circuit.network import paired_map, rescaled, squared
+from securefair.circuit.network import mapped, rescaled, squared
 from securefair.circuit.on_paper import parameters
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import LayerSteps, RescaleStep, fresh_features
+from securefair.circuit.schedule import LayerSteps, Pairs, RescaleStep, fresh_features
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
 from securefair.circuit.work import (
     map_seconds,
@@ -46,9 +46,9 @@ class Walk:
         target: log2 scale that values are kept at, or `WHOLE`.
         stages: of every map.
         logits: public facts of what comes out, a block.
-        seconds: roughly.
+        seconds: roughly, an upload block.
         spare: limbs that were never needed.
-        paired: whether two features share a ciphertext.
+        pairs: what shares a ciphertext.
     """
 
     ckks: CkksSpec
@@ -58,7 +58,7 @@ class Walk:
     logits: CipherTensor[None]
     seconds: float
     spare: int
-    paired: bool = False
+    pairs: Pairs = "none"
 
     @cached_property
     def switches(self) -> bool:
@@ -74,15 +74,15 @@ def walk(
     feature_scale: float,
     target: float,
     *,
-    paired: bool = False,
+    pairs: Pairs = "none",
 ) -> Walk | None:
     """Run the model on the planning backend, deciding as it goes; None if it does not fit."""
     try:
         params = parameters(ckks)
         fresh = fresh_features(
-            params, spec.features, spec.bounds.feature, log2_scale=feature_scale, paired=paired
+            params, spec.features, spec.bounds.feature, log2_scale=feature_scale, pairs=pairs
         )
-        return _walked(spec, specs, ckks, fresh, target)
+        return _walked(spec, specs, ckks, fresh, target, pairs)
     except (EncryptionError, PlanError):
         return None
 
@@ -93,42 +93,42 @@ def _walked(
     ckks: CkksSpec,
     fresh: CipherMeta,
     target: float,
+    pairs: Pairs,
 ) -> Walk:
     evaluator = PlanningEvaluator(fresh.params)
     value = evaluator.load(b"", fresh)
-    room, seconds, stages = _room(fresh), 0.0, []
+    room, seconds, stages, blocks = _room(fresh), 0.0, [], 1
     for map_spec, bounds in zip(specs, spec.layers, strict=True):
         before = _rescale_step(value.meta, target, switch=_early(value.meta, bounds, target))
-        value, taken = _mapped(evaluator, value, before, map_spec, bounds)
-        seconds += taken
+        value, made, taken = _mapped(evaluator, value, before, map_spec, bounds)
+        seconds, blocks = seconds + blocks * taken, blocks * made
         room = min(room, _room(value.meta))
         square = None
         if bounds.summed:
             square = _rescale_step(value.meta, target, switch=value.meta.polys > 2)
             value, taken = _squared(evaluator, value, square, bounds)
-            seconds += taken
+            seconds += blocks * taken
             room = min(room, _room(value.meta))
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
-    paired = fresh.packing == "pairs"
-    return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare, paired)
+    return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare, pairs)
 
 
 def steps_seconds(plan: ExchangePlan) -> float:
-    """Seconds of one core that a plan's model takes for a block, by the prices of `work`.
+    """Seconds of one core that a plan's model takes for an upload block, by the prices of `work`.
 
     Prices weigh steps against each other. For seconds of a machine scale them by a model that was
     measured there.
     """
-    evaluator, seconds = PlanningEvaluator(plan.params), 0.0
+    evaluator, seconds, blocks = PlanningEvaluator(plan.params), 0.0, 1
     value = evaluator.load(b"", plan.features)
     layers = zip(plan.schedule.stages, plan.specs, plan.spec.layers, strict=True)
     for steps, map_spec, bounds in layers:
-        value, taken = _mapped(evaluator, value, steps.linear, map_spec, bounds)
-        seconds += taken
+        value, made, taken = _mapped(evaluator, value, steps.linear, map_spec, bounds)
+        seconds, blocks = seconds + blocks * taken, blocks * made
         if steps.square is not None:
             value, taken = _squared(evaluator, value, steps.square, bounds)
-            seconds += taken
+            seconds += blocks * taken
     return seconds
 
 
@@ -138,15 +138,16 @@ def _mapped(
     before: RescaleStep,
     map_spec: AffineSpec,
     bounds: LayerBounds,
-) -> tuple[CipherTensor[None], float]:
-    """What a map gives, and how long it takes with what comes before it."""
+) -> tuple[CipherTensor[None], int, float]:
+    """What a map makes of a block, of how many blocks that is one, and how long it takes with what
+    comes before it."""
     seconds = _rescaling_seconds(value.meta, before)
     value = rescaled(evaluator, value, before)
     seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
-    if value.meta.packing == "pairs":
-        value = paired_map(evaluator, value, map_spec, None)
-        return value, seconds + relinearization_seconds(value.meta)
-    return evaluator.linear(value, map_spec, None), seconds
+    parts = mapped(evaluator, value, map_spec, None)  # all alike
+    if value.meta.paired:
+        seconds += relinearization_seconds(parts[0].meta)
+    return parts[0], len(parts), seconds
 
 
 def _squared(

@@ -63,14 +63,17 @@ class Evaluator(ABC, Generic[P]):
     def paired_linear(
         self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
     ) -> CipherTensor[P]:
-        """A private affine map of pairs: its real part is what `linear` makes of all values.
+        """A private affine map of pairs, which `real_parts` makes what `linear` makes of values.
 
-        Pair i holds x_2i and x_2i+1, the last one a zero where there is an odd number. With
-        J = X^(N/2) and J^2 = -1
+        Pair i of features holds x_2i and x_2i+1, the last one a zero where there is an odd number.
+        With J = X^(N/2) and J^2 = -1
 
             (w - J v) (x + J y) = (w x + v y) + J (w y - v x).
 
-        The second part mixes weights in a way that no release names. `real_parts` removes it.
+        The second part mixes weights in a way that no release names. Pair i of samples holds
+        feature i of one of each half of the samples, and both parts are the map of one of them:
+
+            w (x + J y) = w x + J w y.
 
         Raises:
             ModelError: see `linear`.
@@ -80,9 +83,18 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.paired_linear(x.meta, spec)
         return CipherTensor(meta, self._paired_linear(x, spec, layer, meta))
 
-    def real_parts(self, x: CipherTensor[P], *, bound: float) -> CipherTensor[P]:
-        """x + conj(x) of pairs, with the peer's conjugation key; |first value| <= bound."""
-        return CipherTensor(rules.real_parts(x.meta, bound=bound), self._real_parts(x))
+    def real_parts(self, x: CipherTensor[P], *, bound: float) -> tuple[CipherTensor[P], ...]:
+        """Pairs z without what a square would mix, with the peer's conjugation key.
+
+        Of features z + conj(z), so that only the first values are left; of samples -J (z - conj(z))
+        as well, the second ones.
+
+        Args:
+            x: pairs.
+            bound: on the absolute value of what is left.
+        """
+        meta = rules.real_parts(x.meta, bound=bound)
+        return tuple(CipherTensor(meta, part) for part in self._real_parts(x))
 
     def gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> CipherTensor[P]:
         """Ciphertexts (block, row) of several tensors as one tensor, in the order of rows (n, 2).
@@ -135,18 +147,23 @@ class Evaluator(ABC, Generic[P]):
 
     def quadratic(
         self, x: CipherTensor[P], maps: Sequence[tuple[AffineSpec, AffineLayer]]
-    ) -> CipherTensor[P]:
-        """outer(inner(x)^2) for maps (inner, outer), otherwise as `linear`; x may be pairs."""
+    ) -> tuple[CipherTensor[P], ...]:
+        """outer(inner(x)^2) for maps (inner, outer), otherwise as `linear`; x may be pairs.
+
+        Returns:
+            One tensor; of pairs of samples one for each half of them.
+        """
         for spec, layer in maps:
             check_layer(spec, layer)
         (inner, _), (outer, _) = maps
-        if x.meta.packing == "pairs":
+        if x.meta.paired:
             hidden = rules.real_parts(rules.paired_linear(x.meta, inner), bound=inner.bound)
         else:
             hidden = rules.linear(x.meta, inner)
         squares = rules.multiply(hidden, hidden)
         meta = rules.linear(squares, outer)
-        return CipherTensor(meta, self._quadratic(x, maps, (hidden, squares, meta)))
+        parts = self._quadratic(x, maps, (hidden, squares, meta))
+        return tuple(CipherTensor(meta, part) for part in parts)
 
     def add(self, x: CipherTensor[P], y: CipherTensor[P]) -> CipherTensor[P]:
         """x + y, ciphertext by ciphertext."""
@@ -300,14 +317,16 @@ class Evaluator(ABC, Generic[P]):
         x: CipherTensor[P],
         maps: Sequence[tuple[AffineSpec, AffineLayer]],
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
-    ) -> P:
+    ) -> tuple[P, ...]:
         """`metas`: of the inner map, its squares, the outer map. Backends may override this."""
-        if x.meta.packing == "pairs":
-            products = self.paired_linear(x, *maps[0])
-            values = CipherTensor(metas[0], self._real_parts(products))
+        if x.meta.paired:
+            values = self._real_parts(self.paired_linear(x, *maps[0]))
         else:
-            values = CipherTensor(metas[0], self._linear(x, *maps[0], metas[0]))
-        return self._linear(CipherTensor(metas[1], self._square(values)), *maps[1], metas[2])
+            values = (self._linear(x, *maps[0], metas[0]),)
+        squares = (self._square(CipherTensor(metas[0], value)) for value in values)
+        return tuple(
+            self._linear(CipherTensor(metas[1], square), *maps[1], metas[2]) for square in squares
+        )
 
     @abstractmethod
     def _linear(
@@ -320,7 +339,7 @@ class Evaluator(ABC, Generic[P]):
     ) -> P: ...
 
     @abstractmethod
-    def _real_parts(self, x: CipherTensor[P]) -> P: ...
+    def _real_parts(self, x: CipherTensor[P]) -> tuple[P, ...]: ...
 
     @abstractmethod
     def _gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> P: ...

@@ -23,7 +23,7 @@ from securefair.ckks.noise import divided, switching_noise, zero_noise
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
-from securefair.ckks.tensor import CipherMeta, Packing
+from securefair.ckks.tensor import PAIRS, CipherMeta, Packing
 from securefair.errors import EncryptionError
 
 TAIL = 8.0
@@ -72,7 +72,7 @@ def fresh(
             log2_scale=log2_scale,
             bound=bound,
             # Encryption, and rounding of each value that is encoded.
-            noise=math.hypot(ERROR_STD, math.sqrt((2 if packing == "pairs" else 1) / 12)),
+            noise=math.hypot(ERROR_STD, math.sqrt((2 if packing in PAIRS else 1) / 12)),
             independent=True,
             packing=packing,
         )
@@ -102,16 +102,20 @@ def linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
 
 
 def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
-    """sum_i (w_2i - J w_2i+1) (x_2i + J x_2i+1) + b_o, whose real part is the map of all values.
+    """Of features sum_i (w_2i - J w_2i+1) (x_2i + J x_2i+1) + b_o, whose real part is the map of
+    all values; of samples sum_i w_i (x_i + J y_i) + (1 + J) b_o, the map of both.
 
     J moves coefficients and changes signs. So a coefficient of the noise is a sum of errors of
     different coefficients, weighted by the integers of a whole row.
     """
-    if x.packing != "pairs":
-        raise EncryptionError("pairs of values are expected", found=f"packed in {x.packing}")
-    if x.count != -(-spec.inputs // 2):
+    if not x.paired or not x.independent:
+        raise EncryptionError("fresh pairs of values are expected", found=f"packed in {x.packing}")
+    features = x.packing == "feature pairs"
+    if x.count != (-(-spec.inputs // 2) if features else spec.inputs):
         raise EncryptionError(
-            "a layer of another width was applied", found=2 * x.count, expected=spec.inputs
+            "a layer of another width was applied",
+            found=2 * x.count if features else x.count,
+            expected=spec.inputs,
         )
     growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
     noise = max(x.noise * growth, zero_noise(x))  # as of a row of zeros, see `linear`
@@ -120,7 +124,7 @@ def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
             x,
             count=spec.outputs,
             log2_scale=x.log2_scale + spec.log2_scale,
-            bound=math.hypot(spec.bound, spec.l1 * x.bound),
+            bound=math.hypot(spec.bound, spec.l1 * x.bound),  # of samples less would do
             noise=noise + 0.5,  # the bias is rounded to an integer
             independent=False,
         )
@@ -128,13 +132,13 @@ def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
 
 
 def real_parts(x: CipherMeta, *, bound: float) -> CipherMeta:
-    """x + conj(x), twice the first values of the pairs, at twice the scale; the caller knows their
-    bound.
+    """x + conj(x), twice the first values of the pairs, and of samples -J (x - conj(x)), twice the
+    second ones, each at twice the scale; the caller knows their bound.
 
     Errors of both summands are the same numbers in other places. The conjugate's mask is switched
     back to the key s.
     """
-    if x.packing != "pairs" or x.polys != 2:
+    if not x.paired or x.polys != 2:
         raise EncryptionError(
             "real parts are taken of pairs in two polynomials",
             found=f"{x.polys} polynomials, packed in {x.packing}",
@@ -309,7 +313,7 @@ def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
 
     Pairs are refused: products of pairs tell of the weights what no release names.
     """
-    if x.packing == "pairs":
+    if x.paired:
         raise EncryptionError("pairs are no answer", hint="Take their real parts first")
     flood = 2.0 ** flooding(x, flooding_bits)
     noise = math.hypot(x.noise, zero_noise(x), flood / math.sqrt(3))

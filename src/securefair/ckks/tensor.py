@@ -11,15 +11,18 @@ from securefair.ckks.parameters import CkksParameters
 
 PayloadT = TypeVar("PayloadT")
 
-Packing = Literal["slots", "pairs", "coefficients"]
+Packing = Literal["slots", "feature pairs", "sample pairs", "coefficients"]
 """Where values sit: N/2 reals in the slots, two times N/2 reals in the slots, or N reals as
 coefficients of the message polynomial.
 
 Slots multiply one by one. Of a pair x + J y with J = X^(N/2), which is +i and -i alternately along
-the slots, x and y are the parts that conjugation keeps and negates. Coefficients do not multiply,
+the slots, x and y are the parts that conjugation keeps and negates: two features of a sample, or
+one of two samples, which want other maps. Coefficients do not multiply,
 but the constant coefficient of a product with a reversed polynomial is an inner product, without
 any key or rotation.
 """
+
+PAIRS: frozenset[Packing] = frozenset({"feature pairs", "sample pairs"})
 
 
 class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +58,11 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     independent: bool = False
     flood: float = 0.0
     packing: Packing = "slots"
+
+    @property
+    def paired(self) -> bool:
+        """Two values share a slot."""
+        return self.packing in PAIRS
 
     @property
     def width(self) -> int:

@@ -61,7 +61,8 @@ def public_basis(plan: ExchangePlan, seed: bytes) -> PublicBasis:
 def pack(plan: ExchangePlan, features: Array) -> Array:
     """Features (B, d) -> slots (blocks, d, N/2); positions beyond B repeat the samples.
 
-    In pairs, (blocks, d / 2, N): two features one after the other in a row, after an odd one zeros.
+    In pairs of features (blocks, d / 2, N): two one after the other in a row, after an odd one
+    zeros. In pairs of samples (upload blocks, d, N): one block of samples after the other in a row.
     As monomials, coefficients (blocks, count, N): see `pack_monomials`.
 
     Raises:
@@ -90,8 +91,10 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
             )
     if plan.schedule.monomials:
         return pack_monomials(spec, plan.params.ring_degree, features)
-    slots = _blocks(plan, features[sample_at(spec.samples, plan.blocks * plan.params.slots)])
-    if not plan.schedule.paired:
+    each = plan.features.width if plan.schedule.pairs == "samples" else plan.params.slots
+    places = sample_at(spec.samples, plan.upload_blocks * each)
+    slots = _blocks(features[places], each)
+    if plan.schedule.pairs != "features":
         return slots
     even = np.pad(slots, ((0, 0), (0, spec.features % 2), (0, 0)))
     return even.reshape(plan.blocks, plan.features.count, plan.features.width)
@@ -101,11 +104,11 @@ def pack_factors(plan: ExchangePlan, rows: Array) -> Array:
     """Predictions (B, M) or basis rows (B, q) -> slots (blocks, count, N/2), zero beyond B."""
     padded = np.zeros((plan.blocks * plan.params.slots, rows.shape[1]))
     padded[: len(rows)] = rows
-    return _blocks(plan, padded)
+    return _blocks(padded, plan.params.slots)
 
 
 def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
-    """Slots (blocks, count, N/2), or pairs of them, -> upload."""
+    """Slots (upload blocks, count, N/2), or pairs of them, -> upload."""
     return b"".join(part for block in slots for part in encrypted_parts(encryptor, meta, block))
 
 
@@ -298,8 +301,9 @@ def _split(upload: memoryview, blocks: int) -> list[memoryview]:
     return [upload[i * size : (i + 1) * size] for i in range(blocks)]
 
 
-def _blocks(plan: ExchangePlan, rows: Array) -> Array:
-    split = rows.reshape(plan.blocks, plan.params.slots, -1)
+def _blocks(rows: Array, each: int) -> Array:
+    """Samples by columns -> columns by samples, so many samples a block."""
+    split = rows.reshape(-1, each, rows.shape[1])
     return np.ascontiguousarray(split.swapaxes(1, 2))
 
 

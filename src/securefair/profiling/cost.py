@@ -5,7 +5,8 @@ The model, for d ciphertexts of p polynomials with L limbs of N residues (docs/d
     linear H x d      H d p L N multiply-adds; of a network only the products there are
     square            3 d L N multiply-adds; other products 4 L N each
     transform         N/2 log2 N multiply-adds, one a butterfly
-    pairs             2 H d p L N multiply-adds of d pairs, H p L N to join them
+    pairs             of d pairs of features 2 H d p L N multiply-adds, H p L N to join them; of
+                      samples H d p L N, H L N for the second bias, 2 H p L N to separate them
     inner products    of d ciphertexts with polynomials: d L transforms, d p L N multiply-adds
     relinearise       a digit for every limb: L transforms back, L^2 forth, 2 L (L + 1) N
                       multiply-adds with the key, and a division by the special prime; conjugates
@@ -83,7 +84,10 @@ def _once(step: Step) -> Cost:
             products = step.products or step.inputs[0].count * count
             multiply_adds = products * out.polys * limbs * n
         case "paired_linear":
-            multiply_adds = (2 * step.inputs[0].count + 1) * count * out.polys * limbs * n
+            weights = 2 * step.inputs[0].count * count
+            multiply_adds = (weights + count) * out.polys * limbs * n
+            if out.packing == "sample pairs":
+                multiply_adds = (weights // 2 * out.polys + count) * limbs * n
         case "add" | "subtract":
             multiply_adds = written
         case "square":
@@ -104,6 +108,9 @@ def _once(step: Step) -> Cost:
             transforms = count * (limbs + limbs * limbs + 2 * division[0])
             multiply_adds = count * (2 * limbs * (limbs + 1) + 2 * division[1]) * n
             read += 2 * limbs * (limbs + 1) * n  # the key
+            if step.inputs[0].packing == "sample pairs":
+                multiply_adds += 2 * written
+                written *= 2
         case "rescale":
             before = step.inputs[0].limbs
             each = _division(before, before - limbs)

@@ -144,14 +144,12 @@ def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
 
 def upload_residues(plan: ExchangePlan) -> int:
     """Residues that a teacher keeps of one student, seeds expanded."""
-    return (
-        2
-        * plan.blocks
-        * sum(
-            meta.count * meta.limbs * meta.params.ring_degree
-            for meta in (plan.features, plan.factors if plan.spec.student_basis else None)
-            if meta is not None
-        )
+    basis = plan.factors if plan.spec.student_basis else None
+    kept = ((plan.upload_blocks, plan.features), (plan.blocks, basis))
+    return sum(
+        2 * blocks * meta.count * meta.limbs * meta.params.ring_degree
+        for blocks, meta in kept
+        if meta is not None
     )
 
 

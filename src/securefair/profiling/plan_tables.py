@@ -30,6 +30,7 @@ def plan_table(report: PlanReport) -> RenderableType:
 PACKINGS = {
     "features": "samples in slots, a feature in a ciphertext",
     "pairs": "samples in slots, two features in a ciphertext",
+    "sample pairs": "two samples in a slot, a feature in a ciphertext",
     "monomials": "products of a sample's features in coefficients",
 }
 """By `PlanReport.packing`."""

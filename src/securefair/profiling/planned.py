@@ -99,8 +99,8 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         spec: what was asked for.
         ring_degree, slots, blocks: N, N / 2, and the blocks that the samples fill.
-        packing: what a sample's place holds: a feature, a pair of them, or monomials, which take
-            many coefficients (`circuit.monomials`).
+        packing: what a place holds: a feature, a pair of them, one of two samples each, or
+            monomials, which take many coefficients (`circuit.monomials`).
         places: samples that the blocks have room for.
         primes, special_prime: the modulus; all data primes are limbs of a fresh ciphertext.
         log_qp, log_qp_cap: bits of the whole modulus, and the most that security allows.
@@ -160,7 +160,7 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
         evaluation_keys=_keys(plan),
         steps=steps,
         teacher=total(step.work for step in steps),
-        encryptions=plan.blocks * (plan.features.count + factors),
+        encryptions=plan.upload_blocks * plan.features.count + plan.blocks * factors,
         bytes=_bytes(plan),
         disclosure=Disclosure(
             numbers=plan.numbers,
@@ -178,7 +178,7 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
 def _packing(plan: ExchangePlan) -> str:
     if plan.monomials is not None:
         return "monomials"
-    return "pairs" if plan.schedule.paired else "features"
+    return {"none": "features", "features": "pairs", "samples": "sample pairs"}[plan.schedule.pairs]
 
 
 def _keys(plan: ExchangePlan) -> tuple[str, ...]:

@@ -46,7 +46,8 @@ class Step:
     Attributes:
         stage: what the profile counts it under.
         operation: the evaluator's method.
-        inputs, output: public facts of the ciphertexts; of the last time where sums grow.
+        inputs, output: public facts of the ciphertexts; of the last time where sums grow. Pairs of
+            samples become two tensors, of which this is either.
         coefficients: how many coefficients leave; None where whole ciphertexts do, or nothing.
         times: how often, once a block for most.
         products: of a sparse linear map, of a weight and a ciphertext; None where it is dense.
@@ -84,9 +85,10 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
         if isinstance(result, Released) and result.coefficients is not None:
             coefficients = len(result.coefficients)
         stage = stage_name(operation, arguments, plan.specs)
-        step = Step(stage, operation, inputs, result.meta, coefficients, 1, products.get(stage))
-        shapes = [meta.residue_shape for meta in (*inputs, result.meta)]
-        if shapes == [result.meta.residue_shape] * 2 and operation == "rescale":
+        output = result[0].meta if isinstance(result, tuple) else result.meta  # of all alike
+        step = Step(stage, operation, inputs, output, coefficients, 1, products.get(stage))
+        shapes = [meta.residue_shape for meta in (*inputs, output)]
+        if shapes == [output.residue_shape] * 2 and operation == "rescale":
             return result  # nothing to come down from
         key = (stage, *shapes)
         known = seen.get(key)
@@ -96,7 +98,7 @@ def trace(plan: ExchangePlan) -> tuple[Step, ...]:
     evaluator = observed(PlanningEvaluator(plan.params), write_down)
     factors = plan.factors
     inputs = Inputs(
-        features=[evaluator.load(b"", plan.features) for _ in range(plan.blocks)],
+        features=[evaluator.load(b"", plan.features) for _ in range(plan.upload_blocks)],
         factors=[evaluator.load(b"", factors) for _ in range(plan.blocks)] if factors else [],
         signs=np.ones(plan.blocks, dtype=np.int64),
         coefficients=np.zeros(plan.spec.q, dtype=np.int64),

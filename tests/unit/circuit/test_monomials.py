@@ -251,7 +251,8 @@ def test_a_bent_plan_is_not_certified():
     "changes",
     [
         {"factor_scale": 11.5},
-        {"paired": True},
+        {"pairs": "features"},
+        {"pairs": "samples"},
         {"relinearize": True},
         {"factor_scale": 4.0},  # rounds too much
         {"monomials": False},

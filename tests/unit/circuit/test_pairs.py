@@ -1,4 +1,4 @@
-"""Two features in a ciphertext: chosen where that costs less, and only there."""
+"""Two features in a ciphertext, or two samples: chosen where that costs less, and only there."""
 
 import msgspec
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from securefair.circuit import planner
 from securefair.circuit.certificate import certificate
 from securefair.circuit.evaluation import evaluate
+from securefair.circuit.network import affine_specs
 from securefair.circuit.planner import plan_exchange, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
@@ -31,7 +32,7 @@ def single(monkeypatch):
 
     def plan_of(spec):
         with monkeypatch.context() as patch:
-            patch.setattr(planner, "_may_pay", lambda _: False)
+            patch.setattr(planner, "_may_pay", lambda *_: False)
             return planner._search(spec)
 
     return plan_of
@@ -41,8 +42,8 @@ def single(monkeypatch):
 def test_pairs_halve_what_a_wide_head_uploads(release, single):
     spec = spec_of(**RELEASES[release])
     plan, other = plan_exchange(spec), single(spec)
-    assert plan.schedule.paired
-    assert not other.schedule.paired
+    assert plan.schedule.pairs == "features"
+    assert other.schedule.pairs == "none"
     assert plan.params.ring_degree == other.params.ring_degree
     assert (plan.features.count, other.features.count) == (256, 512)
     assert 0.49 < plan.feature_bytes / other.feature_bytes < 0.53
@@ -58,7 +59,7 @@ def test_pairs_halve_what_a_wide_head_uploads(release, single):
 def test_plans_in_pairs_are_certified_and_verified(release, features):
     spec = spec_of(features=features, samples=500, hidden=8, classes=3, **RELEASES[release])
     plan = plan_exchange(spec, monomials=False)
-    assert plan.schedule.paired
+    assert plan.schedule.pairs == "features"
     assert plan.features.count == -(-features // 2)
     assert plan.params.log_qp <= MAX_LOG_QP[plan.params.ring_degree]
     assert [fact.name for fact in certificate(plan) if not fact.holds] == []
@@ -73,12 +74,12 @@ def test_plans_in_pairs_are_certified_and_verified(release, features):
 )
 def test_few_features_or_many_units_stay_by_themselves(changes):
     """A key and a switch for every unit cost more than they save."""
-    assert not plan_exchange(spec_of(classes=2, samples=200, **changes)).schedule.paired
+    assert plan_exchange(spec_of(classes=2, samples=200, **changes)).schedule.pairs == "none"
 
 
 def test_a_plan_in_pairs_is_another_plan():
     plan = plan_exchange(spec_of(release="logits"))
-    alone = msgspec.structs.replace(plan.schedule, paired=False)
+    alone = msgspec.structs.replace(plan.schedule, pairs="none")
     other = evaluate(plan.spec, alone)
     assert other is None or other.digest != plan.digest
 
@@ -86,9 +87,9 @@ def test_a_plan_in_pairs_is_another_plan():
 def test_networks_are_not_packed_in_pairs(make_network):
     network, _ = make_network(squares=1)
     plan = plan_exchange(network.spec)
-    assert not plan.schedule.paired
+    assert plan.schedule.pairs == "none"
     with pytest.raises(PlanError, match="does not fit the spec"):
-        verified_plan(network.spec, msgspec.structs.replace(plan.schedule, paired=True))
+        verified_plan(network.spec, msgspec.structs.replace(plan.schedule, pairs="features"))
 
 
 def test_pairs_without_a_full_special_prime_are_not_granted():
@@ -98,3 +99,88 @@ def test_pairs_without_a_full_special_prime_are_not_granted():
     small = msgspec.structs.replace(schedule.ckks, special_bits=17)
     with pytest.raises(PlanError):
         verified_plan(spec, msgspec.structs.replace(schedule, ckks=small))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("features", [64, 301])
+def test_plans_of_samples_in_pairs_are_certified_and_verified(release, features):
+    spec = spec_of(features=features, samples=8193, hidden=8, classes=3, **RELEASES[release])
+    if plan_exchange(spec, monomials=False).params.ring_degree == 8192:
+        spec = msgspec.structs.replace(spec, samples=4097)
+    plan = plan_exchange(spec, monomials=False)
+    assert plan.schedule.pairs == "samples"
+    assert (plan.features.count, plan.blocks, plan.upload_blocks) == (features, 2, 1)
+    assert plan.conjugation_limbs == plan.params.limbs
+    assert plan.params.log_qp <= MAX_LOG_QP[plan.params.ring_degree]
+    assert [fact.name for fact in certificate(plan) if not fact.holds] == []
+    assert {fact.name: fact for fact in certificate(plan)}[
+        "the promised error covers it"
+    ].margin_bits < 2.0**-15
+    assert verified_plan(spec, plan.schedule).digest == plan.digest
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_block_answers_with_the_same_numbers_and_bits_whatever_its_samples_share(release):
+    """Of two blocks: releases are made of blocks of N/2, however those travel."""
+    ring_degree = plan_exchange(spec_of(**RELEASES[release])).params.ring_degree
+    spec = spec_of(**RELEASES[release], samples=ring_degree)
+    plan, cap = plan_exchange(spec), MAX_LOG_QP[ring_degree]
+    features = planner._in_pairs(plan, "features", affine_specs(spec), cap)
+    assert features is not None
+    other = planner._flooded(features[0])
+    assert (plan.schedule.pairs, other.schedule.pairs) == ("samples", "features")
+    for name in ("numbers", "tensors", "answer_bytes", "query_bytes", "basis_bytes", "blocks"):
+        assert getattr(plan, name) == getattr(other, name)
+    assert plan.number_bits == pytest.approx(other.number_bits, abs=0.5)
+    assert plan.feature_bytes == other.feature_bytes
+    assert plan.key_bytes == other.key_bytes
+
+
+@pytest.mark.parametrize("blocks", range(1, 8))
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"features": 65}, {"hidden": 400}, {"features": 65, "hidden": 3}, {"features": 9}],
+    ids=str,
+)
+def test_samples_pair_where_the_whole_exchange_costs_less(blocks, changes, monkeypatch):
+    """An odd last block takes an upload block of its own, which features in pairs do not."""
+    spec = spec_of(**{"release": "logits", "samples": 4096 * blocks, **changes})
+    chosen = planner._in_slots(spec)
+    with monkeypatch.context() as patch:
+        patch.setattr(planner, "_may_pay", lambda *_: False)
+        single = planner._in_slots(spec)
+    specs, cap = affine_specs(spec), MAX_LOG_QP[8192]
+    found = {kind: planner._in_pairs(single[0], kind, specs, cap) for kind in KINDS}
+    best, worth = single, planner.WORTH
+    if planner._block_cost(found["features"]) < worth * planner._block_cost(single):
+        best, worth = found["features"], 1.0  # its key is there
+    if planner._exchange_cost(found["samples"]) < worth * planner._exchange_cost(best):
+        best = found["samples"]
+    assert chosen[0].schedule == best[0].schedule
+    assert blocks > 1 or chosen[0].schedule.pairs != "samples"
+
+
+KINDS = ("features", "samples")
+
+
+def test_one_block_never_pairs_samples_and_two_of_a_wide_head_do():
+    chosen = {
+        samples: plan_exchange(spec_of(release="logits", samples=samples)).schedule.pairs
+        for samples in (4095, 4096, 4097, 8192, 8193)
+    }
+    assert chosen == {
+        4095: "features",
+        4096: "features",
+        4097: "samples",
+        8192: "samples",
+        8193: "features",
+    }
+
+
+def test_linear_heads_are_not_packed_in_pairs():
+    spec = spec_of(hidden=0, release="logits", samples=8192)
+    schedule = plan_exchange(spec, monomials=False).schedule
+    assert schedule.pairs == "none"
+    for kind in KINDS:
+        with pytest.raises(PlanError, match="does not fit the spec"):
+            verified_plan(spec, msgspec.structs.replace(schedule, pairs=kind))

@@ -46,14 +46,18 @@ class ClearEvaluator(Evaluator[Slots]):
         if layer is None:
             raise EncryptionError("only planning works without weights")
         del meta
-        products = pair_weights(layer) / 2.0**spec.log2_scale
         first, second = np.split(x.payload, 2, axis=1)
+        if x.meta.packing == "sample pairs":
+            both = (layer.apply(part, spec.log2_scale) for part in (first, second))
+            return np.concatenate(list(both), axis=1)
+        products = pair_weights(layer) / 2.0**spec.log2_scale
         w, v = np.split(products, 2)
         real = w @ first + v @ second + layer.bias[:, None]
         return np.concatenate([real, w @ second - v @ first], axis=1)
 
-    def _real_parts(self, x: ClearTensor) -> Slots:
-        return np.split(x.payload, 2, axis=1)[0]
+    def _real_parts(self, x: ClearTensor) -> tuple[Slots, ...]:
+        parts = np.split(x.payload, 2, axis=1)
+        return tuple(parts if x.meta.packing == "sample pairs" else parts[:1])
 
     def _gather(self, blocks: Sequence[ClearTensor], rows: NDArray[np.int64]) -> Slots:
         return np.stack([blocks[block].payload[row] for block, row in rows])

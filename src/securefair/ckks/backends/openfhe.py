@@ -92,15 +92,21 @@ class KeyRing:
 
 
 class Ciphertexts:
-    """Ciphertexts in the child process, dropped there with this object."""
+    """Ciphertexts in the child process, dropped there with this object.
+
+    Attributes:
+        second: what belongs to the second half of the samples, of mapped pairs of samples.
+    """
 
     def __init__(self, keys: KeyRing, handle: bytes) -> None:
         HANDLE.unpack(handle)
         self.keys, self.handle = keys, handle
+        self.second: Ciphertexts | None = None
         weakref.finalize(self, keys.forget_later, handle)
 
 
 OpenfheTensor = CipherTensor[Ciphertexts]
+Integers = NDArray[np.int64]
 
 _rings: weakref.WeakValueDictionary[bytes, KeyRing] = weakref.WeakValueDictionary()
 
@@ -115,7 +121,7 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> OpenfheTensor:
         """Ciphertexts as the same process wrote them; anything else is refused unread."""
-        count = COUNT.pack(meta.count * (2 if meta.packing == "pairs" else 1))
+        count = COUNT.pack(meta.count * (2 if meta.paired else 1))
         return CipherTensor(meta, self.keys.tensor(Op.LOAD, self.keys.id, bytes(data), count))
 
     def _linear(
@@ -133,12 +139,24 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
         del meta
         if layer is None:
             raise EncryptionError("only planning works without weights")
-        weights = np.concatenate(np.split(pair_weights(layer), 2), axis=1)
-        values = pack_array(weights / 2.0**spec.log2_scale)
+        if x.meta.packing == "sample pairs":
+            none = np.zeros_like(layer.weights)
+            first, second = [layer.weights, none], [none, layer.weights]
+            mapped = self._weighted(x, spec, layer, first)
+            mapped.second = self._weighted(x, spec, layer, second)
+            return mapped
+        return self._weighted(x, spec, layer, np.split(pair_weights(layer), 2))
+
+    def _weighted(
+        self, x: OpenfheTensor, spec: AffineSpec, layer: AffineLayer, weights: Sequence[Integers]
+    ) -> Ciphertexts:
+        """A map of all first values of pairs, then of all second ones."""
+        values = pack_array(np.concatenate(weights, axis=1) / 2.0**spec.log2_scale)
         return self._ask(Op.LINEAR, x, values, pack_array(layer.bias[None]))
 
-    def _real_parts(self, x: OpenfheTensor) -> Ciphertexts:
-        return x.payload  # there was nothing else
+    def _real_parts(self, x: OpenfheTensor) -> tuple[Ciphertexts, ...]:
+        parts = (x.payload, x.payload.second)  # there was nothing else
+        return tuple(part for part in parts if part is not None)
 
     def _gather(self, blocks: Sequence[OpenfheTensor], rows: NDArray[np.int64]) -> Ciphertexts:
         del blocks, rows
@@ -222,7 +240,7 @@ class OpenfheEncryptor:
             )
         padded = np.zeros((meta.count, meta.width))
         padded[:, : values.shape[1]] = values
-        if meta.packing == "pairs":
+        if meta.paired:
             padded = np.concatenate(np.split(padded, 2, axis=1))
         (data,) = self._keys.call(Op.ENCRYPT, self._keys.id, pack_array(padded))
         return data

@@ -37,8 +37,9 @@ class PlanningEvaluator(Evaluator[None]):
         self, x: Nothing, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
     ) -> None: ...
 
-    def _real_parts(self, x: Nothing) -> None:
+    def _real_parts(self, x: Nothing) -> tuple[None, ...]:
         self.conjugated = max(self.conjugated, x.meta.limbs)
+        return (None,) * (2 if x.meta.packing == "sample pairs" else 1)
 
     def _gather(self, blocks: Sequence[Nothing], rows: NDArray[np.int64]) -> None: ...
 

@@ -17,7 +17,7 @@ from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.kernel_checks import Patch
 
-INTERFACE = 3
+INTERFACE = 4
 """Of the module that these functions call: an older build beside newer sources is not used."""
 
 if getattr(_native, "INTERFACE", 1) != INTERFACE:
@@ -303,19 +303,22 @@ def paired_maps(
     key: _Array,
     special: int,
     basis: Basis,
-) -> _Array:
+    *,
+    samples: bool,
+) -> tuple[_Array, ...]:
     """See `arrivals.Arrivals.apply_paired`; otherwise as `arrived_maps`."""
     (weights, bias), (outer_weights, outer_bias) = ((_read(w, np.int32), _read(b)) for w, b in maps)
-    shape = len(basis), basis.ring_degree
-    result = _new(len(outer_weights), 3, *shape)
+    shape, parts = (len(basis), basis.ring_degree), 2 if samples else 1
+    result = _new(parts * len(outer_weights), 3, *shape)
     polynomials, known = second or (None, False)
     _native.paired_maps(
         result,
-        _new(outer_weights.shape[1], 2, *shape),
+        _new(parts * outer_weights.shape[1], 2, *shape),
         first,
         seeds,
         polynomials,
         known,
+        samples,
         weights,
         bias,
         outer_weights,
@@ -323,7 +326,7 @@ def paired_maps(
         _read(key),
         [*basis.primes, special],
     )
-    return result
+    return tuple(result.reshape(parts, -1, *result.shape[1:]))
 
 
 def encode(slots: _Array, scale: float, basis: Basis) -> _Array:

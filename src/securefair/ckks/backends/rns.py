@@ -100,16 +100,17 @@ class RnsEvaluator(Evaluator[Payload]):
         x: RnsTensor,
         maps: Sequence[tuple[AffineSpec, AffineLayer]],
         metas: tuple[CipherMeta, CipherMeta, CipherMeta],
-    ) -> Payload:
+    ) -> tuple[Payload, ...]:
         if not isinstance(x.payload, Arrivals):
             return super()._quadratic(x, maps, metas)
         (inner_spec, inner), (_, outer) = maps
         last = outer.weights, self._bias(outer, metas[2])
-        if x.meta.packing == "pairs":
-            first = self._pair_map(inner, rules.paired_linear(x.meta, inner_spec))
+        if x.meta.paired:
+            first = self._pair_map(x, inner, rules.paired_linear(x.meta, inner_spec))
             key, special = self._conjugation_key(), self.params.special_prime
-            return x.payload.apply_paired((first, last), key, special)
-        return x.payload.apply([(inner.weights, self._bias(inner, metas[0])), last])
+            samples = x.meta.packing == "sample pairs"
+            return x.payload.apply_paired((first, last), key, special, samples=samples)
+        return (x.payload.apply([(inner.weights, self._bias(inner, metas[0])), last]),)
 
     def _paired_linear(
         self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
@@ -117,23 +118,31 @@ class RnsEvaluator(Evaluator[Payload]):
         del spec
         if layer is None:
             raise EncryptionError("only planning works without weights")
-        weights, bias = self._pair_map(layer, meta)
+        weights, bias = self._pair_map(x, layer, meta)
         products = (
             x.payload.apply([(weights, bias)])
             if isinstance(x.payload, Arrivals)
             else kernels.linear(weights, x.payload, self._basis(meta), bias)
         )
+        if x.meta.packing == "sample pairs":
+            pairs.add_to_both_(products, bias, self._basis(meta))
+            return products
         units = len(weights) // 2
         return pairs.join(products[:units], products[units:], self._basis(meta))
 
-    def _pair_map(self, layer: AffineLayer, meta: CipherMeta) -> Map:
-        """w z with the bias, then v z, for z = x + J y and weights w - J v."""
+    def _pair_map(self, x: RnsTensor, layer: AffineLayer, meta: CipherMeta) -> Map:
+        """w z with the bias, then, of features, v z, for z = x + J y and weights w - J v."""
         bias = self._bias(layer, meta)
+        if x.meta.packing == "sample pairs":
+            return layer.weights, bias
         return pair_weights(layer), concatenate([bias, zeros_like(bias)])
 
-    def _real_parts(self, x: RnsTensor) -> Payload:
+    def _real_parts(self, x: RnsTensor) -> tuple[Payload, ...]:
         key, special = self._conjugation_key(), self.params.special_prime
-        return pairs.add_conjugates(expanded(x.payload), key, special, self._basis(x.meta))
+        values, basis = expanded(x.payload), self._basis(x.meta)
+        if x.meta.packing == "sample pairs":
+            return pairs.split(values, key, special, basis)
+        return (pairs.add_conjugates(values, key, special, basis),)
 
     def _conjugation_key(self) -> Residues:
         if self._conjugation is None:

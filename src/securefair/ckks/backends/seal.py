@@ -75,21 +75,37 @@ class SealEvaluator(Evaluator[Residues]):
     ) -> Residues:
         if layer is None:
             raise EncryptionError("only planning works without weights")
+        primes = self._column_primes(meta)
+        if x.meta.packing == "sample pairs":
+            products = self._products(layer.dense(), x, spec)
+            bias = [round(b * 2.0**meta.log2_scale) for b in layer.bias.tolist()]
+            constants = np.array([[b % p for p in primes.flatten().tolist()] for b in bias])
+            moved = self._times_j(constants[..., None], meta)
+            products[:, 0] = (products[:, 0] + moved) % primes
+            return self._biased(products, layer, meta)
         first, second = np.split(self._products(pair_weights(layer), x, spec), 2)
-        n, primes = self.params.ring_degree, self._column_primes(meta)
+        return self._biased((first - self._times_j(second, meta)) % primes, layer, meta)
+
+    def _times_j(self, x: NDArray[np.int64], meta: CipherMeta) -> NDArray[np.int64]:
+        """Residues (..., limbs, N) times J."""
+        n = self.params.ring_degree
         shift = np.zeros((1, meta.limbs, n), dtype=np.uint64)
         shift[..., n // 2] = 1  # J as a polynomial
-        moved = second * self._context.to_ntt(shift).astype(np.int64) % primes
-        return self._biased((first - moved) % primes, layer, meta)
+        moved: NDArray[np.int64] = x * self._context.to_ntt(shift)[0].astype(np.int64)
+        return moved % self._column_primes(meta)
 
-    def _real_parts(self, x: SealTensor) -> Residues:
+    def _real_parts(self, x: SealTensor) -> tuple[Residues, ...]:
         loaded = self._conjugation
         if loaded is None:
             raise EncryptionError("the peer sent no conjugation key")
         conjugate = loaded.context.evaluator.complex_conjugate_inplace
         mirrored = self._each(lambda c: conjugate(c, loaded.key), x.payload, loaded.context)
-        total: Residues = (x.payload + mirrored) % self._column_primes(x.meta).astype(np.uint64)
-        return total
+        values, conjugates = x.payload.astype(np.int64), mirrored.astype(np.int64)
+        primes = self._column_primes(x.meta)
+        parts = [(values + conjugates) % primes]
+        if x.meta.packing == "sample pairs":
+            parts.append(self._times_j(conjugates - values, x.meta))
+        return tuple(part.astype(np.uint64) for part in parts)
 
     def _products(
         self, weights: NDArray[np.int64], x: SealTensor, spec: AffineSpec

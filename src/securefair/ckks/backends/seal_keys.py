@@ -137,7 +137,7 @@ class SealEncryptor:
             return self._encrypt_coefficients(values, meta)
         level = self._context.parms_words(meta.limbs)
         first, seeds = [], []
-        for row in _complex(values, meta) if meta.packing == "pairs" else values:
+        for row in _complex(values, meta) if meta.paired else values:
             plaintext = seal.Plaintext()
             self._encoder.encode(row.tolist(), level, 2.0**meta.log2_scale, plaintext)
             ciphertext = self._encryptor.encrypt_symmetric(plaintext)
