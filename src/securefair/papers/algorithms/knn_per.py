@@ -24,8 +24,9 @@ from torch import Tensor
 from torch.nn.functional import one_hot, softmax
 
 from securefair.algorithms.averaging import through_server
-from securefair.algorithms.cohort import Cohort, Part, Scores
+from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
+from securefair.algorithms.scored import Part, Scores
 from securefair.algorithms.settings import check_settings
 from securefair.model.last_layer import representations
 from securefair.model.stacked_training import all_logits
