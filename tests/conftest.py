@@ -2,16 +2,21 @@
 
 import gc
 import os
+from functools import cache
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 from securefair.ckks.keys import Backend
 from securefair.storage import Cost, keystore
 from support.examples import USUAL, examples
+
+# Every invocation would make all commands anew, which takes longer than many a command.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 # Heads are so small that threads mostly wait for each other: twenty times slower with two.
 torch.set_num_threads(1)
