@@ -18,17 +18,13 @@ from multiprocessing import get_context
 from multiprocessing.util import Finalize
 from pathlib import Path
 
-import securefair.deployment.rehearsal.processes  # noqa: F401  # names what its own forks need: before ours
+from securefair.deployment.rehearsal.processes import (
+    LOADED_ONCE,
+)  # sets what forks load: ours after
 
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    # The last is what torch loads when the first optimiser is made.
-    [
-        "securefair.deployment.rehearsal.process",
-        "securefair.library",
-        "securefair.cli",
-        "torch._dynamo",
-    ]
+    [*LOADED_ONCE, "securefair.library", "securefair.cli", "securefair.run.execute"]
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from securefair.circuit.planner import plan_exchange
+from securefair.collaboration import controls
 from securefair.collaboration.distillation.kind import CYCLE
 from securefair.collaboration.interface import PublicFacts
 from securefair.config import load_config, override
@@ -32,6 +33,14 @@ def config(**changes):
     }
     named = {name.replace("__", "."): value for name, value in changes.items()}
     return override(load_config(EXAMPLE), {**small, **named}, source="test")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_folds():
+    """Of the control that is trained anew for every fold: it is none of these tests' business."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(controls, "FOLDS", 2)
+        yield
 
 
 @pytest.fixture(scope="module", params=["projection", "logits"])

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -85,8 +86,27 @@ class TrainState:
 
     def copy(self) -> TrainState:
         """An independent copy in the same state."""
-        model, optimizer = copy.deepcopy((self.model, self.optimizer))
+        memo = _quickly_copied(self.model, self.optimizer)
+        model, optimizer = copy.deepcopy((self.model, self.optimizer), memo)
         return TrainState(model, optimizer, self.clip_norm)
+
+
+def _quickly_copied(model: Head, optimizer: torch.optim.SGD) -> dict[int, Any]:
+    """What a deep copy need not look into, by identity: two thirds of its time.
+
+    Every module has a dozen containers that are mostly empty, and copies of single tensors take the
+    long way through their storage.
+    """
+    memo: dict[int, Any] = {}
+    for module in model.modules():
+        for value in vars(module).values():
+            if isinstance(value, dict | set) and not value:
+                memo[id(value)] = type(value)()
+    for remembered in optimizer.state.values():
+        for value in remembered.values():
+            if isinstance(value, Tensor):
+                memo[id(value)] = value.clone()
+    return memo
 
 
 @dataclass(frozen=True, eq=False)

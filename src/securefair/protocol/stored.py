@@ -28,6 +28,7 @@ from securefair.protocol.turn import Memory
 APART_BYTES = 512
 """Longer byte strings stand apart."""
 
+_AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
 _APART = 1  # code of msgpack's extension
 _NAMED = {kind.__name__: kind for kind in MESSAGE_TYPES}
 
@@ -60,11 +61,18 @@ def decode_memory(data: bytes, load: Callable[[bytes], bytes]) -> Memory:
 
 
 def _plain(value: object, apart: dict[bytes, bytes]) -> object:
+    kind: Any = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if (fields := _fields(kind)) is not None:
+        return [kind.__name__, *[_plain(getattr(value, name), apart) for name in fields]]
     match value:
         case enum.Enum():  # before the numbers and texts that some of them are
             return value.name
-        case None | bool() | int() | float() | str():
+        case int() | float() | str():
             return value
+        case tuple():
+            return [_plain(one, apart) for one in value]
         case bytes():
             if len(value) <= APART_BYTES:
                 return value
@@ -75,17 +83,17 @@ def _plain(value: object, apart: dict[bytes, bytes]) -> object:
             return value.__name__
         case Mapping():
             return [[_plain(key, apart), _plain(one, apart)] for key, one in value.items()]
-        case tuple():
-            return [_plain(one, apart) for one in value]
-    return [type(value).__name__, *(_plain(getattr(value, name), apart) for name in _fields(value))]
+    raise LocalProtocolError("a memory holds what cannot be stored", found=kind.__name__)
 
 
-def _fields(value: object) -> tuple[str, ...]:
-    if isinstance(value, msgspec.Struct):
-        return value.__struct_fields__
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return tuple(field.name for field in dataclasses.fields(value))
-    raise LocalProtocolError("a memory holds what cannot be stored", found=type(value).__name__)
+@cache
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """Of a class of objects; None of anything else."""
+    if issubclass(kind, msgspec.Struct):
+        return kind.__struct_fields__
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return None
 
 
 @cache
