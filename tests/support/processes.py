@@ -22,9 +22,11 @@ from securefair.deployment.rehearsal.processes import (
     LOADED_ONCE,
 )  # sets what forks load: ours after
 
+SCORING = ("sklearn.metrics", "sklearn.model_selection")
+
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(
-    [*LOADED_ONCE, "securefair.library", "securefair.cli", "securefair.run.execute"]
+    [*LOADED_ONCE, "securefair.library", "securefair.cli", "securefair.run.execute", *SCORING]
 )
 
 
