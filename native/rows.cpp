@@ -7,7 +7,8 @@
 namespace securefair {
 namespace {
 
-constexpr std::size_t sum_registers = 16;  // of each of the three sums of products
+constexpr std::size_t sum_registers = 16;       // of each of the three sums of products
+constexpr std::size_t quotient_registers = 16;  // of each of the two sums of a key switch
 
 }  // namespace
 }  // namespace securefair

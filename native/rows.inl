@@ -127,36 +127,37 @@ TARGET void sum_products(const Triple& to, const Pair* x, const Pair* y, std::si
     }
 }
 
-// Registers of columns that are summed at a time: all sums stay in registers, and each of the many
-// rows is read in runs of cache lines.
-constexpr int run = 4;
+// Adds the products of one factor with a pair to both sums of `count` registers each.
+static INLINE TARGET void add_switched(V::wide (*sums)[quotient_registers], const u32* x,
+                                       const Pair& y, std::size_t count, const Prime& q) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const reg v = V::load(x + i * V::width);
+        sums[0][i] = accumulate(sums[0][i], v, V::load(y.c0 + i * V::width), q);
+        sums[1][i] = accumulate(sums[1][i], v, V::load(y.c1 + i * V::width), q);
+    }
+}
 
 TARGET void inner_quotients(const Both& to, Factor w, const Pair& corrections, const u32* const* x,
                             const Pair* y, std::size_t terms, std::size_t n, const Prime& q) {
     const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
-    for (std::size_t i = 0; i < n; i += run * V::width) {
-        V::wide sums[2][run];
-#pragma GCC unroll 4
-        for (int r = 0; r < run; ++r) sums[0][r] = sums[1][r] = V::zero();
-        for (std::size_t t = 0; t < terms; ++t) {
-#pragma GCC unroll 4
-            for (int r = 0; r < run; ++r) {
-                const std::size_t at = i + r * V::width;
-                const reg v = V::load(x[t] + at);
-                sums[0][r] = accumulate(sums[0][r], v, V::load(y[t].c0 + at), q);
-                sums[1][r] = accumulate(sums[1][r], v, V::load(y[t].c1 + at), q);
-            }
-        }
-        u32* const rows[] = {to.c0, to.c1};
+    // Some columns of all terms at a time: the sums stay in the first-level cache, and each of the
+    // many rows is read in runs that are long enough to be fetched ahead.
+    constexpr std::size_t columns = quotient_registers * V::width;
+    for (std::size_t first = 0; first < n; first += columns) {
+        const std::size_t count = std::min(columns, n - first) / V::width;
+        V::wide sums[2][quotient_registers];
+        for (auto& sum : sums) std::fill_n(sum, count, V::zero());
+        for (std::size_t t = 0; t < terms; ++t)
+            add_switched(sums, x[t] + first, {y[t].c0 + first, y[t].c1 + first}, count, q);
+        u32* const rows[] = {to.c0 + first, to.c1 + first};
         const u32* const subtracted[] = {corrections.c0, corrections.c1};
-#pragma GCC unroll 2
         for (int part = 0; part < 2; ++part) {
-#pragma GCC unroll 4
-            for (int r = 0; r < run; ++r) {
-                const std::size_t at = i + r * V::width;
-                reg v = V::remainder(sums[part][r], q);
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::size_t at = i * V::width;
+                reg v = V::remainder(sums[part][i], q);
                 if (subtracted[part] != nullptr)
-                    v = difference(scale(v, value, quotient, p), V::load(subtracted[part] + at), p);
+                    v = difference(scale(v, value, quotient, p),
+                                   V::load(subtracted[part] + first + at), p);
                 V::store(rows[part] + at, v);
             }
         }

@@ -207,7 +207,7 @@ def _may_pay(plan: ExchangePlan, pairs: Pairs) -> bool:
     return saved > uploads * switched + key
 
 
-WORTH = 0.9
+WORTH = 0.85
 """Share of the seconds that a plan with one more key may take, or with samples in slots: a smaller
 gain is within what machines differ by. Each key is one more that a dishonest student can misuse,
 and of slots `logits` release every number, filled or not."""

@@ -14,14 +14,16 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.noise import switching_limbs
 from securefair.ckks.tensor import CipherMeta
 
-TRANSFORM_STEP = 7.4e-11
+TRANSFORM_STEP = 4.5e-11
 """Seconds for one of the N log2 N steps of a transform of one polynomial under one prime."""
 
 PRODUCT = 2.5e-10
 """Seconds for a product of two residues that is added to a sum."""
 
-MULTIPLY_ADD = 1.7e-11
-"""Seconds for a residue times a weight of a linear map."""
+MULTIPLY_ADD, SHORT_MULTIPLY_ADD = 2.3e-11, 1.7e-11
+"""Seconds for a residue times a weight of a linear map, the second of primes below 2^28."""
+
+SHORT_BITS = 28
 
 OUTPUT = 1.0e-9
 """Seconds to finish and store one residue of a linear map, however much was added up."""
@@ -47,8 +49,9 @@ def encryption_seconds(x: CipherMeta) -> float:
 
 def map_seconds(x: CipherMeta, outputs: int, multiply_adds: int) -> float:
     """A linear map of values like x."""
-    row = x.polys * x.limbs * x.params.ring_degree
-    return row * (multiply_adds * MULTIPLY_ADD + outputs * OUTPUT)
+    short = sum(bits <= SHORT_BITS for bits in x.params.spec.limb_bits[: x.limbs])
+    each = short * SHORT_MULTIPLY_ADD + (x.limbs - short) * MULTIPLY_ADD
+    return x.polys * x.params.ring_degree * (multiply_adds * each + outputs * x.limbs * OUTPUT)
 
 
 def square_seconds(x: CipherMeta) -> float:

@@ -28,23 +28,33 @@ def uniform_residues(
     bits = log2_amplitude + 1
     words = -(-bits // _WORD)
     drawn = np.frombuffer(os.urandom(4 * words * int(np.prod(shape))), dtype=np.uint32)
-    digits = drawn.reshape(words, *shape).astype(np.uint64)
-    digits[-1] &= np.uint64((1 << (bits - _WORD * (words - 1))) - 1)
+    digits = drawn.reshape(words, -1, shape[-1])
+    top = np.uint32((1 << (bits - _WORD * (words - 1))) - 1)
     residues = np.empty((*shape[:-1], len(primes), shape[-1]), dtype=np.int64)
-    for limb, p in enumerate(primes.tolist()):
-        residues[..., limb, :] = _reduced(digits, p, p - pow(2, log2_amplitude, p))
+    # Row by row: temporaries of one row stay in the cache.
+    for row, out in enumerate(residues.reshape(-1, len(primes), shape[-1])):
+        own = digits[:, row].astype(np.uint64)
+        own[-1] &= top
+        for limb, p in enumerate(primes.tolist()):
+            out[limb] = _reduced(own, p, p - pow(2, log2_amplitude, p))
     return residues
 
 
 def _reduced(digits: NDArray[np.uint64], p: int, offset: int) -> NDArray[np.uint64]:
     """Integers of 32-bit digits, least significant first, plus an offset from 1 to p, modulo p.
 
-    By quotients: numpy divides by one number with SIMD, and takes remainders one by one.
+    By quotients: numpy divides by one number with SIMD, and takes remainders one by one. Digits
+    are multiplied by their place modulo p first, so that few divisions are needed.
     """
-    prime, value = np.uint64(p), np.zeros_like(digits[0])
-    for digit in digits[::-1]:  # Horner; stays below 2^63
-        value = (value << np.uint64(_WORD)) + digit
-        value -= value // prime * prime
-    value += np.uint64(offset)
-    below: NDArray[np.uint64] = np.minimum(value, value - prime)  # wraps around where it was
-    return below
+    prime, below = np.uint64(p), (1 << _WORD) + p
+    value: NDArray[np.uint64] = digits[0] + np.uint64(offset)
+    for k, digit in enumerate(digits[1:], start=1):
+        place = pow(2, _WORD * k, p)
+        added = int(digit.max(initial=0)) * place
+        if below + added >= 1 << 64:
+            value -= value // prime * prime
+            below = p
+        value += digit * np.uint64(place)
+        below += added
+    value -= value // prime * prime
+    return value
