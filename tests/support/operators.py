@@ -61,7 +61,7 @@ def init_arguments(place, name, folder, identity=None):
 def start(place, name):
     """A site in a process of its own."""
     words = ("site", "start", place / name, "--passphrase-file", place / "passphrase")
-    return Process("securefair.cli", words, cwd=place)
+    return Process("securefair", words, cwd=place)
 
 
 def ended(running, timeout):

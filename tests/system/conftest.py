@@ -34,16 +34,16 @@ class Program:
 
     def run(self, *arguments, cwd):
         """Until it ends."""
-        return run("securefair.cli", arguments, cwd=cwd, env=self._variables, timeout=self.timeout)
+        return run("securefair", arguments, cwd=cwd, env=self._variables, timeout=self.timeout)
 
     def start(self, *arguments, cwd):
         """It goes on."""
-        return Process("securefair.cli", arguments, cwd=cwd, env=self._variables)
+        return Process("securefair", arguments, cwd=cwd, env=self._variables)
 
     def fresh(self, *arguments, cwd):
         """Until it ends, in an interpreter that has loaded nothing before."""
         return subprocess.run(
-            [sys.executable, "-m", "securefair.cli", *arguments],
+            [sys.executable, "-m", "securefair", *arguments],
             cwd=cwd,
             env=self._variables,
             capture_output=True,

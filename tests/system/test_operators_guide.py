@@ -66,7 +66,7 @@ class Hospital:
 
     def start(self, *words):
         variables = os.environ | {"HOME": str(self.home)}
-        return Process("securefair.cli", self.words(words), cwd=self.work, env=variables)
+        return Process("securefair", self.words(words), cwd=self.work, env=variables)
 
 
 def exchange(hospitals):

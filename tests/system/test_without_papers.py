@@ -105,7 +105,7 @@ def test_no_test_of_the_core_imports_the_papers():
 
 
 def test_the_program_runs_and_knows_no_papers(core):
-    result = core("securefair.cli", "--help")
+    result = core("securefair", "--help")
     assert result.returncode == 0, result.stderr
     assert "demo" in result.stdout
     assert "reproduce" not in result.stdout

@@ -73,6 +73,17 @@ class Host(Hosted, Protocol):
         ...
 
 
+class Remembering:
+    """What a host remembers until it is asked for it."""
+
+    _changed: dict[str, bytes | None]
+
+    def changed(self) -> Mapping[str, bytes | None]:
+        """See `Host`."""
+        changed, self._changed = self._changed, {}
+        return changed
+
+
 @dataclass(frozen=True)
 class Stored:
     """What an earlier process of one participant has left.

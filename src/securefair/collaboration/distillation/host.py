@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.distillation.participant import ModelConfig, Participant, RoundNotes
 from securefair.collaboration.distillation.setup import Collaboration
-from securefair.collaboration.host import KEPT, Stored
+from securefair.collaboration.host import KEPT, Remembering, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
@@ -65,7 +65,7 @@ class _Notes(TypedDict):
     distillation_loss: dict[str, float]
 
 
-class DistillingHost(Participant):
+class DistillingHost(Remembering, Participant):
     """See `Host`; the arguments are `Participant`'s.
 
     Args:
@@ -102,7 +102,7 @@ class DistillingHost(Participant):
             stored=left,
         )
         self._remembers, self._keep = stored is not None, left.keep
-        self._changed: dict[str, bytes] = {}
+        self._changed = {}
         self.restored = STATE in left.pieces
         if self.restored:
             self._restore(left.pieces)
@@ -140,11 +140,6 @@ class DistillingHost(Participant):
                 upload = msgspec.msgpack.encode((job.keys, job.features))
                 self._changed[UPLOAD + job.peer] = upload
         return result
-
-    def changed(self) -> Mapping[str, bytes | None]:
-        """See `Host`."""
-        changed, self._changed = self._changed, {}
-        return changed
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: reputations."""

@@ -24,7 +24,7 @@ from securefair.averaging import Share, Shares
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.gossip.agreement import GossipAgreement
 from securefair.collaboration.gossip.participant import GossipNotes, GossipParticipant
-from securefair.collaboration.host import KEPT, Stored
+from securefair.collaboration.host import KEPT, Remembering, Stored
 from securefair.collaboration.notes import KEPT_ROUNDS
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.data.dataset import ParticipantData, Samples
@@ -50,7 +50,7 @@ STATE = KEPT + "state"
 ROUND, FLOOR, SHARE, UPLOAD = "round ", "floor", "share ", "upload "
 
 
-class GossipHost(GossipParticipant):
+class GossipHost(Remembering, GossipParticipant):
     """See `Host`; the arguments are `GossipParticipant`'s.
 
     Args:
@@ -81,7 +81,7 @@ class GossipHost(GossipParticipant):
             stored=left,
         )
         self._remembers, self._keep = stored is not None, left.keep
-        self._changed: dict[str, bytes | None] = {}
+        self._changed = {}
         self._written: set[str] = {name for name in left.pieces if name.startswith(SHARE)}
         self.restored = STATE in left.pieces
         if self.restored:
@@ -131,11 +131,6 @@ class GossipHost(GossipParticipant):
                 self._changed[name] = msgspec.msgpack.encode(share)
                 self._written.add(name)
         return result
-
-    def changed(self) -> Mapping[str, bytes | None]:
-        """See `Host`."""
-        changed, self._changed = self._changed, {}
-        return changed
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: weights of models in its average."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from securefair.averaging import Share, Shares
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.host import KEPT, Role, Stored
+from securefair.collaboration.host import KEPT, Remembering, Role, Stored
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.state import decode_state, encode_state
 from securefair.collaboration.transfer.agreement import TransferAgreement
@@ -54,7 +54,7 @@ GIVEN = "given"
 Array = NDArray[np.float64]
 
 
-class TransferHost(TransferParticipant):
+class TransferHost(Remembering, TransferParticipant):
     """See `Host`; the arguments are `TransferParticipant`'s.
 
     Args:
@@ -87,7 +87,7 @@ class TransferHost(TransferParticipant):
             stored=left,
         )
         self._remembers, self._role = stored is not None, role
-        self._changed: dict[str, bytes] = {}
+        self._changed = {}
         self._restore(left.pieces)
 
     def run(self, job: Job) -> Result:
@@ -114,11 +114,6 @@ class TransferHost(TransferParticipant):
         if asked is None and self._request is not None:
             self._changed[REQUEST] = self._request
         return result
-
-    def changed(self) -> Mapping[str, bytes | None]:
-        """See `Host`."""
-        changed, self._changed = self._changed, {}
-        return changed
 
     def reputations(self) -> Mapping[str, float | None]:
         """See `Host`: weights of teachers, where every answer was opened by itself."""

@@ -102,7 +102,7 @@ def proof_of_concept(
         with proof.log.open("wb") as log:
             watch = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "securefair.cli", "flare", "keep"),
+                    *(sys.executable, "-m", "securefair", "flare", "keep"),
                     *(str(proof.kits / ADMINISTRATOR), str(job)),
                 ],
                 stdout=log,
