@@ -12,7 +12,7 @@ import msgspec
 
 Matrix = list[list[float | None]]
 
-BASELINE = "standalone"
+STANDALONE = "standalone"
 """The control that every gain is measured against."""
 
 CEILING = "pooled"

@@ -235,7 +235,7 @@ def test_a_restored_run_goes_on_as_if_nothing_had_been(name):
         second, _ = begun(name, "clear", trained=stop == 0)
         earlier, later = ParticipantsRun(first), ParticipantsRun(second)
         if stop:
-            later.restore(earlier.snapshot(), stop, first.exchanges)
+            later.restore(earlier.saved_state(), stop, first.exchanges)
         assert before + list(later.rounds(rounds)) == whole
         assert later.facts().ledger == facts.ledger
         assert later.facts().encryption == facts.encryption

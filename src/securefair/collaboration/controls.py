@@ -35,7 +35,7 @@ from securefair.model.heads import Head
 from securefair.model.training import TrainState, about, train_epochs
 from securefair.model.transfer import Degree
 from securefair.model.transfer.folds import FOLDS
-from securefair.records import BASELINE
+from securefair.records import STANDALONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +74,14 @@ def controls_of(
     own = TunedPopulation(participants=tuple(data), degree=degree_of(config))
     common = Control(MOST_COMMON, own, 1)
     if not fits:
-        tuned = EarlyStopping(rounds=epochs, folds=FOLDS, name=BASELINE)
+        tuned = EarlyStopping(rounds=epochs, folds=FOLDS, name=STANDALONE)
         return {
-            BASELINE: Control(tuned, trained, 1),
+            STANDALONE: Control(tuned, trained, 1),
             "early_stopping": early,
             "most_common": common,
         }
     return {
-        BASELINE: Control(TUNED_ALONE, own, 1),
+        STANDALONE: Control(TUNED_ALONE, own, 1),
         "early_stopping": early,
         "averaged_alone": Control(AVERAGED_ALONE, own, 1),
         "most_common": common,

@@ -15,7 +15,7 @@ from securefair.config import RunConfig, override
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
 from securefair.records import (
-    BASELINE,
+    STANDALONE,
     ExchangeRecord,
     LedgerRow,
     ParticipantResult,
@@ -70,7 +70,7 @@ class Result:
     def best_control(self) -> str:
         """The control that is hardest to beat, by log-loss on test samples."""
         figure = self.outcome.result.algorithms[self.outcome.result.algorithm]
-        return figure.best_control or BASELINE
+        return figure.best_control or STANDALONE
 
     def gain_over(self, control: str) -> dict[str, float]:
         """Accuracy minus that of a control.

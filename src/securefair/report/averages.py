@@ -26,7 +26,7 @@ def protection(result: EncryptionResult, averaging: AveragingResult) -> str:
     if not averaging.hides_parameters:
         how = (
             "CrypTen's processes ran on one computer, and each was handed a model in the open: a "
-            "baseline to compare with, not a protection."
+            "way to compare with, not a protection."
             if averaging.averaging == CRYPTEN
             else "Models were sent in the open. Use it for tests only."
         )

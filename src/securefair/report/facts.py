@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from securefair.records import (
-    BASELINE,
     CEILING,
+    STANDALONE,
     WEIGHTED_SUM,
     ExchangeRecord,
     GainResult,
@@ -111,7 +111,7 @@ def collaborative(result: RunResult) -> list[str]:
 
 def best_control(result: RunResult) -> str:
     """What the run's gains are stated against: the control that is hardest to beat."""
-    return result.algorithms[result.algorithm].best_control or BASELINE
+    return result.algorithms[result.algorithm].best_control or STANDALONE
 
 
 def over_best(result: RunResult, algorithm: str) -> GainResult | None:

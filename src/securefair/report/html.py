@@ -10,8 +10,8 @@ from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig, to_toml
 from securefair.metrics import no_gain_bound
 from securefair.records import (
-    BASELINE,
     CEILING,
+    STANDALONE,
     ExchangeRecord,
     GainResult,
     LedgerRow,
@@ -181,10 +181,10 @@ def _reputations(last: RoundRecord, names: Sequence[str], *, averaged: bool) -> 
 def _contenders(result: RunResult) -> list[Contender]:
     """Standalone first, whether or not it was recorded, then the rest in the run's order."""
     learners = facts.collaborative(result)
-    early = [key for key in result.controls if key != BASELINE]
+    early = [key for key in result.controls if key != STANDALONE]
     early += [CEILING] if CEILING in result.algorithms else []
     # The run's own algorithm always has the strongest colour.
-    styles = {BASELINE: "c0"} | dict.fromkeys(early, "early")
+    styles = {STANDALONE: "c0"} | dict.fromkeys(early, "early")
     styles |= {key: f"c{2 + at % 4}" for at, key in enumerate(learners)}
     styles |= {result.algorithm: "c1"} if learners else {}
     return [
@@ -194,13 +194,13 @@ def _contenders(result: RunResult) -> list[Contender]:
             rule=wording.algorithm_rule(key),
             style=styles[key],
         )
-        for key in (BASELINE, *early, *learners)
+        for key in (STANDALONE, *early, *learners)
     ]
 
 
 def _over_best(result: RunResult) -> dict[str, GainResult]:
     """Mean gain of every algorithm over the best control, where this is not training alone."""
-    if facts.best_control(result) == BASELINE:
+    if facts.best_control(result) == STANDALONE:
         return {}
     found = {name: facts.over_best(result, name) for name in result.algorithms}
     return {name: gain for name, gain in found.items() if gain is not None}
@@ -215,11 +215,11 @@ def _hospital(result: RunResult, contenders: Sequence[Contender], at: int) -> di
         accuracy, gain, spread = one.standalone_accuracy, None, 0.0
         if recorded is not None:
             accuracy, spread = recorded.accuracy[at], recorded.accuracy_spread[at]
-            gain = None if contender.key == BASELINE else recorded.gain[at]
+            gain = None if contender.key == STANDALONE else recorded.gain[at]
         rows.append(figures.gain_row(contender, accuracy, gain, scale, spread))
     return {"facts": one, "rows": rows}
 
 
 def _all_gains(result: RunResult) -> list[float]:
-    shown = [figure for key, figure in result.algorithms.items() if key != BASELINE]
+    shown = [figure for key, figure in result.algorithms.items() if key != STANDALONE]
     return [gain for figure in shown for gain in figure.gain]

@@ -1,4 +1,4 @@
-"""What predictions on test samples say: tables and sentences of scores, gains and trust."""
+"""What predictions on test samples say: scores, gains and weights of peers."""
 
 from __future__ import annotations
 

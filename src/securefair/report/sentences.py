@@ -8,7 +8,7 @@ from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.wording import CLEAR, encrypts
 from securefair.config import RunConfig
 from securefair.records import (
-    BASELINE,
+    STANDALONE,
     EncryptionResult,
     ParticipantResult,
     RoundRecord,
@@ -36,7 +36,7 @@ _OTHERS = (_CONSTANT, _UNCHANGED, _WORSE)
 def verdict(result: RunResult, nouns: Nouns) -> str:
     """Who gained, in one or two sentences."""
     people = result.participants
-    if result.algorithm == BASELINE:
+    if result.algorithm == STANDALONE:
         return f"All {plural(len(people), *_pair(nouns))} trained alone; nothing was shared."
     against = algorithm_name(best_control(result))
     over = over_best(result, result.algorithm)
@@ -113,7 +113,7 @@ def control_note(result: RunResult) -> list[str]:
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
     """What was done, in the order in which it was done; empty for a kind that is not known."""
-    if result.algorithm == BASELINE:
+    if result.algorithm == STANDALONE:
         return [
             f"Each of {plural(len(result.participants), *_pair(nouns))} fitted models to its own "
             f"{nouns.samples} and chose among them by cross-validation."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from securefair.prediction import Evaluation, ModelCard
 from securefair.prediction.card import SHOWN
-from securefair.records import BASELINE, RoundRecord
+from securefair.records import STANDALONE, RoundRecord
 from securefair.report import averages, charts, facts, figures, sentences, wording
 from securefair.report.clinician import SURE
 from securefair.report.figures import Contender, GainRow
@@ -190,8 +190,8 @@ def _over(site: SiteFacts) -> str:
 
 def _contenders(site: SiteFacts) -> list[Contender]:
     """Training alone first, then the other controls, then the own model."""
-    order = sorted(site.card.controls, key=lambda name: name != BASELINE)
-    styles = {name: "c0" if name == BASELINE else "early" for name in order}
+    order = sorted(site.card.controls, key=lambda name: name != STANDALONE)
+    styles = {name: "c0" if name == STANDALONE else "early" for name in order}
     return [
         *(
             Contender(name, wording.algorithm_name(name), wording.algorithm_rule(name), style)
@@ -204,9 +204,9 @@ def _contenders(site: SiteFacts) -> list[Contender]:
 def _gains(card: ModelCard, contenders: Sequence[Contender]) -> list[GainRow]:
     tested = {**card.controls, OWN: card.model}
     accuracy = {name: one.scores["accuracy"] or 0.0 for name, one in tested.items()}
-    alone = accuracy.get(BASELINE)
+    alone = accuracy.get(STANDALONE)
     gains = {
-        name: None if alone is None or name == BASELINE else value - alone
+        name: None if alone is None or name == STANDALONE else value - alone
         for name, value in accuracy.items()
     }
     scale = charts.gain_scale([gain for gain in gains.values() if gain is not None])

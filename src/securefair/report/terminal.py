@@ -12,7 +12,7 @@ from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.telling import caveats
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig
-from securefair.records import BASELINE, LedgerRow, RunResult, TrafficRow
+from securefair.records import STANDALONE, LedgerRow, RunResult, TrafficRow
 from securefair.report import facts, privacy, scores, sentences
 from securefair.report.fitting import Column, FittingTable
 from securefair.report.wording import (
@@ -93,7 +93,7 @@ def _participants(result: RunResult, words: Nouns) -> FittingTable:
     title = f"{words.participants.capitalize()} (accuracy in %"
     control = facts.best_control(result)
     if facts.collaborative(result):
-        if control != BASELINE:
+        if control != STANDALONE:
             accuracies = [_percent(one) for one in result.algorithms[control].accuracy]
             columns.append(Column(_in_two(algorithm_name(control)), accuracies))
         name = algorithm_name(result.algorithm)
@@ -117,7 +117,7 @@ def _algorithms(result: RunResult) -> FittingTable:
         Column(
             "Mean gain\n(MCG)",
             [
-                "" if name == BASELINE else _gain(figure.mcg, figure.mcg_spread)
+                "" if name == STANDALONE else _gain(figure.mcg, figure.mcg_spread)
                 for name, figure in result.algorithms.items()
             ],
         ),
@@ -131,7 +131,7 @@ def _algorithms(result: RunResult) -> FittingTable:
         ),
     ]
     best = facts.best_control(result)
-    if best != BASELINE:
+    if best != STANDALONE:
         gains = [facts.over_best(result, name) if name in learners else None for name in names]
         over = [_gain(one.mean, one.mean_spread) if one else "" for one in gains]
         columns.insert(3, Column(f"Mean gain over\n{algorithm_name(best).lower()}", over))
@@ -139,13 +139,13 @@ def _algorithms(result: RunResult) -> FittingTable:
 
 
 def _scores(result: RunResult) -> list[RenderableType]:
-    """What predictions are worth, and what everyone trusts its peers with."""
+    """What predictions are worth, and what everyone makes of its peers."""
     parts = _score_table(scores.score_rows(result))
     trust = scores.trust_rows(result)
     if trust:
         columns = [Column("", [row.name for row in trust], numbers=False)]
         for at, heading in enumerate(
-            ("Trust in\npeers", "Gain in\ncross-validation", "Weights", "Left out")
+            ("Weight of\npeers", "Gain in\ncross-validation", "Weights", "Left out")
         ):
             cells = [row.cells[at] for row in trust]
             if any(cells):

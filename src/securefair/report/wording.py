@@ -44,7 +44,7 @@ _MESSAGES = {
     "decline": "Refusals to answer",
     "offer": "Whether a model is shared",
     "sharerequest": "Requests for a sum",
-    "share": "Sealed parts of sums",
+    "share": "Closed shares of sums",
     "refusal": "Refusals of a part",
     "sharereveal": "Requests for keys of parts",
     "sharekey": "Keys of parts",

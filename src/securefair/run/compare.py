@@ -9,7 +9,7 @@ import msgspec
 
 from securefair.config import RunConfig
 from securefair.errors import ConfigError
-from securefair.records import BASELINE, MetricResult
+from securefair.records import STANDALONE, MetricResult
 from securefair.report import write_text
 from securefair.report.facts import teacher_disclosures
 from securefair.report.pages import environment
@@ -118,7 +118,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     rows = []
     for run in comparison.runs:
         for one in run.algorithms:
-            gains = one.name != BASELINE
+            gains = one.name != STANDALONE
             cost = one.name == run.algorithm and run.bytes is not None
             rows.append(
                 [

@@ -35,8 +35,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rounds, exchanges: lines that count.
         seconds: that it took, over all processes.
-        snapshot: what the next round depends on, or what is left (`collaboration.state`); None
-            where that cannot be stored.
+        snapshot: the saved state, by its name in files: what the next round depends on, or what is
+            left (`collaboration.state`); None where that cannot be stored.
         finished: no round is left.
         facts: of a finished encrypted run.
         interrupted: how often another process went on with it.

@@ -18,7 +18,7 @@ from securefair.data import ParticipantData, TableSpec
 from securefair.errors import PlanError, SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stored import from_bytes
-from securefair.records import BASELINE, CEILING, RoundRecord
+from securefair.records import CEILING, STANDALONE, RoundRecord
 from securefair.report import Progress
 from securefair.run.callbacks import Callback, tell_models
 from securefair.run.checkpoint import FOLDER as UNFINISHED
@@ -133,7 +133,7 @@ def smaller_config(config: RunConfig) -> RunConfig | None:
     run = config.run.model_dump(mode="json", exclude_none=True, exclude={"smaller", "out"})
     run |= {
         "name": f"{config.run.name[:50]}-smaller",
-        "algorithms": [BASELINE, *config.run.collaborative[-1:]],
+        "algorithms": [STANDALONE, *config.run.collaborative[-1:]],
     }
     return override(
         config, {"run": run, "data.most_training": config.run.smaller}, source="run.smaller"
@@ -247,7 +247,7 @@ class _Part:
         return self.what.rounds(self.task.config)
 
     def begin(self, *, trained: bool) -> ResumableRun:
-        """Before its first round; `trained` False leaves out what a snapshot replaces."""
+        """Before its first round; `trained` False leaves out what a saved state replaces."""
         what, task, seed = self.what, self.task, self.seed
         if isinstance(what, Control):
             return ReferenceRun(what.algorithm, what.members, seed)
@@ -263,7 +263,7 @@ def _parts(task: Task, kinds: Mapping[str, AnyKind], seed: int) -> list[_Part]:
     config, names = task.config, list(task.config.run.algorithms)
     controls = dict(kind_of_controls(config).controls(config, task.data[seed], models=task.models))
     if kinds:
-        first = names.index(BASELINE)
+        first = names.index(STANDALONE)
         names[first : first + 1] = list(controls)
     if config.run.ceiling:
         names.append(CEILING)

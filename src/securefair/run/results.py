@@ -18,8 +18,8 @@ from securefair.metrics import DDOF_EQUATION_5, cgs, gains, mcg, mva
 from securefair.model.stored import Function
 from securefair.prediction import HospitalModel, ModelCard
 from securefair.records import (
-    BASELINE,
     CEILING,
+    STANDALONE,
     AlgorithmResult,
     AveragingResult,
     EncryptionResult,
@@ -132,7 +132,7 @@ def _algorithm_result(
     algorithm: str, repetitions: Sequence[Repetition], controls: Sequence[str]
 ) -> AlgorithmResult:
     accuracy = np.array([rep.accuracy(algorithm) for rep in repetitions])
-    gain = _gains_over(BASELINE, accuracy, repetitions)
+    gain = _gains_over(STANDALONE, accuracy, repetitions)
     mcgs, spreads = [mcg(g) for g in gain], [cgs(g) for g in gain]
     return AlgorithmResult(
         mva=float(np.mean([mva(a) for a in accuracy])),
@@ -201,7 +201,7 @@ def _participant_results(
     quantization = _quantization_results(algorithm, repetitions)
     for n, own in enumerate(repetitions[0].data):
         accuracy = [rep.accuracy(algorithm)[n] for rep in repetitions]
-        alone = [rep.accuracy(BASELINE)[n] for rep in repetitions]
+        alone = [rep.accuracy(STANDALONE)[n] for rep in repetitions]
         gain = [a - b for a, b in zip(accuracy, alone, strict=True)]
         results.append(
             ParticipantResult(

@@ -39,7 +39,7 @@ Members = TypeVar("Members", bound=Keeping)
 class ResumableRun(Protocol):
     """What the checkpoint needs of anything that runs in rounds.
 
-    Law: a run that restores the snapshot of another goes on with the records that the other
+    Law: a run that restores the saved state of another goes on with the records that the other
     would have gone on with.
     """
 
@@ -52,15 +52,17 @@ class ResumableRun(Protocol):
         """Run until so many rounds are finished, counted from the first."""
         ...
 
-    def snapshot(self) -> bytes | None:
+    def saved_state(self) -> bytes | None:
         """All that the next round depends on; None where that cannot be stored."""
         ...
 
-    def restore(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
-        """Go on from a snapshot, taken after so many rounds with these exchanges.
+    def restore(
+        self, saved_state: bytes, finished: int, exchanges: Sequence[ExchangeRecord]
+    ) -> None:
+        """Go on from a saved state, taken after so many rounds with these exchanges.
 
         Raises:
-            DataError: it is no snapshot of this run.
+            DataError: it is no saved state of this run.
         """
         ...
 
@@ -83,7 +85,7 @@ class ReferenceRun(Generic[State, Members]):
     Args:
         algorithm, population, seed: what is run.
         untrained: the same population where `init` trains nothing, if it is to go on from a
-            snapshot: such a state has the snapshot's structure, and training takes time.
+            saved state: such a state has its structure, and training takes time.
     """
 
     def __init__(
@@ -106,16 +108,18 @@ class ReferenceRun(Generic[State, Members]):
             self._finished += 1
             yield record
 
-    def snapshot(self) -> bytes | None:
+    def saved_state(self) -> bytes | None:
         """See `ResumableRun`."""
         try:
             return encode_state(self._state)
         except NotStorableError:
             return None
 
-    def restore(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+    def restore(
+        self, saved_state: bytes, finished: int, exchanges: Sequence[ExchangeRecord]
+    ) -> None:
         """See `ResumableRun`."""
-        self._state = decode_state(snapshot, self._state)
+        self._state = decode_state(saved_state, self._state)
         self._finished, self.exchanges = finished, exchanges
 
     def facts(self) -> RunFacts | None:
@@ -150,18 +154,20 @@ class ParticipantsRun(Generic[SavedState]):
         """See `ResumableRun`."""
         return self._run.rounds(count)
 
-    def snapshot(self) -> bytes | None:
+    def saved_state(self) -> bytes | None:
         """See `ResumableRun`."""
         return encode_state(self._run.saved_state())
 
-    def restore(self, snapshot: bytes, finished: int, exchanges: Sequence[ExchangeRecord]) -> None:
+    def restore(
+        self, saved_state: bytes, finished: int, exchanges: Sequence[ExchangeRecord]
+    ) -> None:
         """See `ResumableRun`; before the first round, since keys and features are sent again."""
-        saved_state = decode_state(snapshot, self._run.saved_state())
-        if saved_state.finished != finished:
+        decoded = decode_state(saved_state, self._run.saved_state())
+        if decoded.finished != finished:
             raise DataError(
-                "a snapshot is of another round", found=saved_state.finished, expected=finished
+                "a saved state is of another round", found=decoded.finished, expected=finished
             )
-        self._run.restore(saved_state, exchanges)
+        self._run.restore(decoded, exchanges)
 
     def facts(self) -> RunFacts | None:
         """See `ResumableRun`."""

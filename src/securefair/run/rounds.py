@@ -56,7 +56,7 @@ def run_rounds(
             rounds=len(entry.rounds),
             exchanges=len(entry.exchanges),
             seconds=time.perf_counter() - started + (earlier.seconds if earlier else 0.0),
-            snapshot=run.snapshot() if keeps else None,
+            snapshot=run.saved_state() if keeps else None,
             finished=finished,
             facts=run.facts() if finished else None,
             interrupted=earlier.interrupted + 1 if earlier else 0,

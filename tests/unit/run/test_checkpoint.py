@@ -214,7 +214,7 @@ def test_an_algorithm_without_a_state_begins_anew(whole, tmp_path):
 
 
 def test_what_cannot_be_stored_is_repeated(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("securefair.run.resumable.ReferenceRun.snapshot", lambda _: None)
+    monkeypatch.setattr("securefair.run.resumable.ReferenceRun.saved_state", lambda _: None)
     interrupt(small(), tmp_path, 1)
     listener = finish(small(), tmp_path, resume=True)
     assert listener.started[1] == ("early_stopping", None, 0)

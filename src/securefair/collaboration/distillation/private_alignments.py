@@ -90,7 +90,8 @@ def _system_noise() -> Callable[[str], NoiseSource]:
 
 
 def _noise(seed: int, name: str) -> Callable[[str], NoiseSource]:
-    # One generator a peer: answers come in any order, and a resumed run repeats what it drew.
+    # One generator a peer: answers come in any order, and a resumed run repeats what it drew. The
+    # word "opinion" is part of its seed, and of what stores keep below.
     return lambda peer: SeededNoise(derived_seed(seed, f"private opinion {peer}", name))
 
 

@@ -30,7 +30,7 @@ from securefair.collaboration.transfer.participant import MEAN, TransferNotes, T
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.model.stored import Function, from_bytes, to_bytes
-from securefair.model.transfer import Polynomial, Transferred, Trust, transfer, transfer_each
+from securefair.model.transfer import PeerWeight, Polynomial, Transferred, transfer, transfer_each
 from securefair.model.transfer.penalised import losses
 from securefair.protocol.jobs import (
     Adapt,
@@ -128,7 +128,7 @@ class TransferHost(Remembering, TransferParticipant):
         return {
             "accuracy": scored(model, self.data.test)[0],
             "cross_entropy": scored(model, self.data.train)[1],
-            "trust in peers": self.transferred.trust.in_peers,
+            "weight of peers": self.transferred.trust.in_peers,
         }
 
     @property
@@ -220,7 +220,7 @@ def _written(transferred: Transferred) -> bytes:
 
 
 def _read(data: bytes, *, where: str) -> Transferred:
-    kept = msgspec.msgpack.decode(data, type=tuple[bytes, Trust, float])
+    kept = msgspec.msgpack.decode(data, type=tuple[bytes, PeerWeight, float])
     model, trust, temperature = kept
     function = from_bytes(model, where=where)
     if not isinstance(function, Polynomial):

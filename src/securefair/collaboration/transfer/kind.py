@@ -181,7 +181,7 @@ TRANSFER = TransferKind(
         messages={
             "offer": "Whether a question is answered",
             "sharerequest": "Questions, with keys and encrypted samples",
-            "share": "Sealed answers",
+            "share": "Closed shares of answers",
             "refusal": "Refusals to answer",
             "sharereveal": "Requests for keys of answers",
             "sharekey": "Keys of answers",

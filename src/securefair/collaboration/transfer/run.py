@@ -25,7 +25,7 @@ from securefair.errors import ConfigError
 from securefair.exchange import steps
 from securefair.model.heads import Head
 from securefair.model.quantize import QuantizationReport, rounding_report
-from securefair.model.transfer import ALL, Polynomial, Trust
+from securefair.model.transfer import ALL, PeerWeight, Polynomial
 from securefair.model.transfer.answers import determines_logits, determines_model
 from securefair.records import (
     ExchangeRecord,
@@ -48,7 +48,7 @@ class TransferState(SimulatedState):
     """See `SimulatedState`."""
 
     models: Mapping[str, Polynomial]
-    trust: Mapping[str, Trust]
+    trust: Mapping[str, PeerWeight]
     temperatures: Mapping[str, float]
     ledger: list[dict[str, object]]
     errors: tuple[float, float, float]
@@ -132,7 +132,7 @@ class TransferRun(SimulatedRun[TransferParticipant]):
         return {own.name: own.transferred.model for own in self._participants}
 
     @property
-    def trust(self) -> Mapping[str, Trust]:
+    def trust(self) -> Mapping[str, PeerWeight]:
         """What everybody thinks of its peers, by name."""
         if self._restored is not None:
             return self._restored.trust
@@ -299,7 +299,7 @@ def _left_out(student: str, teachers: Sequence[str]) -> str:
     return f"{student} leaves out {what} does not follow from the features"
 
 
-def trust_result(trust: Trust) -> TrustResult:
+def trust_result(trust: PeerWeight) -> TrustResult:
     """As it is written into files."""
     return TrustResult(
         in_peers=trust.in_peers,

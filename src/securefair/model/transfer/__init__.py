@@ -9,7 +9,13 @@ from securefair.model.transfer.alone import OwnFit, own_fit
 from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
 from securefair.model.transfer.surrogate import explained, surrogate
 from securefair.model.transfer.teacher_weights import TeacherWeights, teacher_weights
-from securefair.model.transfer.transferred import ALL, Transferred, Trust, transfer, transfer_each
+from securefair.model.transfer.transferred import (
+    ALL,
+    PeerWeight,
+    Transferred,
+    transfer,
+    transfer_each,
+)
 
 __all__ = [
     "ALL",
@@ -18,7 +24,7 @@ __all__ = [
     "Polynomial",
     "TeacherWeights",
     "Transferred",
-    "Trust",
+    "PeerWeight",
     "explained",
     "own_fit",
     "surrogate",

@@ -34,7 +34,7 @@ CORRECTION_PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0, 1e4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trust:
+class PeerWeight:
     """What a transfer says about the worth of the peers to this hospital.
 
     Attributes:
@@ -68,13 +68,13 @@ class Transferred:
     Attributes:
         model: to be deployed.
         offset: the surrogate of the peers' mean; None where not used.
-        trust: what the peers were worth.
+        trust: what the peers were worth; stored and reported under this name.
         temperature: that the model's logits are to be divided by (`calibration`).
     """
 
     model: Polynomial
     offset: Polynomial | None
-    trust: Trust
+    trust: PeerWeight
     temperature: float
 
 
@@ -118,7 +118,7 @@ def transfer_each(own: OwnFit, answers: Mapping[str, Array], degree: Degree = 1)
 def _alone(own: OwnFit, left_out: tuple[str, ...] = ()) -> Transferred:
     held_out = _held_out(own.validated, averaging_weights(own.validated.scores))
     gain, error = _gain(own, held_out)
-    trust = Trust(in_peers=0.0, gain=gain, gain_se=error, left_out=left_out)
+    trust = PeerWeight(in_peers=0.0, gain=gain, gain_se=error, left_out=left_out)
     return Transferred(own.averaged, None, trust, _temperature(own, held_out))
 
 
@@ -159,7 +159,7 @@ def _deployed(
         ]
     held_out = _held_out(every, weights)
     gain, error = _gain(own, held_out)
-    trust = Trust(
+    trust = PeerWeight(
         in_peers=float(weights[len(PENALTIES) :].sum()),
         gain=gain,
         gain_se=error,
