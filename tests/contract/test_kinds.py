@@ -5,13 +5,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from pydantic import BaseModel
 
 from securefair.algorithms.tuned import Tuned
 from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.wording import HOSPITALS
-from securefair.config import override, parse_config
+from securefair.config import kinds_keys, override, parse_config
 from securefair.data import ParticipantData, Samples
 from securefair.errors import ConfigError, DataError
 from securefair.fairness import sharing
@@ -125,6 +126,47 @@ def concluded(name):
         algorithms={},
         encryption=facts.encryption,
     )
+
+
+class Reading:
+    """A configuration that notes which keys are asked for."""
+
+    def __init__(self, section, seen, prefix=""):
+        self._section, self._seen, self._prefix = section, seen, prefix
+
+    def __getattr__(self, key):
+        value = getattr(self._section, key)
+        if isinstance(value, BaseModel) and not self._prefix:
+            return Reading(value, self._seen, f"{key}.")
+        self._seen.add(self._prefix + key)
+        return value
+
+
+ELSEWHERE = {
+    *("training.class_weight", "privacy.patient_column", "privacy.unit"),  # where data are read
+    *("privacy.require_delta", "distillation.teachers"),  # only with the keys beside them
+}
+PASSED_ON = {"privacy.asked_epsilon"}
+"""With all terms of privacy, to kinds that have no use for it."""
+
+
+def test_it_reads_the_keys_that_it_declares_and_no_other(name):
+    kind, data, seen = kind_of(name), everyone(), set()
+    given = {"encryption.backend": "clear"}
+    if "privacy.epsilon" in kind.reads:
+        given["privacy.epsilon"] = 2.0
+    config = Reading(configured(name, **given), seen)
+    agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
+    kind.check_plans(config, data, seed=SEED)
+    kind.forecast(config, agreement, data)
+    kind.rounds(config)
+    kind.start(config, agreement, data, seed=SEED)
+    kind.host(config, agreement, data[0], seed=SEED)
+    for tells in (kind.steps, kind.counted, kind.not_protected):
+        assert tells(config, concluded(name), HOSPITALS)
+    governed = seen & kinds_keys()
+    assert governed - PASSED_ON <= kind.reads
+    assert kind.reads - governed <= ELSEWHERE
 
 
 def test_it_says_what_it_does_counts_and_does_not_protect(name):

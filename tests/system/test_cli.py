@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from securefair.cli import app
 
-QUICK = ("--rounds", "2", "--seeds", "1", "--backend", "clear")
+QUICK = ("--seeds", "1", "--backend", "clear")
 
 
 def invoke(*arguments):
@@ -83,15 +83,15 @@ MISTAKES = {
     "empty file": ("run", CONFIG, content(b""), ("config.toml", "run", "missing")),
     "binary file": ("run", CONFIG, content(b"\xff\xfe\x00"), ("not UTF-8",)),
     "broken TOML": ("run", CONFIG, content(b"[run\nname ="), ("not valid TOML", "line 1")),
-    "unknown key": ("run", CONFIG, replaced("rounds =", "roundz ="), ("roundz", "mean rounds")),
-    "wrong type": ("run", CONFIG, replaced("rounds = 8", 'rounds = "20"'), ("rounds", "whole")),
-    "negative": ("run", CONFIG, replaced("rounds = 8", "rounds = -3"), ("rounds", "at least 1")),
-    "huge": ("run", CONFIG, replaced("rounds = 8", f"rounds = 1{'0' * 30}"), ("at most",)),
+    "unknown key": ("run", CONFIG, replaced("peers =", "peerz ="), ("peerz", "mean peers")),
+    "wrong type": ("run", CONFIG, replaced("peers = 8", 'peers = "20"'), ("peers", "whole")),
+    "negative": ("run", CONFIG, replaced("peers = 8", "peers = -3"), ("peers", "at least 2")),
+    "huge": ("run", CONFIG, replaced("peers = 8", f"peers = 1{'0' * 30}"), ("at most",)),
     "not a number": (
         "check",
         CONFIG,
-        replaced("learning_rate = 0.05", "learning_rate = nan"),
-        ("learning_rate", "above 0"),
+        replaced("fraction = 1.0", "fraction = nan"),
+        ("disclosure.fraction", "above 0"),
     ),
     "another source": (
         "check",
@@ -144,8 +144,8 @@ MISTAKES = {
     "edited config of a run": (
         "report done",
         "done/config.toml",
-        replaced("rounds =", "roundz ="),
-        ("done/config.toml", "roundz"),
+        replaced("peers =", "peerz ="),
+        ("done/config.toml", "peerz"),
     ),
     "a file for results": ("demo --out p/config.toml", "", None, ("not a folder", "--out")),
 }

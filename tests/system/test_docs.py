@@ -244,7 +244,7 @@ def test_the_tutorial_runs_from_csv_to_report(tmp_path, monkeypatch):
     for block in blocks(page):
         if block.language == "python":
             run_python(page, block, {})
-    shorter = ["--rounds", "2", "--backend", "clear"]
+    shorter = ["--backend", "clear"]
     invoke(["run", str(example_config(tmp_path)), "--out", "runs/demo", *shorter])
     ran = [arguments for program, *arguments in command_lines(page) if program == "securefair"]
     assert [arguments[0] for arguments in ran] == ["new", "check", "run", "report", "compare"]

@@ -144,12 +144,15 @@ def renew(
 
     Example: securefair renew runs/mine --hospital north --data north-2027.csv
     """
-    from securefair.config import ParticipantSection, override
+    from securefair.collaboration.kinds import unread_keys
+    from securefair.config import ParticipantSection, override, parse_config, to_toml
     from securefair.data.databases import is_query
     from securefair.run.folder import read_run
 
     config = read_run(folder).config
     check_trusted(config, trust=trust)
+    text = to_toml(config, unread=unread_keys(config))  # earlier versions wrote all keys
+    config = parse_config(text, source=str(folder))
     query = is_query(data)
     one = ParticipantSection.model_construct(  # `override` checks it
         name=hospital,
@@ -182,6 +185,7 @@ def _start(
     *,
     log: Sequence[str] = (),
 ) -> None:
+    from securefair.collaboration.kinds import kinds_of, refuse_unread
     from securefair.config import override
     from securefair.report import check_writable
     from securefair.run.checkpoint import is_unfinished
@@ -197,6 +201,8 @@ def _start(
         changes["run.ceiling"] = True
     if changes:
         config = override(config, changes, source="command line")
+    kinds_of(config)  # says more of a wrong name, and of what contradicts
+    refuse_unread(config)
     folder = out or (config.run.out or Path("runs")) / config.run.name
     check_writable(folder)
     if is_unfinished(folder) and not restart:

@@ -58,6 +58,7 @@ def new(
     """
 
     from securefair.cli.findings import line_of
+    from securefair.collaboration.kinds import default_algorithm, unread_by
     from securefair.user.tables import tables_read_once
     from securefair.user.template import image_column, new_project
 
@@ -68,6 +69,7 @@ def new(
             label=label,
             joined=join_spellings,
             image=None if image is None else image_column(image, extractor, weights, features),
+            unread=unread_by([default_algorithm()]),
         )
     if json:
         say_json(project)
@@ -104,6 +106,7 @@ def check(
 
     from securefair.cli.check_tables import check_report
     from securefair.cli.findings import findings_report
+    from securefair.collaboration.kinds import kinds_of, refuse_unread
     from securefair.config import load_config
     from securefair.data.quality import Finding, refusal
     from securefair.errors import SecureFairError
@@ -117,6 +120,8 @@ def check(
     findings: list[Finding] = []
     try:
         with tables_read_once():
+            kinds_of(loaded)  # says more of a wrong name, and of what contradicts
+            refuse_unread(loaded)
             findings += inspect_tables(loaded)
             checked = check_config(loaded, cost_model=model)
     except SecureFairError as error:
@@ -142,11 +147,11 @@ def config(json: JsonOption = False) -> None:
     Example: securefair config > my-hospitals.toml
     """
 
+    from securefair.collaboration.kinds import unread_keys
+    from securefair.config import demo_config
     from securefair.user.template import demo_text
 
     if json:
-        from securefair.config import demo_config
-
         say_json(demo_config().model_dump(mode="json"))
         return
-    say(demo_text(), nl=False)
+    say(demo_text(unread_keys(demo_config())), nl=False)

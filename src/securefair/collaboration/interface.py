@@ -177,6 +177,13 @@ class Kind(ABC, Generic[A]):
         """How people read of its controls, by name; `controls` keeps their order."""
         return CONTROL_WORDINGS
 
+    @property
+    @abstractmethod
+    def reads(self) -> frozenset[str]:
+        """Dotted keys of a configuration that it reads or checks, of those that depend on the kind
+        (`securefair.config.reading`). One that is given and that nobody reads is refused.
+        """
+
     @abstractmethod
     def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         """What a run of it did, in that order: a paragraph each, for people."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig
+from securefair.config import RunConfig, given_keys, kinds_keys
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
@@ -80,6 +80,59 @@ def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:
         if name in kinds or _section(where) in config.model_fields_set:
             kind_of(name).check(config)
     return kinds
+
+
+CONTROLS_READ = frozenset({"transfer.fit"})
+"""By the controls of every kind: the degree of everybody's own regularised fit."""
+
+
+def unread_by(algorithms: Sequence[str]) -> frozenset[str]:
+    """Keys that none of these algorithms reads.
+
+    Without any there is nothing to be mistaken about: everyone stays alone, whatever was to be
+    shared, and no key is refused.
+
+    Raises:
+        ConfigError: there is no such algorithm.
+    """
+    if not algorithms:
+        return frozenset()
+    return kinds_keys() - CONTROLS_READ.union(*(kind_of(name).reads for name in algorithms))
+
+
+def unread_keys(config: RunConfig) -> frozenset[str]:
+    """Keys that no algorithm of a configuration reads, given or not; those of a kind that is gone
+    are told from no others, so then there are none.
+    """
+    if not set(config.run.collaborative) <= set(REGISTERED):
+        return frozenset()
+    return unread_by(config.run.collaborative)
+
+
+def refuse_unread(config: RunConfig) -> None:
+    """Refuse settings that somebody gave and that no algorithm of the configuration reads.
+
+    For what somebody asks for now: what an earlier version wrote has all keys.
+
+    Raises:
+        ConfigError: names all of them, and the algorithms that read them.
+    """
+    unread = unread_by(config.run.collaborative)
+    given = [key for key in given_keys(config) if key in unread]
+    if not given:
+        return
+    readers: dict[str, list[str]] = {}
+    for key in given:
+        names = [name for name in REGISTERED if key in kind_of(name).reads]
+        readers.setdefault(" and ".join(names), []).append(key)
+    told = "; ".join(f"{', '.join(keys)}: {names or 'nobody'}" for names, keys in readers.items())
+    asked = ", ".join(config.run.algorithms)
+    raise ConfigError(
+        f"no algorithm of this run reads {'this key' if len(given) == 1 else 'these keys'}",
+        where=", ".join(given),
+        found=f"run.algorithms = {asked}",
+        hint=f"Leave out what these algorithms do not read, or name one that does. {told}",
+    )
 
 
 def _section(where: str) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         PowerLawPartition,
         RatioPartition,
     )
+    from securefair.config.reading import given_keys, keys_of, kinds_keys
     from securefair.config.run import AlgorithmName, ReportSection, RunSection
     from securefair.config.sections import RunConfig
     from securefair.config.training import ModelSection, TrainingSection
@@ -79,6 +80,9 @@ __all__ = [
     "TransferSection",
     "checked_settings",
     "demo_config",
+    "given_keys",
+    "keys_of",
+    "kinds_keys",
     "load_config",
     "override",
     "parse_config",
@@ -116,6 +120,9 @@ _HOME = {
     "TransferSection": "transfer",
     "checked_settings": "loading",
     "demo_config": "loading",
+    "given_keys": "reading",
+    "keys_of": "reading",
+    "kinds_keys": "reading",
     "load_config": "loading",
     "override": "loading",
     "parse_config": "loading",

@@ -81,6 +81,8 @@ def override(
 ) -> RunConfig:
     """The same configuration with some keys changed, checked again as a whole.
 
+    What nobody gave stays so.
+
     Args:
         config: stays as it is.
         settings: dotted keys such as "training.rounds" and their new values.
@@ -89,7 +91,7 @@ def override(
     Raises:
         ConfigError: as in `load_config`.
     """
-    table = config.model_dump(mode="json", exclude_none=True)
+    table = config.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     for dotted, value in settings.items():
         *sections, key = dotted.split(".")
         inner: Any = table

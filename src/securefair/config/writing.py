@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from securefair.config.describing import Location, expectation, key_names, node_at
 from securefair.config.sections import RunConfig
@@ -12,16 +12,24 @@ from securefair.config.sections import RunConfig
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
-def to_toml(config: RunConfig, *, comments: bool = False) -> str:
+def to_toml(config: RunConfig, *, comments: bool = False, unread: Collection[str] = ()) -> str:
     """Every key with its value, defaults included; `parse_config` gives an equal configuration.
 
     Args:
         config: what to write. Keys that are not set (None) have no TOML and are left out.
         comments: precede each key by its description and what it accepts; of a list of sections,
             in the first of each kind.
+        unread: dotted keys that are left out, with sections of nothing else: what no algorithm of
+            the configuration reads.
     """
     table = config.model_dump(mode="json", exclude_none=True)
-    return "\n".join(_section_lines(table, (), "", comments, set())).lstrip("\n") + "\n"
+    for dotted in unread:
+        section, _, key = dotted.partition(".")
+        if section in table:
+            table[section].pop(key, None)
+    kept = {key: value for key, value in table.items() if value != {}}
+    lines = _section_lines(kept, (), "", comments, set(), frozenset(unread))
+    return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def plain_toml(table: Mapping[str, object]) -> str:
@@ -35,6 +43,7 @@ def _section_lines(
     header: str,
     comments: bool,
     explained: set[Location],
+    unread: frozenset[str] = frozenset(),
 ) -> Iterator[str]:
     """A section with its sub-sections; `location` is its place in the schema."""
     comments = comments and location not in explained
@@ -48,7 +57,7 @@ def _section_lines(
             yield f"{key} = {_value(value)}"
     if comments and location:
         for key in key_names(location):
-            if key not in table:
+            if key not in table and ".".join(map(str, (*location, key))) not in unread:
                 yield from _comment((*location, key))
                 yield f"# {key} ="
     name = header.strip("[]")
@@ -56,7 +65,7 @@ def _section_lines(
         inner = f"{name}.{key}" if name else key
         if isinstance(value, Mapping):
             place = _of_its_kind((*location, key), value)
-            yield from _section_lines(value, place, f"[{inner}]", comments, explained)
+            yield from _section_lines(value, place, f"[{inner}]", comments, explained, unread)
         elif _is_section(value) and isinstance(value, list | tuple):
             for one in value:
                 place = _of_its_kind((*location, key, 0), one)

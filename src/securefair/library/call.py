@@ -13,7 +13,7 @@ from securefair.circuit.spec import Basis
 from securefair.ckks.threads import threads_set
 from securefair.collaboration.disclosure import DisclosureLimits
 from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.kinds import default_algorithm, kinds_of
+from securefair.collaboration.kinds import default_algorithm, kind_of, unread_keys
 from securefair.collaboration.private import PrivacyTerms, check_named
 from securefair.config import RunConfig, defaults, override
 from securefair.data import ParticipantData, TableSpec
@@ -27,6 +27,7 @@ from securefair.library.models import (
     Models,
     gives_modules,
     hidden_units,
+    kind_of_model,
     suitable_q,
 )
 from securefair.library.result import Result
@@ -43,28 +44,28 @@ from securefair.user.data_sets import alike
 
 def collaborate(
     hospitals: Mapping[str, object],
-    model: Model | Mapping[str, Model] = "quadratic",
+    model: Model | Mapping[str, Model] | None = None,
     *,
     label: str | TableSpec | None = None,
     algorithm: str | None = None,
-    rounds: int = defaults.ROUNDS,
-    local_epochs: int = defaults.LOCAL_EPOCHS,
-    local_steps: int = defaults.LOCAL_STEPS,
+    rounds: int | None = None,
+    local_epochs: int | None = None,
+    local_steps: int | None = None,
     optimizer: OptimizerConfig | None = None,
-    hidden: int = defaults.HIDDEN,
+    hidden: int | None = None,
     extractor: nn.Module | None = None,
     feature_range: tuple[float, float] | None = None,
     test_fraction: float = defaults.TEST_FRACTION,
-    release: Literal["projection", "logits"] = defaults.RELEASE,
-    basis: Basis = defaults.BASIS,
+    release: Literal["projection", "logits"] | None = None,
+    basis: Basis | None = None,
     q: int | None = None,
-    temperature: float = defaults.TEMPERATURE,
-    lambda_0: float = defaults.LAMBDA_0,
+    temperature: float | None = None,
+    lambda_0: float | None = None,
     rule: ReputationRule | None = None,
-    forced_every: int = defaults.FORCED_EVERY,
+    forced_every: int | None = None,
     backend: Literal["rns", "seal", "clear"] = defaults.BACKEND,
-    flooding_bits: int = defaults.FLOODING_BITS,
-    precision: float = defaults.PRECISION,
+    flooding_bits: int | None = None,
+    precision: float | None = None,
     disclosure: DisclosureLimits | None = None,
     privacy: PrivacyTerms | None = None,
     seed: int = 0,
@@ -76,10 +77,13 @@ def collaborate(
 ) -> Result:
     """Let hospitals in this process learn from each other under encryption.
 
-    Everyone trains alone, then in every round asks the others how their models judge its own
-    samples; only encrypted samples and released numbers pass between them. Controls say what
-    everyone reaches alone, to know the gain. Results are not written; see
-    `Result.write`. Interrupted, it leaves a checkpoint if it was given a folder for one.
+    By default everyone fits a model alone, asks the others once how their models judge its own
+    samples, and decides by these samples how much that counts (`transfer`). Other algorithms train
+    in rounds. Only encrypted samples and released numbers pass between hospitals, or masked sums.
+    Controls say what everyone reaches alone, to know the gain. An argument that the algorithm does
+    not read is refused; None leaves it to its default, that of a configuration file. Results are
+    not written; see `Result.write`. Interrupted, it leaves a checkpoint if it was given a folder
+    for one.
 
     Args:
         hospitals: name: (training data set, test data set), or name: one data set of which a part
@@ -87,7 +91,8 @@ def collaborate(
             Labels are whole numbers from 0, or any names, such as 1 and 2. With `label`: tables.
         model: "quadratic", "linear" or a module (see `Quadratic`), for everyone or by name. All
             must have the same shape; modules start from the parameters that they have, and are
-            left as they are.
+            left as they are. None for "linear" with "transfer", which fits models of its own and
+            takes no module, and for "quadratic" otherwise.
         label: hospitals bring tables, each a DataFrame of pandas or polars, a path or a query, and
             this is the column to predict. The other rules are inferred from all tables; give a
             `TableSpec` where ranges and levels are known beforehand. `Result.findings` says what to
@@ -95,7 +100,7 @@ def collaborate(
         algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by
             rounds and weighs teachers by reputation, "vpdl" always shares. None for "transfer",
             or "cycle" where a module is given: a transfer fits models of its own.
-        rounds: of the protocol.
+        rounds: of the protocol; not of "transfer", which exchanges once.
         local_epochs: that everyone trains alone before it.
         local_steps: of the optimiser in each round.
         optimizer: of every step; gradient descent with momentum by default.
@@ -106,8 +111,9 @@ def collaborate(
         test_fraction: of data sets that come alone.
         release: what a teacher lets out: projections of its logits, or all of them.
         basis: who chooses the projections: a public seed or the student.
-        q: numbers per class and answer of a projection. None takes 64, or less where the
-            ledger's limit or the fewest samples ask for it.
+        q: numbers per class and answer of a projection, or of a logit in a transfer. None takes
+            64, or less where the ledger's limit or the fewest samples ask for it; a transfer takes
+            32, and less where the samples or the fit ask for it.
         temperature: T of the distillation loss.
         lambda_0: its weight.
         rule: how alignment becomes reputation.
@@ -133,7 +139,8 @@ def collaborate(
         Models, gains and records.
 
     Raises:
-        ConfigError: fewer than two hospitals, or a setting out of range.
+        ConfigError: fewer than two hospitals, a setting out of range, or one that the algorithm
+            does not read.
         DataError: data cannot be used; names hospital and sample.
         ModelError: encryption cannot evaluate a module, it does not fit the data, or training
             diverged.
@@ -143,6 +150,7 @@ def collaborate(
         algorithm = default_algorithm(modules=gives_modules(model))
     config = settings(
         algorithm=algorithm,
+        model=kind_of_model(model),
         rounds=rounds,
         local_epochs=local_epochs,
         local_steps=local_steps,
@@ -164,10 +172,10 @@ def collaborate(
         privacy=privacy,
         seed=seed,
     )
-    kind = kinds_of(config)[algorithm]
+    kind = kind_of(algorithm)
     _check_callbacks(callbacks)
     check_hospitals(hospitals, extractor)
-    models = Models.of(model, list(hospitals))
+    models = Models.of("quadratic" if model is None else model, list(hospitals))
     rules, classes = None, None
     findings: list[Finding] = []
     if label is not None:
@@ -181,7 +189,7 @@ def collaborate(
     if privacy is not None:
         for own in data:
             check_named(own, privacy)
-    heads = models.heads(data, hidden, seed)
+    heads = models.heads(data, config.model.hidden, seed)
     config = _completed(config, data, heads, q)
     agreement = kind.agree(config, PublicFacts.of(data), seed=seed)
     task = Task(
@@ -240,11 +248,13 @@ def _check_callbacks(callbacks: Sequence[Callback]) -> None:
 def _completed(
     config: RunConfig, data: Sequence[ParticipantData], heads: Mapping[str, Head], q: int | None
 ) -> RunConfig:
-    """The configuration with what depends on data and modules."""
+    """The configuration with what depends on data and modules, where the algorithm reads it."""
     hidden = hidden_units(heads[data[0].name])
     changes: dict[str, object] = {"model.kind": "quadratic" if hidden else "linear"}
     if hidden:
         changes["model.hidden"] = hidden
     if q is None:
         changes["distillation.q"] = suitable_q(data, heads)
-    return override(config, changes, source="collaborate")
+    unread = unread_keys(config)
+    read = {key: value for key, value in changes.items() if key not in unread}
+    return override(config, read, source="collaborate")

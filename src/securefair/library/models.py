@@ -17,7 +17,7 @@ from securefair.model.seeds import derived_seed
 
 Model = HeadKind | nn.Module
 
-KINDS = ("quadratic", "linear")
+KINDS: tuple[HeadKind, ...] = ("quadratic", "linear")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,16 @@ class Models:
         return models
 
 
-def gives_modules(model: Model | Mapping[str, Model]) -> bool:
+def kind_of_model(model: Model | Mapping[str, Model] | None) -> HeadKind | None:
+    """The name of the kind of model that everyone is given; None where there is not one name."""
+    given = list(model.values()) if isinstance(model, Mapping) else [model]
+    for kind in KINDS:
+        if given and all(isinstance(one, str) and one == kind for one in given):
+            return kind
+    return None
+
+
+def gives_modules(model: Model | Mapping[str, Model] | None) -> bool:
     """Whether anyone gives a module, rather than the name of a kind of model."""
     given = model.values() if isinstance(model, Mapping) else [model]
     return any(isinstance(one, nn.Module) for one in given)

@@ -6,6 +6,7 @@ import sys
 from typing import TypeVar
 
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.kinds import kind_of, kinds_of, refuse_unread
 from securefair.collaboration.private import PrivacyTerms
 from securefair.config import RunConfig
 from securefair.config.loading import checked_settings
@@ -29,36 +30,43 @@ UNLIMITED = sys.float_info.max
 def settings(
     *,
     algorithm: str,
-    rounds: int,
-    local_epochs: int,
-    local_steps: int,
+    model: str | None,
+    rounds: int | None,
+    local_epochs: int | None,
+    local_steps: int | None,
     optimizer: OptimizerConfig | None,
-    hidden: int,
+    hidden: int | None,
     feature_range: tuple[float, float] | None,
     test_fraction: float,
-    release: str,
-    basis: str,
+    release: str | None,
+    basis: str | None,
     q: int | None,
-    temperature: float,
-    lambda_0: float,
+    temperature: float | None,
+    lambda_0: float | None,
     rule: ReputationRule | None,
-    forced_every: int,
+    forced_every: int | None,
     backend: str,
-    flooding_bits: int,
-    precision: float,
+    flooding_bits: int | None,
+    precision: float | None,
     disclosure: DisclosureLimits | None,
     privacy: PrivacyTerms | None,
     seed: int,
 ) -> RunConfig:
-    """A checked configuration; arguments as of `collaborate`, and q as long as it is not known.
+    """A checked configuration of what was given; arguments as of `collaborate`.
+
+    Args:
+        model: name of the kind of model that everyone was given, if it has one.
 
     Raises:
-        ConfigError: an argument is out of range or of the wrong type; names its section and key.
+        ConfigError: an argument is out of range or of the wrong type, or the algorithm does not
+            read it; names its section and key.
     """
     steps = _of(OptimizerConfig, "optimizer", optimizer)
     reputations = _of(ReputationRule, "rule", rule)
     limits = _of(DisclosureLimits, "disclosure", disclosure)
-    table: dict[str, object] = {
+    reads = kind_of(algorithm).reads
+    transfers = "transfer.q" in reads
+    table: dict[str, dict[str, object]] = {
         "run": {"name": "collaboration", "seeds": [seed], "algorithms": ["standalone", algorithm]},
         "data": {
             "source": "python",
@@ -66,44 +74,59 @@ def settings(
             "test_fraction": test_fraction,
             "feature_range": feature_range,
         },
-        "model": {"hidden": hidden},
+        "model": {"kind": model if "model.kind" in reads else None, "hidden": hidden},
         "training": {
-            "learning_rate": steps.learning_rate,
-            "momentum": steps.momentum,
-            "weight_decay": steps.weight_decay,
-            "clip_norm": UNLIMITED if steps.clip_norm is None else steps.clip_norm,
             "local_epochs": local_epochs,
             "rounds": rounds,
             "local_steps": local_steps,
         },
-        "transfer": {} if q is None else {"q": q},
+        "transfer": {
+            "fit": model if transfers else None,
+            "q": q if transfers else None,
+        },
         "distillation": {
             "release": release,
             "basis": basis,
             "temperature": temperature,
             "lambda_0": lambda_0,
-        }
-        | ({} if q is None else {"q": q}),
-        "fairness": {
-            "alpha": reputations.alpha,
-            "tau_opt": reputations.tau_opt,
-            "tau_max": reputations.tau_max,
-            "forced_every": forced_every,
+            "q": None if transfers else q,
         },
+        "fairness": {"forced_every": forced_every},
         "encryption": {
             "backend": backend,
             "flooding_bits": flooding_bits,
             "precision": precision,
         },
-        "disclosure": {
+    }
+    if optimizer is not None:
+        table["training"] |= {
+            "learning_rate": steps.learning_rate,
+            "momentum": steps.momentum,
+            "weight_decay": steps.weight_decay,
+            "clip_norm": UNLIMITED if steps.clip_norm is None else steps.clip_norm,
+        }
+    if rule is not None:
+        table["fairness"] |= {
+            "alpha": reputations.alpha,
+            "tau_opt": reputations.tau_opt,
+            "tau_max": reputations.tau_max,
+        }
+    if disclosure is not None:
+        table["disclosure"] = {
             "fraction": UNLIMITED if limits.fraction is None else limits.fraction,
             "student_total": limits.student_total,
             "teacher_total": limits.teacher_total,
-        },
-    }
+        }
     if privacy is not None:
         table["privacy"] = _privacy(_of(PrivacyTerms, "privacy", privacy))
-    return checked_settings(table, source=SOURCE)
+    given = {
+        section: {key: value for key, value in keys.items() if value is not None}
+        for section, keys in table.items()
+    }
+    config = checked_settings({name: keys for name, keys in given.items() if keys}, source=SOURCE)
+    kinds_of(config)
+    refuse_unread(config)
+    return config
 
 
 def _privacy(terms: PrivacyTerms) -> dict[str, object]:

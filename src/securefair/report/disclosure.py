@@ -58,13 +58,13 @@ def let_out(rows: Sequence[LedgerRow]) -> str:
     )
 
 
-def told(result: EncryptionResult | None, rows: Sequence[LedgerRow], key_bits: float) -> str:
+def told(result: EncryptionResult | None, rows: Sequence[LedgerRow], key_bits: float | None) -> str:
     """What was told in one repetition, in numbers and in bits.
 
     Args:
         result: of the encryption, for the bits of a released number; None: nothing was encrypted.
         rows: the ledger of one algorithm.
-        key_bits: the limit of them for one peer and key.
+        key_bits: the limit of them for one peer and key; None where keys have no such limit.
     """
     numbers = sum(row.numbers_total for row in rows if row.release != WEIGHTED_SUM)
     text = f"In all, {plural(numbers, 'number')} were released"
@@ -74,8 +74,10 @@ def told(result: EncryptionResult | None, rows: Sequence[LedgerRow], key_bits: f
     most = max((row.control_bits for row in rows), default=0.0)
     if most == 0:
         return text + ". No query, decline or weight depended on anything that was opened."
-    return (
-        f"{text}. Queries, declines and weights depend on what was opened: they told one peer at "
-        f"most {count(math.ceil(most))} bits of it. A key is renewed before it has told more than "
-        f"{key_bits:g}."
+    text += (
+        ". Queries, declines and weights depend on what was opened: they told one peer at most "
+        f"{count(math.ceil(most))} bits of it."
     )
+    if key_bits is None:
+        return text
+    return f"{text} A key is renewed before it has told more than {key_bits:g}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from securefair.collaboration.kinds import wording_of
+from securefair.collaboration.kinds import unread_keys, wording_of
 from securefair.collaboration.wording import encrypts
 from securefair.config import RunConfig, to_toml
 from securefair.metrics import no_gain_bound
@@ -149,7 +149,11 @@ def render(
         messages=facts.message_totals(traffic, subject),
         partners=facts.partner_totals(traffic, subject, names),
         ledger=ledger_rows,
-        told=disclosure.told(result.encryption, ledger_rows, config.encryption.key_bits),
+        told=disclosure.told(
+            result.encryption,
+            ledger_rows,
+            None if "encryption.key_bits" in unread_keys(config) else config.encryption.key_bits,
+        ),
         counted=sentences.counted(config, result, nouns),
         reputations_decide=wording_of(subject).reputations,
         ledger_sentences=[averages.disclosure(one) for one in senders]
@@ -169,7 +173,7 @@ def render(
         encryption_sentence=sentences.encryption(result.encryption),
         cost=sentences.cost(result),
         not_protected=sentences.not_protected(config, result, nouns),
-        configuration=to_toml(config),
+        configuration=to_toml(config, unread=unread_keys(config)),
         versions=versions,
     )
 

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import msgspec
 
+from securefair.collaboration.kinds import unread_keys
 from securefair.collaboration.state import encode_state
-from securefair.config import RunConfig, load_config, to_toml
+from securefair.config import RunConfig, load_config, parse_config, to_toml
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, DataError
 from securefair.model.heads import Head
@@ -83,7 +84,7 @@ class Checkpoint:
             versions=dict(versions),
         )
         write_json(folder / "checkpoint.json", fingerprint)
-        write_text(folder / "config.toml", to_toml(config))  # last: whoever sees it sees all
+        write_text(folder / "config.toml", _read_part(config))  # last: whoever sees it sees all
         return cls(folder, resumed=False)
 
     @classmethod
@@ -118,7 +119,9 @@ class Checkpoint:
                 where=str(folder),
                 hint="Run again from the start: securefair run with --restart",
             )
-        if (folder / "config.toml").read_text("utf-8") != to_toml(config):
+        path = folder / "config.toml"  # one of an earlier version holds more keys
+        known_config = parse_config(path.read_text("utf-8"), source=str(path))
+        if _read_part(known_config) != _read_part(config):
             raise ConfigError(
                 "the run that was interrupted has other settings",
                 where=str(folder),
@@ -142,6 +145,11 @@ class Checkpoint:
         out = self.folder.parent
         if not any(out.iterdir()):
             out.rmdir()
+
+
+def _read_part(config: RunConfig) -> str:
+    """What its algorithms read of a configuration."""
+    return to_toml(config, unread=unread_keys(config))
 
 
 def unfinished_config(out: Path) -> RunConfig:

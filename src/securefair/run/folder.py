@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from securefair.collaboration.kinds import unread_keys
 from securefair.config import RunConfig, load_config, to_toml
 from securefair.errors import DataError
 from securefair.prediction.folder import folder_name, load_card, load_model, save_model
@@ -79,7 +80,7 @@ def write_run(
         OSError: the folder cannot be written.
     """
     metrics, measured = _divided(outcome.result)
-    write_text(out / "config.toml", to_toml(config))
+    write_text(out / "config.toml", to_toml(config, unread=unread_keys(config)))
     write_json_lines(out / "rounds.jsonl", outcome.rounds)
     write_json_lines(out / "exchanges.jsonl", outcome.exchanges)
     write_json(out / "ledger.json", outcome.ledger)

@@ -7,20 +7,18 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 import msgspec
 
-from securefair.circuit.spec import ExchangeSpec
 from securefair.config import (
     IgnoredColumn,
     ImageColumn,
     ParticipantSection,
     RunConfig,
     checked_settings,
-    defaults,
     demo_config,
     parse_config,
     to_toml,
@@ -31,7 +29,6 @@ from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
-from securefair.user.files import from_files
 from securefair.user.inspection import inspect_tables
 from securefair.user.tables import resolve, table_settings
 
@@ -41,9 +38,9 @@ _INTRODUCTION = """\
 # Check it without running anything:   securefair check config.toml
 # Run it:                              securefair run config.toml
 #
-# Every key is explained above its value; keys that are not listed cannot be used. Paths of
+# Every key that these algorithms read is explained above its value; others are refused. Paths of
 # data are relative to this file. Parameters of the encryption are never chosen by hand: they follow
-# from [transfer] or [distillation], [encryption] and the data.
+# from the sections here and the data. `securefair config` shows keys of other algorithms.
 
 """
 
@@ -86,6 +83,7 @@ def new_project(
     label: str | None = None,
     joined: bool = False,
     image: Mapping[str, object] | None = None,
+    unread: Collection[str] = (),
 ) -> Project:
     """Make a folder with `config.toml`; it appears whole or not at all.
 
@@ -96,6 +94,7 @@ def new_project(
         label: column of the tables to predict.
         joined: take codes of the tables that differ in case or white space only for one.
         image: a column of the tables that names images (`image_column`).
+        unread: keys that the default algorithms do not read, and that are not written.
 
     Raises:
         ConfigError: the folder is taken, its name cannot be a run's, or tables come without a
@@ -113,7 +112,7 @@ def new_project(
         )
     if tables:
         files, unused, findings = _own_files(
-            name, folder, tables, label, joined=joined, image=image
+            name, folder, tables, label, joined=joined, image=image, unread=unread
         )
     elif label is not None or image is not None:
         option = "label" if label is not None else "image"
@@ -121,7 +120,7 @@ def new_project(
             f"a {option} needs tables", where=f"--{option}", hint="Name them with --data"
         )
     else:
-        files, unused, findings = _example_files(name), {}, []
+        files, unused, findings = _example_files(name, unread), {}, []
     _write(folder, files)
     return Project(folder=str(folder), files=sorted(files), unused=unused, findings=findings)
 
@@ -152,13 +151,13 @@ def image_column(
     } | ({} if weights is None else {"weights": str(weights)})
 
 
-def demo_text() -> str:
-    """The demo's configuration with every key explained."""
+def demo_text(unread: Collection[str]) -> str:
+    """The demo's configuration with every key explained but those that nothing in it reads."""
     title = "Four hospitals predict heart disease together: what `securefair demo` runs."
-    return _config_text(demo_config(), title)
+    return _config_text(demo_config(), title, unread)
 
 
-def _example_files(name: str) -> dict[str, str]:
+def _example_files(name: str, unread: Collection[str]) -> dict[str, str]:
     """The heart table, one file for each hospital, with its rules."""
     names = [key for key in heart_rows()[0].fields if key != "hospital"]
     files = {
@@ -178,7 +177,7 @@ def _example_files(name: str) -> dict[str, str]:
         people.append({"name": hospital, "file": file})
     table = table_settings(HEART_SPEC) | {"origin": "public"}
     files["config.toml"] = _config_text(
-        _config(name, people, table, q=defaults.Q), "Four hospitals predict heart disease together."
+        _config(name, people, table), "Four hospitals predict heart disease together.", unread
     )
     return files
 
@@ -191,6 +190,7 @@ def _own_files(
     *,
     joined: bool,
     image: Mapping[str, object] | None,
+    unread: Collection[str],
 ) -> tuple[dict[str, str], dict[str, str], list[Finding]]:
     """A configuration for tables that stay where they are."""
     if label is None:
@@ -216,19 +216,18 @@ def _own_files(
         )
     people = [_plain(one.in_folder(Path.cwd())) for one in given]
     rules: dict[str, object] = {"label": label, "spellings": "joined" if joined else "exact"}
-    smallest = _config(name, people, rules, q=1)
+    smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
     resolved = resolve(smallest, column)
-    q = _affordable_q(resolved.config)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
     if column is not None and column.weights and not column.weights.is_absolute():
         settings["table"]["columns"][-1]["weights"] = os.path.normpath(back / column.weights)
     relative = [_plain(_relative(one, back)) for one in given]
-    config = _config(name, relative, settings["table"], q=q)
+    config = _config(name, relative, settings["table"])
     title = "Your tables. Columns, ranges and levels were inferred from them: check them, and\n"
     title += '# write ranges from general knowledge, then say origin = "public".'
-    text = _config_text(config, title)
+    text = _config_text(config, title, unread)
     images = () if column is None else (column.name,)
     found = inspect_tables(smallest, images)
     assert config.table is not None
@@ -255,7 +254,7 @@ def _checked_column(
     rules: dict[str, object],
     image: Mapping[str, object],
 ) -> ImageColumn:
-    config = _config(name, people, rules | {"columns": [dict(image)]}, q=1)
+    config = _config(name, people, rules | {"columns": [dict(image)]})
     assert config.table is not None
     column = config.table.columns[0]
     assert isinstance(column, ImageColumn)  # as its kind says
@@ -294,33 +293,21 @@ def _stem(path: Path) -> str:
     return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
 
 
-def _affordable_q(config: RunConfig) -> int:
-    """Numbers per class and answer for the fewest samples."""
-    trained = [own.train for own in from_files(config, config.run.seeds[0], outlines=True)]
-    return ExchangeSpec(
-        features=trained[0].features.shape[1],
-        classes=trained[0].classes,
-        samples=min(map(len, trained)),
-        hidden=config.model.hidden,
-    ).suitable_q
-
-
 def _config(
-    name: str, people: Sequence[Mapping[str, object]], table: dict[str, object], *, q: int
+    name: str, people: Sequence[Mapping[str, object]], table: dict[str, object]
 ) -> RunConfig:
     settings = {
         "run": {"name": name, "algorithms": list(DEFAULT_ALGORITHMS)},
         "data": {"source": "files"},
         "table": table,
-        "distillation": {"q": q},
         "report": {"title": name},
         "participants": list(people),
     }
     return checked_settings(settings, source="new project")
 
 
-def _config_text(config: RunConfig, title: str) -> str:
-    text = _INTRODUCTION.format(title=title) + to_toml(config, comments=True)
+def _config_text(config: RunConfig, title: str, unread: Collection[str]) -> str:
+    text = _INTRODUCTION.format(title=title) + to_toml(config, comments=True, unread=unread)
     parse_config(text, source="new project")  # what is written must read
     return text
 

@@ -62,7 +62,7 @@ def finished(prepared, small_network):
     write_inputs(folder)
     invoke(*NEW, *DATA)
     smaller(folder)
-    invoke("run", "p/config.toml", "--rounds", "1", "--backend", "clear", "--out", "out")
+    invoke("run", "p/config.toml", "--backend", "clear", "--out", "out")
     return folder
 
 
@@ -132,7 +132,7 @@ def test_a_bundle_names_the_weights_without_their_folder(invoke, kept, finished,
 
 def test_an_extraction_is_not_repeated(invoke, kept, monkeypatch):
     monkeypatch.setattr(image_columns, "read_image", None)
-    done = invoke("run", "p/config.toml", "--rounds", "1", "--backend", "clear", "--out", "again")
+    done = invoke("run", "p/config.toml", "--backend", "clear", "--out", "again")
     assert done.exit_code == 0, done.output
 
 

@@ -17,7 +17,7 @@ def finished(prepared):
         ]
         (folder / f"{name}.csv").write_text("age,smoker,ill\n" + "\n".join(rows) + "\n")
     invoke("new", "p", "--data", "north.csv", "--data", "south.csv", "--label", "ill")
-    invoke("run", "p/config.toml", "--rounds", "1", "--backend", "clear", "--out", "out")
+    invoke("run", "p/config.toml", "--backend", "clear", "--out", "out")
     return folder
 
 
@@ -113,7 +113,7 @@ def test_the_card_names_its_columns_whole_on_a_narrow_terminal(invoke, kept, mon
 
 def test_a_run_is_logged_with_its_cards(invoke, kept, tmp_path):
     pytest.importorskip("tensorboard")
-    options = ("--rounds", "1", "--backend", "clear", "--log", "tensorboard:boards")
+    options = ("--backend", "clear", "--log", "tensorboard:boards")
     done = invoke("run", "p/config.toml", *options)
     assert done.exit_code == 0, done.output
     assert list((tmp_path / "boards").glob("events.*"))

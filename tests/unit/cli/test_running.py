@@ -171,6 +171,14 @@ MISTAKES = {
         SMALL.replace("[training]", "[training]\nlearning_rate = 1e300\nclip_norm = 1e300"),
         ("diverged", "Lower the learning rate"),
     ),
+    "keys that nothing reads": (
+        SMALL.replace('"vpdl", "cycle"', '"transfer"') + "[distillation]\nrelease = 'logits'\n",
+        (
+            "model.kind, training.local_epochs, training.rounds, distillation.release",
+            "no algorithm of this run reads these keys",
+            "distillation.release: vpdl and cycle",
+        ),
+    ),
     "not TOML": ("[run\nname =", ("not valid TOML", "line 1")),
 }
 
@@ -320,8 +328,7 @@ class TestFinishedRuns:
 
     @pytest.fixture
     def finished(self, invoke, tmp_path):
-        text = invoke("config").stdout.replace('"standalone", "vpdl", "cycle"', '"standalone"')
-        (tmp_path / "c.toml").write_text(text)
+        (tmp_path / "c.toml").write_text(ALONE)
         assert invoke(*self.ARGUMENTS).exit_code == 0
         return tmp_path / "out"
 

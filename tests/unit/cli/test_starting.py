@@ -8,7 +8,8 @@ import pytest
 import typer
 
 from securefair.cli import app
-from securefair.config import demo_config, load_config, parse_config
+from securefair.collaboration.kinds import unread_keys
+from securefair.config import demo_config, given_keys, load_config, parse_config
 from securefair.user import tables as own_tables
 
 NORTH = "".join(
@@ -30,7 +31,7 @@ class TestNew:
         commands = re.findall(r"^  securefair (.*)$", made.stdout, re.MULTILINE)
         assert commands == ["check mine/config.toml", "run mine/config.toml"]
         assert invoke(*commands[0].split()).exit_code == 0
-        ran = invoke(*commands[1].split(), "--backend", "clear", "--rounds", "2")
+        ran = invoke(*commands[1].split(), "--backend", "clear")
         assert ran.exit_code == 0, ran.output
         assert (tmp_path / "runs" / "mine" / "report.html").exists()
 
@@ -48,9 +49,19 @@ class TestNew:
     def test_every_key_is_explained(self, invoke, tmp_path):
         invoke("new", "mine")
         lines = (tmp_path / "mine" / "config.toml").read_text().splitlines()
-        for section in ("[training]", "[distillation]", "[encryption]", "[disclosure]"):
+        for section in ("[training]", "[transfer]", "[encryption]", "[disclosure]"):
             at = lines.index(section)
             assert lines[at + 1].startswith("# "), section
+
+    def test_no_key_is_written_that_its_algorithm_does_not_read(self, invoke, tmp_path, tables):
+        for name, options in (("mine", ()), ("own", tables)):
+            assert invoke("new", name, *options).exit_code == 0
+            config = load_config(tmp_path / name / "config.toml")
+            assert config.run.collaborative == ("transfer",)
+            assert unread_keys(config).isdisjoint(given_keys(config))
+            text = (tmp_path / name / "config.toml").read_text()
+            for section in ("[distillation]", "[fairness]", "[gossip]", "rounds ="):
+                assert section not in text
 
     def test_own_tables_are_described(self, invoke, tmp_path, tables):
         result = invoke("new", "deep/mine", *tables)
@@ -60,7 +71,6 @@ class TestNew:
         assert [column.kind for column in config.table.columns] == ["numeric", "binary"]
         assert config.table.origin == "participants"
         assert '"../../north.csv"' in (tmp_path / "deep" / "mine" / "config.toml").read_text()
-        assert config.distillation.q == 13  # half of the 26 training samples
         checked = invoke("check", "deep/mine/config.toml")
         assert checked.exit_code == 0, checked.output
         assert "Ranges and levels of columns come from the tables" in checked.output.replace(
@@ -130,6 +140,20 @@ class TestCheck:
         }
         assert facts["plan"]["security_bits"] == 128
         assert [row["permitted"] for row in facts["disclosure"]] == [True] * 4
+
+    def test_settings_that_nothing_reads_are_named(self, invoke, tmp_path):
+        invoke("new", "mine")
+        path = tmp_path / "mine" / "config.toml"
+        given = "\n[training]\nrounds = 77\n[distillation]\nrelease = 'logits'\n"
+        path.write_text(
+            path.read_text().replace("\n[training]\n", given.split("[dis")[0], 1)
+            + given[given.index("[dis") :]
+        )
+        for command in ("check", "run"):
+            result = invoke(command, path)
+            assert result.exit_code == 2
+            assert "training.rounds, distillation.release: no algorithm" in result.stderr
+            assert "distillation.release: vpdl and cycle" in result.stderr
 
     def test_a_mistake_is_one_line(self, invoke, tmp_path):
         invoke("new", "mine")

@@ -5,9 +5,16 @@ import sys
 
 import pytest
 
-from securefair.collaboration.kinds import REGISTERED, kind_of, kinds_of, wording_of
+from securefair.collaboration.kinds import (
+    REGISTERED,
+    kind_of,
+    kinds_of,
+    refuse_unread,
+    unread_keys,
+    wording_of,
+)
 from securefair.collaboration.wording import CONTROL_WORDINGS
-from securefair.config import RunConfig
+from securefair.config import RunConfig, keys_of, kinds_keys, override, parse_config, to_toml
 from securefair.errors import ConfigError
 
 
@@ -56,3 +63,66 @@ def test_wordings_of_kinds_controls_and_strangers():
     assert wording_of("cycle") is kind_of("cycle").wording
     assert wording_of("standalone") is CONTROL_WORDINGS["standalone"]
     assert wording_of("nobody").title == "nobody"
+
+
+def asking(*algorithms, **sections):
+    table = {
+        "data": {"source": "heart"},
+        "run": {"name": "x", "algorithms": ["standalone", *algorithms]},
+    }
+    return RunConfig.model_validate(table | sections)
+
+
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_a_kind_reads_keys_that_there_are_and_its_own_section(name):
+    reads = kind_of(name).reads
+    assert reads <= kinds_keys()
+    assert keys_of(REGISTERED[name].split(".")[2]) <= reads
+    assert "encryption.backend" in reads
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "sections", "keys"),
+    [
+        (("transfer",), {"training": {"rounds": 8}}, "training.rounds"),  # the default
+        (("vpdl",), {"fairness": {"alpha": 0.1}}, "fairness.alpha"),
+        (("cycle",), {"gossip": {"beta": 2.0}}, "gossip.beta"),
+        (("cycle-gossip",), {"encryption": {"precision": 0.01}}, "encryption.precision"),
+        (("vpdl", "transfer"), {"gossip": {"beta": 2.0}}, "gossip.beta"),
+    ],
+)
+def test_a_key_that_no_algorithm_of_a_run_reads_is_refused(algorithms, sections, keys):
+    with pytest.raises(ConfigError, match="no algorithm of this run reads this key") as caught:
+        refuse_unread(asking(*algorithms, **sections))
+    assert caught.value.where == keys
+    others = [name for name in REGISTERED if keys in kind_of(name).reads]
+    assert f"{keys}: {' and '.join(others)}" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "sections"),
+    [
+        (("vpdl", "transfer"), {"training": {"rounds": 3}, "transfer": {"q": 3}}),
+        (("transfer", "cycle"), {"fairness": {"alpha": 0.1}}),
+        (("cycle",), {"transfer": {"fit": "quadratic"}}),  # of the controls
+        ((), {"training": {"rounds": 3}, "encryption": {"backend": "clear"}}),
+        (("transfer",), {"report": {"html": False}}),
+    ],
+)
+def test_a_key_that_one_of_them_reads_is_taken(algorithms, sections):
+    refuse_unread(asking(*algorithms, **sections))
+
+
+def test_what_is_written_can_be_asked_for_again():
+    """Also after an option of the command line, which gives no other key."""
+    config = override(asking("transfer"), {"encryption.backend": "clear"})
+    refuse_unread(config)
+    text = to_toml(config, unread=unread_keys(config))
+    refuse_unread(parse_config(text, source="t"))
+    assert parse_config(text, source="t") == config
+    with pytest.raises(ConfigError):  # as earlier versions wrote it
+        refuse_unread(parse_config(to_toml(config), source="t"))
+
+
+def test_of_a_kind_that_is_gone_everything_is_kept():
+    assert unread_keys(asking("mean-logits")) == frozenset()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.config import demo_config, override, parse_config, to_toml
+from securefair.config import demo_config, keys_of, override, parse_config, to_toml
 
 TITLES = st.text(st.characters(exclude_categories=["Cs"]), max_size=120)
 
@@ -42,6 +42,17 @@ def test_defaults_are_written_out(comments):
     written = tomllib.loads(to_toml(demo_config(), comments=comments))
     assert written["fairness"]["forced_every"] == 5
     assert written["encryption"]["precision"] == demo_config().encryption.precision
+
+
+@pytest.mark.parametrize("comments", [True, False])
+def test_what_nothing_reads_is_left_out_with_its_heading(comments):
+    unread = {"fairness.alpha", "model.network", *keys_of("gossip", "privacy")}
+    text = to_toml(demo_config(), comments=comments, unread=unread)
+    written = tomllib.loads(text)
+    assert "gossip" not in written
+    assert "alpha" not in written["fairness"]
+    assert "tau_opt" in written["fairness"]
+    assert "network =" not in text
 
 
 def test_comments_explain_every_key():

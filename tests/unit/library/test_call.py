@@ -235,7 +235,7 @@ class TestRefusals:
         [
             ("resnet", ("no model", "'resnet'", "quadratic, linear")),
             (Classifier, ("no model", "not its class")),
-            (None, ("no model",)),
+            (3, ("no model",)),
             ({"North": "linear"}, ("do not go together", "North, South, East")),
             (nn.Linear(9, 2), ("North", "does not fit", "9 features", "4 features")),
         ],
@@ -363,10 +363,10 @@ def test_what_a_caller_gives_stands_in_the_configuration(hospitals):
     assert config.data.entry == ENTRY
 
 
-def test_a_call_without_settings_is_a_file_without_settings():
+def test_what_a_call_leaves_out_is_what_a_file_leaves_out():
     import inspect
 
-    from securefair.config import checked_settings
+    from securefair.config import checked_settings, given_keys
 
     own = {
         name: parameter.default
@@ -377,6 +377,44 @@ def test_a_call_without_settings_is_a_file_without_settings():
     table = {"run": given.run.model_dump(), "data": given.data.model_dump(exclude_none=True)}
     default = checked_settings(table, source="t")
     assert given == default
+    assert given_keys(given) == ["encryption.backend"]  # which every kind reads
+
+
+@pytest.mark.parametrize(
+    ("given", "keys"),
+    [
+        ({"rounds": 5}, ["training.rounds"]),
+        ({"rounds": 8}, ["training.rounds"]),  # the default, and no less ignored
+        (
+            {"model": "linear", "rounds": 9, "lambda_0": 3, "local_epochs": 3},
+            ["training.local_epochs", "training.rounds", "distillation.lambda_0"],
+        ),
+        ({"hidden": 5}, ["model.hidden"]),
+        (
+            {"rule": ReputationRule()},
+            [f"fairness.{key}" for key in ("alpha", "tau_opt", "tau_max")],
+        ),
+        ({"algorithm": "vpdl", "forced_every": 2}, ["fairness.forced_every"]),
+        ({"algorithm": "cycle-gossip", "q": 5}, ["distillation.q"]),
+    ],
+)
+def test_what_the_algorithm_does_not_read_is_refused_and_never_passed_over(hospitals, given, keys):
+    with pytest.raises(ConfigError, match="no algorithm of this run reads") as caught:
+        sf.collaborate(hospitals, **given)
+    assert caught.value.where.split(", ") == keys
+    assert "cycle" in caught.value.hint
+
+
+def test_a_transfer_follows_the_model_and_the_numbers_that_are_asked_for(hospitals):
+    result = sf.collaborate(hospitals, "quadratic", q=3, backend="clear")
+    assert (result.config.transfer.fit, result.config.transfer.q) == ("quadratic", 3)
+    assert result.plan.spec.hidden > 0
+    assert {row.numbers_per_answer for row in result.ledger} == {3}
+
+
+def test_a_transfer_takes_no_module(hospitals):
+    with pytest.raises(ConfigError, match="models of its own"):
+        sf.collaborate(hospitals, nn.Linear(4, 2), algorithm="transfer", backend="clear")
 
 
 def test_terms_of_privacy_that_a_configuration_cannot_hold_are_not_dropped(hospitals):

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from securefair.config import demo_config, override
+from securefair.config import demo_config, override, to_toml
 from securefair.errors import ConfigError, DataError
 from securefair.run.checkpoint import FOLDER, unfinished_config
 from securefair.run.execute import run_experiment, write_outcome
@@ -98,6 +98,16 @@ def test_a_later_seed_goes_on_too(whole_of_two, tmp_path):
     interrupt(config, tmp_path, 12 + 11)
     assert finish(config, tmp_path, resume=True).heard == 1
     assert files(tmp_path) == files(whole_of_two)
+
+
+def test_a_checkpoint_that_holds_all_keys_goes_on_too(whole, tmp_path):
+    """As earlier versions wrote them, whether or not an algorithm reads them."""
+    interrupt(small(), tmp_path, 3)
+    path = tmp_path / FOLDER / "config.toml"
+    assert "[gossip]" not in path.read_text()
+    path.write_text(to_toml(small()))
+    finish(small(), tmp_path, resume=True)
+    assert files(tmp_path) == files(whole)
 
 
 def test_twice_interrupted_is_as_good(whole, tmp_path):

@@ -9,7 +9,7 @@ from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds, LayerBounds
 from securefair.collaboration.distillation.setup import Collaboration
 from securefair.collaboration.interface import PublicFacts
-from securefair.config import RunConfig
+from securefair.config import FairnessSection, RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
 from securefair.exchange.compile import bounds_by_shape
@@ -26,7 +26,9 @@ def collaboration_of(
         ConfigError: fewer than two participants, or the samples do not fit the network.
         PlanError: the exchange is impossible for the participant with the most samples.
     """
-    distillation, fairness = config.distillation, config.fairness
+    distillation = config.distillation
+    # Nobody forms a reputation where everyone always shares.
+    fairness = FairnessSection() if always_share else config.fairness
     return Collaboration(
         participants=facts.participants,
         spec=_spec(config, facts, facts.samples),

@@ -22,7 +22,7 @@ from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, priva
 from securefair.collaboration.telling import Limit, ledger_note
 from securefair.collaboration.training import clip_of, optimizer_of
 from securefair.collaboration.wording import Nouns, Wording
-from securefair.config import RunConfig
+from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
@@ -45,6 +45,14 @@ class DistillationKind(Kind[Collaboration]):
 
     always_share: bool
     participant: type[DistillingHost] = DistillingHost
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """See `Kind`."""
+        common = keys_of("model", "training", "distillation", "encryption", "disclosure")
+        if self.always_share:
+            return common | keys_of("privacy", without=("asked_epsilon",))
+        return common | keys_of("fairness", "privacy")
 
     def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         """See `Kind`."""

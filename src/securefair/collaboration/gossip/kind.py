@@ -19,7 +19,7 @@ from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Limit
 from securefair.collaboration.training import optimizer_of
 from securefair.collaboration.wording import Nouns, Wording
-from securefair.config import RunConfig
+from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
@@ -30,6 +30,20 @@ from securefair.records import AveragingResult, RunResult
 @dataclass(frozen=True, kw_only=True)
 class GossipKind(Kind[GossipAgreement]):
     """Participants get weighted sums of their neighbours' models; see `Kind`."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """See `Kind`."""
+        return keys_of("gossip", "training", "disclosure") | {
+            "model.kind",
+            "model.hidden",
+            "fairness.alpha",
+            "fairness.forced_every",
+            "encryption.backend",
+            "encryption.flooding_bits",
+            "encryption.key_bits",
+            "encryption.key_openings",
+        }
 
     def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         """See `Kind`."""

@@ -19,7 +19,7 @@ from securefair.collaboration.transfer.forecast import forecast_of
 from securefair.collaboration.transfer.host import TransferHost
 from securefair.collaboration.transfer.run import ROUNDS, TransferRun, start_transfer
 from securefair.collaboration.wording import Nouns, Wording
-from securefair.config import RunConfig
+from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
 from securefair.model.heads import Head
@@ -30,6 +30,21 @@ from securefair.records import RunResult
 @dataclass(frozen=True)
 class TransferKind(Kind[TransferAgreement]):
     """One answer from every teacher, taken as an offset of the own fit."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """See `Kind`."""
+        return (
+            keys_of("transfer", "disclosure")
+            | keys_of("privacy", without=("asked_epsilon",))
+            | {
+                "model.weight_bits",
+                "training.class_weight",
+                "encryption.backend",
+                "encryption.flooding_bits",
+                "encryption.precision",
+            }
+        )
 
     def steps(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         """See `Kind`."""
@@ -102,8 +117,14 @@ class TransferKind(Kind[TransferAgreement]):
         models: Mapping[str, Head] | None = None,
         trained: bool = True,
     ) -> TransferRun:
-        """See `Kind`. Own fits start from nothing, so models that are given are left alone."""
-        del models, trained
+        """See `Kind`."""
+        del trained
+        if models is not None:
+            raise ConfigError(
+                "a transfer fits models of its own, it starts from none that is given",
+                where="algorithm",
+                found=self.name,
+            )
         terms = privacy_of(config)
         teachers = None
         if terms is not None:

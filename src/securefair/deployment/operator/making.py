@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from securefair.collaboration.kinds import default_algorithm
+from securefair.collaboration.kinds import default_algorithm, refuse_unread
 from securefair.config import defaults
 from securefair.data.proposal import Proposal
 from securefair.deployment.project.agreeing import agreement_digest, proposed_totals
@@ -70,6 +70,7 @@ def new_project(
     }
     table: dict[str, Any] = {**settings, "project": project}
     made = Project(terms=checked_terms(table, source="project new"), cards=())
+    refuse_unread(made.terms.config)
     for card in cards:
         card.check_time(now)
         made = made.with_card(card)

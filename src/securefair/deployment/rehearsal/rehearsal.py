@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from securefair.collaboration.host import Host
-from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of
+from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of, unread_by
 from securefair.config import defaults, demo_config
 from securefair.data import ParticipantData, Samples
 from securefair.deployment.operator.making import new_project
@@ -276,6 +276,9 @@ def _project(
     # Fine, so that noise of answers, which no two processes share, hides no difference.
     settings["encryption"]["precision"] = FINE
     settings.pop("disclosure")
+    for key in unread_by([algorithm]):
+        section, name = key.split(".")
+        settings.get(section, {}).pop(name, None)
     project = new_project(
         "rehearsal",
         [identity.card for identity in identities.values()],

@@ -1,0 +1,51 @@
+"""Which keys of a configuration only some kinds of collaboration read, and which of them are given.
+
+A key that was given and that nothing reads would be a wish that nobody hears. So each kind says
+what it reads (`securefair.collaboration.interface.Kind.reads`). The rest is refused, and not
+written.
+"""
+
+from __future__ import annotations
+
+from securefair.config.base import Section
+from securefair.config.describing import key_names
+from securefair.config.sections import RunConfig
+
+GENERAL = frozenset({"run", "data", "table", "report", "participants", "renewals"})
+"""Sections that mean the same whatever is run."""
+
+
+def keys_of(*sections: str, without: tuple[str, ...] = ()) -> frozenset[str]:
+    """Dotted keys of whole sections, such as "training.rounds".
+
+    Args:
+        sections: their names.
+        without: keys in them, without their section.
+    """
+    return frozenset(
+        f"{section}.{key}"
+        for section in sections
+        for key in key_names((section,))
+        if key not in without
+    )
+
+
+def kinds_keys() -> frozenset[str]:
+    """All keys that only some kinds of collaboration read."""
+    return keys_of(*(name for name in RunConfig.model_fields if name not in GENERAL))
+
+
+def given_keys(config: RunConfig) -> list[str]:
+    """Of `kinds_keys`, those that somebody gave, in the order of the sections."""
+    found = []
+    for section in RunConfig.model_fields:
+        value = getattr(config, section)
+        if section in GENERAL or section not in config.model_fields_set:
+            continue
+        if isinstance(value, Section):
+            found += [
+                f"{section}.{key}"
+                for key in type(value).model_fields
+                if key in value.model_fields_set
+            ]
+    return found
