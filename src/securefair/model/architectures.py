@@ -121,9 +121,10 @@ def architecture(name: str, shape: Shape, classes: int) -> Build:
         )
 
     def build(generator: torch.Generator) -> nn.Module:
-        # torch's layers draw from the global generator: lend it the seed, and give it back.
+        # torch's layers draw from the global generator: lend it the seed, and give it back. Not by
+        # `torch.manual_seed`, which for GPUs to come keeps every caller's stack.
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(generator.initial_seed())
+            torch.default_generator.manual_seed(generator.initial_seed())
             return ARCHITECTURES[name](shape, classes)
 
     return build

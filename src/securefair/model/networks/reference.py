@@ -68,7 +68,7 @@ def reference_network(name: ReferenceName, *, seed: int) -> EncryptableNetwork:
     """
     chosen = reference(name)
     with torch.random.fork_rng(devices=()):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         return he_network(chosen.layers(), chosen.input_shape)
 
 

@@ -49,7 +49,7 @@ def small_network(name: str, classes: int, *, seed: int) -> EncryptableNetwork:
         )
     chosen = SMALL[name]
     with torch.random.fork_rng(devices=()):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         return he_network(chosen.layers(classes), chosen.input_shape)
 
 
