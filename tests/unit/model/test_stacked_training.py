@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.architectures import architecture
 from securefair.model.batches import StackedSamples, draw_batches
+from securefair.model.folded import FoldedNetwork
 from securefair.model.gradients import flat_gradient
-from securefair.model.heads import QuadraticHead
+from securefair.model.heads import Head, QuadraticHead
 from securefair.model.losses import approximate_kl
 from securefair.model.stacked import Build, Stacked
 from securefair.model.stacked_training import (
@@ -42,12 +43,27 @@ def head(generator: torch.Generator) -> nn.Module:
     return QuadraticHead(FEATURES, 4, CLASSES, generator)
 
 
+class Normed(Head):
+    """A head that normalises over batches, as those of experiments may."""
+
+    def __init__(self) -> None:
+        super().__init__(FEATURES, CLASSES)
+        self.layers = nn.Sequential(
+            nn.Linear(FEATURES, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, CLASSES)
+        )
+
+    def forward(self, features: Tensor) -> Tensor:
+        logits: Tensor = self.layers(features)
+        return logits
+
+    def folded(self) -> FoldedNetwork:
+        raise NotImplementedError("it answers nobody")
+
+
 def normed(generator: torch.Generator) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator.initial_seed())
-        return nn.Sequential(
-            nn.Linear(FEATURES, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, CLASSES)
-        )
+        return Normed()
 
 
 def stack(build: object = head) -> Stacked:
