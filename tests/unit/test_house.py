@@ -66,9 +66,71 @@ def test_no_algorithm_is_compared_outside_its_kind(name):
     assert found == []
 
 
+OTHERWISE = {
+    "config/__init__.py": "a module",
+    "config/run.py": "the default",
+    "library/settings.py": "a section",
+    "model/transfer/__init__.py": "a function",
+    "profiling/scale_command.py": "an option",
+    "profiling/scale_transfer.py": "what is measured",
+    "profiling/sharing.py": "what is measured",
+}
+"""Where a name of an algorithm stands as a text, which is no reason to compare it."""
+
+MEASURING = (*("alignment", "commands", "scale", "scale_transfer", "sharing", "watched"),)
+"""Modules of `profiling` that measure one kind; `__init__` hands its public names out."""
+
+
+def constant_texts(tree):
+    """Texts that stand by themselves: keys, arguments and constants as well as what is compared."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def test_no_algorithm_is_named_outside_its_kind_in_any_other_way():
+    """Not by a constant, as a key, or in `startswith`."""
+    found = {
+        where
+        for where in compared_everywhere()
+        for _, text in constant_texts(tree_of(PACKAGE / where))
+        if text in REGISTERED and not where.startswith(homes_of(text))
+    }
+    assert found == set(OTHERWISE)
+
+
+def imported_modules(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+
+
+def test_no_folder_of_a_kind_is_imported_but_where_that_kind_is_measured():
+    """So that nothing tells kinds apart by their types."""
+    start = tuple(f"securefair.collaboration.{folder}" for folder in FOLDERS)
+    own = tuple(f"collaboration/{folder}/" for folder in FOLDERS)
+    found = {
+        where
+        for path in PACKAGE.rglob("*.py")
+        if "securefair.collaboration." in path.read_text("utf-8")
+        for where in [path.relative_to(PACKAGE).as_posix()]
+        if not where.startswith(own)
+        and any(
+            f"{name}.".startswith(f"{one}.")
+            for name in imported_modules(tree_of(path))
+            for one in start
+        )
+    }
+    assert found == {"__init__.py", *(f"profiling/{name}.py" for name in MEASURING)}
+
+
 def test_the_search_would_find_a_comparison():
     code = 'if a == "x" or b in ("y", "z"):\n    pass\nmatch c:\n    case "w":\n        pass\n'
     assert {text for _, text in compared_texts(ast.parse(code))} == {"x", "y", "z", "w"}
+    code = 'X = "x"\nd["y"], {"z": 1}, a.startswith("w")\n'
+    assert {text for _, text in constant_texts(ast.parse(code))} == {"x", "y", "z", "w"}
 
 
 def test_every_kind_is_a_folder_of_collaboration():

@@ -11,13 +11,11 @@ import numpy as np
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import kinds_of
-from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
-from securefair.profiling.cost_model import load_model
-from securefair.profiling.estimate import Estimate, estimate
+from securefair.profiling.estimate import Estimate
 from securefair.profiling.planned import PlanReport, report_plan
-from securefair.profiling.scale_transfer import foretold, load_transfer, measuring
+from securefair.profiling.pricing import MEASURE, PRICINGS
 from securefair.run.execute import smaller_task
 from securefair.user.participants import load_participants
 from securefair.user.tables import resolve, table_spec
@@ -98,20 +96,12 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     forecasts = [kind.forecast(config, agreed[name], first) for name, kind in kinds.items()]
     planned = next((one for one in forecasts if one.plan is not None), None)
     plan = None if planned is None else planned.plan
-    main, cost = agreed.get(config.run.main), None
-    measure = "securefair profile scale --out cost.json"
-    if isinstance(main, TransferAgreement):
-        measure = measuring(main)
-    if cost_model is not None and isinstance(main, TransferAgreement):
-        cost = foretold(load_transfer(cost_model), main)
-    elif cost_model is not None and plan is not None:
-        cost = estimate(
-            plan,
-            load_model(cost_model),
-            participants=len(first),
-            rounds=config.training.rounds,
-            forced_every=config.fairness.forced_every,
-        )
+    measure, cost = MEASURE, None
+    if config.run.main in kinds:
+        main = agreed[config.run.main]
+        pricing = PRICINGS[kinds[config.run.main].prices]
+        measure = pricing.measure(main)
+        cost = None if cost_model is None else pricing.cost(cost_model, config, main, plan)
     table = config.table
     return Checked(
         name=config.run.name,

@@ -99,6 +99,11 @@ class TransferKind(Kind[TransferAgreement]):
         )
 
     @property
+    def prices(self) -> str:
+        """See `Kind`."""
+        return "one exchange"
+
+    @property
     def renews(self) -> bool:
         """See `Kind`."""
         return True

@@ -1,0 +1,57 @@
+"""What a collaboration costs by measured prices; which ones, each kind says (`Kind.prices`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from securefair.circuit.planner import ExchangePlan
+from securefair.config import RunConfig
+from securefair.profiling.cost_model import load_model
+from securefair.profiling.estimate import Estimate, estimate
+from securefair.profiling.scale_transfer import foretold, load_transfer, measuring
+
+MEASURE = "securefair profile scale --out cost.json"
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """How one sort of prices is measured and used.
+
+    Attributes:
+        measure: the command that measures the prices of an agreement.
+        cost: of a hospital, by a file of prices; None where there is no plan to price.
+    """
+
+    measure: Callable[[Any], str]
+    cost: Callable[[Path, RunConfig, Any, ExchangePlan | None], Estimate | None]
+
+
+def _rounds(
+    prices: Path, config: RunConfig, agreed: Any, plan: ExchangePlan | None
+) -> Estimate | None:
+    if plan is None:
+        return None
+    return estimate(
+        plan,
+        load_model(prices),
+        participants=len(agreed.participants),
+        rounds=config.training.rounds,
+        forced_every=config.fairness.forced_every,
+    )
+
+
+def _one_exchange(
+    prices: Path, config: RunConfig, agreed: Any, plan: ExchangePlan | None
+) -> Estimate:
+    del config, plan
+    return foretold(load_transfer(prices), agreed)
+
+
+PRICINGS = {
+    "rounds": Pricing(lambda _: MEASURE, _rounds),
+    "one exchange": Pricing(measuring, _one_exchange),
+}
+"""By the name that kinds give."""
