@@ -30,16 +30,54 @@ def test_the_backend_that_a_page_adds_passes_the_contract_suites(tmp_path):
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
 
 
-def test_the_kind_that_a_page_adds_keeps_the_laws_of_kinds(tmp_path):
-    """Its folder and one line: nothing else of the package is touched."""
-    (tmp_path / "meanlogits.py").write_text(module_on("add-a-kind"), encoding="utf-8")
+PAGE_RUNS = """\
+import re
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from securefair.cli import app
+
+
+def test_the_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mean.toml").write_text({config!r}, encoding="utf-8")
+    for command in (["check"], ["run", "--rounds", "2", "--out", "out"]):
+        done = CliRunner().invoke(app, [command[0], "mean.toml", *command[1:]])
+        assert done.exit_code == 0, done.output
+    page = Path("out/report.html").read_text("utf-8")
+    assert "Mean logits" in page
+    assert "everyone follows the mean of all" in page
+    assert "What is not protected" in page
+    assert "Each student moved its model" in page
+"""
+
+
+def blocks_on(page, language):
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_kind_that_a_page_adds_keeps_the_laws_of_kinds_and_runs(tmp_path):
+    """Its folder and the line of the page: nothing else of the package is touched."""
+    folder = tmp_path / "rooms" / "meanlogits"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "kind.py").write_text(module_on("add-a-kind"), encoding="utf-8")
+    (line,) = [text for text in blocks_on("add-a-kind", "text") if "MEAN_LOGITS" in text]
+    (config,) = blocks_on("add-a-kind", "toml")
     registers = (
+        "import securefair.collaboration\n"
         "from securefair.collaboration.kinds import REGISTERED\n"
-        'REGISTERED["mean-logits"] = "meanlogits:MEAN_LOGITS"\n'
+        f"securefair.collaboration.__path__.append({str(folder.parent)!r})\n"
+        f"REGISTERED.update({{{line.strip()}}})\n"
     )
     (tmp_path / "registers_meanlogits.py").write_text(registers, encoding="utf-8")
-    words = ["-p", "no:cacheprovider", "-p", "registers_meanlogits"]
-    words += ["tests/contract/test_kinds.py", "-k", "mean-logits"]
+    runs = tmp_path / "test_page_of_mean_logits.py"
+    runs.write_text(PAGE_RUNS.format(config=config), encoding="utf-8")
+    words = ["-p", "no:cacheprovider", "-p", "registers_meanlogits", "-c", "pyproject.toml"]
+    words += ["--rootdir", ".", "tests/contract/test_kinds.py", str(runs)]
+    words += ["-k", "mean-logits or test_the_page_runs"]
     done = processes.run("pytest", words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 9
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 10

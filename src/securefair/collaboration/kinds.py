@@ -136,7 +136,7 @@ def refuse_unread(config: RunConfig) -> None:
 
 
 def _section(where: str) -> str:
-    return where.partition(":")[0].split(".")[-2] if "." in where else ""
+    return where.partition(":")[0].split(".")[-2]
 
 
 def kind_of_controls(config: RunConfig) -> AnyKind:

@@ -196,6 +196,11 @@ class GossipKind(Kind[GossipAgreement]):
             host.train_alone()
         return host
 
+    @property
+    def refits(self) -> bool:
+        """See `Kind`."""
+        return False
+
     def refit(
         self,
         config: RunConfig,
