@@ -268,7 +268,9 @@ def averaging(
 
 @app.command()
 def cnn(
-    network: Annotated[str, typer.Option(help="Reference network: mnist, cifar or derma.")],
+    network: Annotated[
+        str, typer.Option(help="Reference network: mnist, cifar, cifar-wide or derma.")
+    ],
     samples: Annotated[
         int | None, typer.Option(help="Images in the batch (default: a ciphertext's places).")
     ] = None,

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Literal, get_args
 
 import torch
@@ -22,7 +24,7 @@ from securefair.model.networks.builder import EncryptableNetwork, he_network
 from securefair.model.networks.training import TrainingRecipe
 from securefair.model.quadratic import Quadratic
 
-ReferenceName = Literal["mnist", "cifar", "derma"]
+ReferenceName = Literal["mnist", "cifar", "cifar-wide", "derma"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,7 @@ class Reference:
         input_shape: of one image, normalised as `securefair.data.images` does.
         classes: width of the output.
         recipe: how its shipped or documented weights were trained.
+        distilled: towards soft labels of a larger network, too (`larger`).
         layers: makes its modules, with fresh parameters.
     """
 
@@ -42,6 +45,7 @@ class Reference:
     classes: int
     recipe: TrainingRecipe
     layers: Callable[[], nn.Sequential]
+    distilled: bool = False
 
 
 def reference(name: ReferenceName) -> Reference:
@@ -84,17 +88,12 @@ def _mnist() -> nn.Sequential:
     )
 
 
-def _cifar() -> nn.Sequential:
-    return nn.Sequential(
-        *_convolution(3, 24, 3),  # 24 x 32 x 32
-        nn.AvgPool2d(2),
-        *_convolution(24, 48, 3),  # 48 x 16 x 16
-        nn.AvgPool2d(2),
-        *_convolution(48, 96, 3),  # 96 x 8 x 8
-        nn.AvgPool2d(2),
-        nn.Flatten(),
-        nn.Linear(96 * 4 * 4, 10),
-    )
+def _photographs(*channels: int) -> nn.Sequential:
+    """Three convolutions of so many channels, each squared and pooled: 32 to 4 pixels a side."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise((3, *channels)):
+        layers += [*_convolution(inputs, outputs, 3), nn.AvgPool2d(2)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels[-1] * 4 * 4, 10))
 
 
 def _derma() -> nn.Sequential:
@@ -130,7 +129,24 @@ REFERENCES: dict[str, Reference] = {
         input_shape=(3, 32, 32),
         classes=10,
         recipe=TrainingRecipe(epochs=20, weight_decay=2e-4, crop=2, flip=True),
-        layers=_cifar,
+        layers=partial(_photographs, 24, 48, 96),
+    ),
+    "cifar-wide": Reference(
+        name="cifar-wide",
+        input_shape=(3, 32, 32),
+        classes=10,
+        recipe=TrainingRecipe(
+            epochs=56,
+            weight_decay=5e-4,
+            range_penalty=0.02,
+            crop=2,
+            flip=True,
+            decay=0.4,
+            bfloat16=True,
+            soft_weight=0.4,
+        ),
+        layers=partial(_photographs, 32, 128, 256),
+        distilled=True,
     ),
     "derma": Reference(
         name="derma",

@@ -8,6 +8,7 @@ from securefair.model.networks.reference import REFERENCES, reference, reference
 PLANNED = {  # multiply-adds, values that are squared, squares in a row
     "mnist": (36_662, 1_208, 2),
     "cifar": (5_319_456, 43_008, 3),
+    "cifar-wide": (25_416_064, 81_920, 3),
     "derma": (3_264_944, 28_672, 3),
 }
 

@@ -41,7 +41,11 @@ def photographs(folder, count):
 
 @pytest.mark.parametrize(
     ("name", "load", "count", "least"),
-    [("mnist", digits, 1000, 0.98), ("cifar", photographs, 500, 0.72)],
+    [
+        ("mnist", digits, 1000, 0.98),
+        ("cifar", photographs, 500, 0.72),
+        ("cifar-wide", photographs, 200, 0.75),
+    ],
 )
 def test_shipped_networks_classify_real_images_in_every_form(folder, name, load, count, least):
     images, labels = load(folder, count)
