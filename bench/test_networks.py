@@ -65,7 +65,7 @@ def test_network_for_digits(benchmark: BenchmarkFixture) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("name", ["cifar", "derma"])
+@pytest.mark.parametrize("name", ["cifar", "cifar-wide", "derma"])
 def test_one_band_of_a_convolution(
     benchmark: BenchmarkFixture, name: ReferenceName, place: int
 ) -> None:
