@@ -29,6 +29,7 @@ from securefair.data.databases import Query, is_query
 from securefair.data.heart import heart_rows
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError
+from securefair.user.files import from_files
 from securefair.user.inspection import inspect_tables
 from securefair.user.tables import resolve, table_settings
 
@@ -219,6 +220,8 @@ def _own_files(
     smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
     resolved = resolve(smallest, column)
+    # What cannot be read, or used as features, is found now rather than by the first run.
+    from_files(resolved.config, resolved.config.run.seeds[0], outlines=True)
     settings = resolved.config.model_dump(mode="json", exclude_none=True)
     back = Path(os.path.relpath(Path.cwd(), folder.absolute()))
     if column is not None and column.weights and not column.weights.is_absolute():
