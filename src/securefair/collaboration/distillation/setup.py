@@ -10,8 +10,9 @@ import msgspec
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.sizes import longest_plans
 from securefair.config import defaults
-from securefair.errors import ConfigError, PlanError
+from securefair.errors import ConfigError
 from securefair.fairness.reputation import ReputationRule
 from securefair.model.prevalence import Prevalence
 from securefair.protocol.codec import Limits
@@ -172,11 +173,10 @@ class Collaboration:
 
     @property
     def limits(self) -> Limits:
-        """Most bytes of every field of every message, over all numbers of samples admitted.
-
-        Means over few used slots need more precision, so fewer samples may need larger parameters.
-        """
-        plans = [plan_exchange(self.spec_for(samples)) for samples in self._sizes()]
+        """Most bytes of every field of every message, over all numbers of samples admitted."""
+        plans = longest_plans(
+            self.spec.samples, lambda samples: plan_exchange(self.spec_for(samples)), fewest=2
+        )
         return Limits(
             public_key=max(plan.public_key_bytes for plan in plans),
             evaluation_keys=max(plan.evaluation_key_bytes for plan in plans),
@@ -185,18 +185,6 @@ class Collaboration:
             predictions=max(plan.query_bytes for plan in plans),
             answer=max(plan.answer_bytes for plan in plans),
         )
-
-    def _sizes(self) -> list[int]:
-        """The largest number of samples, halved until the release refuses or one is left."""
-        sizes, size = [self.spec.samples], self.spec.samples // 2
-        while size >= 2:
-            try:
-                plan_exchange(self.spec_for(size))
-            except PlanError:
-                break
-            sizes.append(size)
-            size //= 2
-        return sizes
 
     def machine_settings(
         self,

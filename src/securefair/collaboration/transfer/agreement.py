@@ -12,6 +12,7 @@ from securefair.averaging.pairwise import PUBLIC_BYTES
 from securefair.circuit.planner import ExchangePlan, plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.collaboration.disclosure import DisclosureLimits
+from securefair.collaboration.sizes import longest_plans
 from securefair.config import defaults
 from securefair.errors import ConfigError
 from securefair.model.transfer import Degree
@@ -188,8 +189,7 @@ class TransferAgreement:
     @cached_property
     def limits(self) -> Limits:
         """Most bytes of every field of every message, over all numbers of patients admitted."""
-        sizes = {self.patients >> shift for shift in range(self.patients.bit_length())}
-        plans = [plan_exchange(self.spec_for(size)) for size in sizes]
+        plans = longest_plans(self.patients, lambda size: plan_exchange(self.spec_for(size)))
         largest = max(
             plan.public_key_bytes + plan.evaluation_key_bytes + plan.feature_bytes for plan in plans
         )

@@ -1,0 +1,61 @@
+"""Which numbers of samples need the longest messages, of all that an agreement admits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from securefair.circuit.planner import ExchangePlan
+from securefair.errors import PlanError
+
+
+def longest_plans(
+    most: int, plan_for: Callable[[int], ExchangePlan], *, fewest: int = 1
+) -> list[ExchangePlan]:
+    """Plans that need no shorter messages than any number of samples from `fewest` to `most`.
+
+    Means over few used slots need more precision, so fewer samples may need larger parameters: the
+    largest number is planned, its half, and so on until a release refuses. An odd number of blocks
+    may travel unpaired while its neighbours pair samples, in half as many ciphertexts: so the
+    largest such number is planned too.
+
+    Args:
+        most: samples of the largest participant.
+        plan_for: the plan for so many samples.
+        fewest: samples that are admitted at all.
+
+    Raises:
+        PlanError: the largest exchange is impossible.
+    """
+    plans, size = [plan_for(most)], most // 2
+    while size >= fewest:
+        try:
+            plans.append(plan_for(size))
+        except PlanError:
+            break
+        size //= 2
+    if plans[0].schedule.pairs == "samples":
+        plans.append(_longest_unpaired(plans[0], plan_for))
+    return plans
+
+
+def _longest_unpaired(
+    largest: ExchangePlan, plan_for: Callable[[int], ExchangePlan]
+) -> ExchangePlan:
+    """Of the largest odd number of blocks whose samples do not pair; one block never does.
+
+    The half of an upload block that stays empty weighs less the more blocks there are, so all odd
+    numbers from one on pair, and the last that does not is found by halving.
+    """
+    slots = largest.params.slots
+    found, paired = plan_for(slots), largest.blocks + 1 - largest.blocks % 2
+    unpaired = 1
+    while paired - unpaired > 2:
+        middle = (unpaired + paired) // 4 * 2 + 1
+        if middle in (unpaired, paired):
+            break
+        plan = plan_for(min(middle * slots, largest.spec.samples))
+        if plan.schedule.pairs == "samples":
+            paired = middle
+        else:
+            found, unpaired = plan, middle
+    return found
