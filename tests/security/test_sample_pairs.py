@@ -110,20 +110,21 @@ def test_hidden_units_of_both_are_refused_where_answers_are_made(pairs):
 
 
 def test_a_half_that_no_samples_were_claimed_for_does_not_leave(pairs):
-    """A student that counts half of its samples gets, and is charged for, one block of logits."""
-    spec = msgspec.structs.replace(pairs.plan.spec, samples=SAMPLES // 2)
+    """A student that fills four blocks and counts three of them gets, and is charged for, three."""
+    spec = msgspec.structs.replace(pairs.plan.spec, samples=SAMPLES // 2 * 3)
     fewer = verified_plan(spec, pairs.plan.schedule)
-    assert (fewer.blocks, fewer.upload_blocks, fewer.numbers) == (1, 1, pairs.plan.numbers // 2)
+    assert (fewer.blocks, fewer.upload_blocks) == (3, 2)
+    assert 2 * fewer.numbers == 3 * pairs.plan.numbers
     evaluator, sanitised = pairs.backend.evaluator(pairs.params, pairs.keys.public), []
     plain = evaluator.sanitize
     evaluator.sanitize = lambda x, bits: sanitised.append(x.meta.count) or plain(x, bits)
     claimed = pairs.plan
     pairs.plan = fewer
     try:
-        pairs.answer(evaluator=evaluator)
+        pairs.answer(evaluator=evaluator, features=list(pairs.features) * 2)
     finally:
         pairs.plan = claimed
-    assert sanitised == [CLASSES]
+    assert sanitised == [CLASSES] * 3
 
 
 def test_without_its_key_there_is_no_answer(pairs):

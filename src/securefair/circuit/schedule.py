@@ -9,6 +9,7 @@ import msgspec
 
 from securefair.circuit.flooding import MAX_FLOODING_BITS
 from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks.backends.wire import WORD
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS
 from securefair.ckks.rules import fresh
@@ -81,6 +82,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 MAX_LOG2_SCALE = 128
 """Beyond what any encoding has; planning refuses earlier."""
 
+MAX_HIDDEN_BYTES = 1 << 30
+"""Of hidden units of pairs, all of which a teacher holds at once: 1,000 units of two samples in
+a slot are 0.8 GB at N = 8192 and six limbs. Without pairs units are squared one after the other."""
+
 MAX_FORMS = 4096
 """Each class is a ciphertext of the answer: more are cheaper with samples in slots."""
 
@@ -89,7 +94,8 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
     """Refuse a schedule that no planner makes, before anything is computed from it.
 
     Raises:
-        PlanError: the number of limbs or stages does not fit, or a scale is out of range.
+        PlanError: the number of limbs or stages does not fit, a scale is out of range, samples
+            are to pair that fill one block, or hidden units of pairs take too much memory.
     """
     ckks = schedule.ckks
     cap = MAX_LOG_QP.get(ckks.ring_degree, 0)
@@ -111,12 +117,30 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
     )
     if not holds:
         raise PlanError("this schedule does not fit the spec", where="schedule")
+    held = hidden_bytes(spec, schedule)
+    if held > MAX_HIDDEN_BYTES:
+        raise PlanError(
+            "hidden units of pairs would take too much memory",
+            where="pairs",
+            found=f"{held} bytes for {spec.hidden} units of pairs of {schedule.pairs}",
+            expected=f"at most {MAX_HIDDEN_BYTES} bytes",
+            hint="Plan without pairs, or in a smaller ring",
+        )
+
+
+def hidden_bytes(spec: ExchangeSpec, schedule: Schedule) -> int:
+    """Bytes of hidden units that the teacher holds at once for an upload block in pairs; 0 where
+    there are none."""
+    parts = {"none": 0, "features": 1, "samples": 2}[schedule.pairs]
+    each = 2 * len(schedule.ckks.limb_bits) * schedule.ckks.ring_degree * WORD
+    return parts * spec.hidden * each
 
 
 def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
     return (
         len(schedule.stages) == len(spec.layers)
         and (schedule.pairs == "none" or spec.hidden > 0)
+        and (schedule.pairs != "samples" or 2 * spec.samples > schedule.ckks.ring_degree)
         and all(
             (stage.square is not None) == (layer.summed > 0)
             for stage, layer in zip(schedule.stages, spec.layers, strict=True)

@@ -8,6 +8,7 @@ from securefair.circuit.certificate import certificate
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
 from securefair.circuit.planner import plan_exchange, verified_plan
+from securefair.circuit.schedule import MAX_HIDDEN_BYTES, hidden_bytes
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
@@ -175,6 +176,51 @@ def test_one_block_never_pairs_samples_and_two_of_a_wide_head_do():
         8192: "samples",
         8193: "features",
     }
+
+
+@pytest.mark.parametrize("samples", [4096, 4097])
+def test_samples_of_one_block_are_not_accepted_in_pairs(samples):
+    """It would only cost the teacher memory; no planner does it."""
+    schedule = plan_exchange(spec_of(release="logits", samples=4097)).schedule
+    assert (schedule.pairs, schedule.ckks.ring_degree) == ("samples", 8192)
+    spec = spec_of(release="logits", samples=samples)
+    if samples > 4096:
+        assert verified_plan(spec, schedule).blocks == 2
+        return
+    with pytest.raises(PlanError, match="does not fit the spec"):
+        verified_plan(spec, schedule)
+
+
+def of_many_units(hidden, samples):
+    return spec_of(
+        features=4095, hidden=hidden, classes=2, release="logits", samples=samples, weight_bits=8
+    )
+
+
+@pytest.mark.parametrize(("kind", "samples"), [("samples", 8192), ("features", 4096)])
+def test_a_strangers_pairs_do_not_fill_the_teachers_memory(kind, samples):
+    """Hidden units of pairs are held at once: 3.1 GB and more of a ring larger than needed."""
+    spec = of_many_units(1000, samples)
+    plan = plan_exchange(spec)
+    assert plan.schedule.pairs == kind
+    assert hidden_bytes(spec, plan.schedule) == {"samples": 2, "features": 1}[kind] * 393_216_000
+    assert verified_plan(spec, plan.schedule).digest == plan.digest
+    large = msgspec.structs.replace(plan.schedule.ckks, ring_degree=32768)
+    schedule = msgspec.structs.replace(plan.schedule, ckks=large)
+    wide = msgspec.structs.replace(spec, samples=2 * 32768)
+    with pytest.raises(PlanError, match="too much memory") as refused:
+        verified_plan(wide, schedule)
+    assert refused.value.where == "pairs"
+    assert str(hidden_bytes(wide, schedule)) in str(refused.value)
+
+
+def test_heads_too_wide_to_be_held_in_pairs_are_planned_otherwise():
+    spec = of_many_units(2000, 8192)
+    plan = plan_exchange(spec)
+    assert plan.schedule.pairs != "samples"
+    assert verified_plan(spec, plan.schedule).digest == plan.digest
+    paired = msgspec.structs.replace(plan.schedule, pairs="samples")
+    assert hidden_bytes(spec, paired) > MAX_HIDDEN_BYTES
 
 
 def test_linear_heads_are_not_packed_in_pairs():
