@@ -129,7 +129,7 @@ def test_with_a_key_of_a_zero_the_weights_would_be_exposed(linear):
     level = struct.pack("<4Q", *context.seal.key_parms_id())
     both = np.stack([b, np.zeros_like(b)]).astype(np.uint64)
     key = seal.PublicKey()
-    key.load(context.seal, context.pipe.offer(write_ciphertext(both, level, context.key_primes)))
+    context.load(key, write_ciphertext(both, level, context.key_primes))
     victim = get_backend("seal").evaluator(params, linear.keys.public)
     plan = linear.plan
     (logits,) = network_logits(

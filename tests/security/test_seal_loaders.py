@@ -53,10 +53,10 @@ def test_there_is_one_place_at_which_seal_loads():
                 arguments = [ast.unparse(argument) for argument in node.args]
                 if node.func.attr == "load" and any(a.endswith(".seal") for a in arguments):
                     loads.append((path.name, node.func.attr))
-                if node.func.attr in ("offer", "unsafe_load", "load_bytes"):
+                if node.func.attr in ("offered", "unsafe_load", "load_bytes"):
                     offers.append((path.name, node.func.attr))
     assert loads == [("seal_context.py", "load")]
-    assert offers == [("seal_context.py", "offer")]
+    assert offers == [("seal_context.py", "offered")]
 
 
 def test_bytes_of_others_are_a_bug():
@@ -176,7 +176,8 @@ def test_the_former_step_handed_them_to_seal():
 
     def former(data):
         key = seal.RelinKeys()
-        key.load(CONTEXT.seal, CONTEXT.pipe.offer(Written(data)))
+        with CONTEXT.pipe.offered(Written(data)) as path:
+            key.load(CONTEXT.seal, path)
         return key
 
     keys = hostile_keys()

@@ -64,7 +64,8 @@ class Pipe:
     """An anonymous in-memory file: SEAL's Python surface reads and writes paths only.
 
     A fork shares it: what one process writes the other could read, and two answers would be
-    masked by one encryption of zero. So it serves only the process that made it.
+    masked by one encryption of zero. So it serves only the process that made it. It is emptied
+    after every use: what passes may be a secret key, and the system frees a file's pages.
 
     Attributes:
         process: id of that process.
@@ -82,15 +83,23 @@ class Pipe:
 
     def serialized(self, obj: Savable) -> bytes:
         """The object as SEAL writes it."""
-        os.ftruncate(self._descriptor, 0)
-        obj.save(self.path)
-        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
+        with self._emptied():
+            obj.save(self.path)
+            return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
-    def offer(self, data: Written) -> str:
-        """A path from which SEAL can load `data`, until the next call."""
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, data, 0)
-        return self.path
+    @contextmanager
+    def offered(self, data: Written) -> Iterator[str]:
+        """A path from which SEAL can load `data`."""
+        with self._emptied():
+            os.pwrite(self._descriptor, data, 0)
+            yield self.path
+
+    @contextmanager
+    def _emptied(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            os.ftruncate(self._descriptor, 0)
 
 
 def unwrap(data: bytes) -> bytes:

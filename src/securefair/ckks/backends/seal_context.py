@@ -76,7 +76,8 @@ class SealContext:
         if type(written) is not Written:
             raise TypeError("SEAL must not load bytes that others wrote")
         try:
-            target.load(self.seal, self.pipe.offer(written))
+            with self.pipe.offered(written) as path:
+                target.load(self.seal, path)
         except SEAL_REFUSALS as error:
             raise EncryptionError("SEAL refuses an object", found=str(error)) from error
 

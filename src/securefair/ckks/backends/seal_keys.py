@@ -51,26 +51,37 @@ def generate(
     secret = generator.secret_key()
     zero = seal.Encryptor(context.seal, secret).encrypt_zero_symmetric(context.seal.key_parms_id())
     first, seed = read_ciphertext(context.pipe.body(zero))
+    makers = {
+        limbs: _short_generator(context, secret, limbs)
+        for limbs in {relinearization, conjugation} - {0}
+    }
     public = PublicKeys(
         encryption=wire.write_public_key(first[0].astype(np.uint32), seed),
-        relinearization=_switching_key(context, secret, relinearization, 0),
-        conjugation=_switching_key(context, secret, conjugation, _conjugation_place(context)),
+        relinearization=_switching_key(context, makers, relinearization, 0),
+        conjugation=_switching_key(context, makers, conjugation, _conjugation_place(context)),
     )
     return secret, public
 
 
-def _switching_key(context: SealContext, secret: SealObject, limbs: int, place: int) -> bytes:
-    """A key for ciphertexts of at most `limbs` limbs, as it travels; SEAL makes it under the
-    parameters that such ciphertexts have, for the residues of the secret under these primes."""
-    if not limbs:
-        return b""
+def _short_generator(context: SealContext, secret: SealObject, limbs: int) -> SealObject:
+    """SEAL's generator of keys for ciphertexts of at most `limbs` limbs: under the parameters that
+    such ciphertexts have, with the residues of the secret under these primes."""
     short = shortened(context, limbs)
     if short is not context:
         residues = read_plaintext(context.pipe.body(secret), context.params.ring_degree)
         kept = np.concatenate([residues[:limbs], residues[-1:]])
         secret = seal.SecretKey()
         short.load(secret, write_plaintext(kept, short.key_level, short.key_primes))
-    generator = seal.KeyGenerator(short.seal, secret)
+    return seal.KeyGenerator(short.seal, secret)
+
+
+def _switching_key(
+    context: SealContext, makers: dict[int, SealObject], limbs: int, place: int
+) -> bytes:
+    """A key for ciphertexts of at most `limbs` limbs, as it travels."""
+    if not limbs:
+        return b""
+    short, generator = shortened(context, limbs), makers[limbs]
     made = (
         generator.create_galois_keys([_conjugation(context)])
         if place

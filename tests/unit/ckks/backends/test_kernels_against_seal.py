@@ -231,7 +231,7 @@ def test_slots(compute: ModuleType, degree: int) -> None:
     prefix, words = body[: len(body) - 8 * limbs * degree], ours.astype("<u8")
     total = 16 + len(body)
     header = struct.pack("<HBBBBHQ", 0xA15E, 16, 4, 3, 0, 0, total)
-    plaintext.load(context.seal, context.pipe.offer(Written(header + prefix + words.tobytes())))
+    context.load(plaintext, Written(header + prefix + words.tobytes()))
     error = np.array(encoder.decode_double(plaintext)) - slots[0]
     assert np.abs(error).max() < degree / scale
     # The same integers, but for a rare tie that another order of float additions decides.

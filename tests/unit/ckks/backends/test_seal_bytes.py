@@ -106,7 +106,7 @@ def test_the_same_bytes_expand_alike_and_seeds_tell_masks_apart():
 
 def test_a_relinearisation_key_has_digits(generator, relinearization, read_relinearization_key):
     key = seal.RelinKeys()
-    key.load(CONTEXT.seal, CONTEXT.pipe.offer(Written(relinearization)))
+    CONTEXT.load(key, Written(relinearization))
     digits = read_relinearization_key(CONTEXT.pipe.body(key))
     assert digits.shape == (2, 2, 3, 4096)
     primes = np.array((*PARAMS.primes, PARAMS.special_prime), dtype=np.uint64)[:, None]

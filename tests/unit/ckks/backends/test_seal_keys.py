@@ -1,13 +1,16 @@
 import math
+import os
 
 import numpy as np
 import pytest
+import tenseal.sealapi as seal
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from securefair.ckks import noise, rules
-from securefair.ckks.backends import get_backend, kernels, packing, seal_keys, wire
+from securefair.ckks.backends import get_backend, kernels, packing, seal_bytes, seal_keys, wire
+from securefair.ckks.backends import seal_context as seal_context_module
 from securefair.ckks.backends.seal_bytes import SEED_BYTES
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.encoding import to_coefficients, to_slots
@@ -209,6 +212,38 @@ def test_a_secret_key_comes_back_and_opens_what_it_opened(keys):
     whole = CONTEXT.residues(CONTEXT.ciphertext(first.astype(np.uint64), seed=seeds[0]))[None]
     plain = seal_keys.decrypt_residues(CONTEXT, again, whole)
     assert (plain == seal_keys.decrypt_residues(CONTEXT, secret, whole)).all()
+
+
+@pytest.mark.parametrize(("relinearization", "conjugation"), [(1, 1), (1, 2), (0, 1)])
+def test_no_secret_stays_in_the_files_it_passed(relinearization, conjugation, monkeypatch):
+    """SEAL reads and writes files, in memory; what a key leaves there any reader of ours finds."""
+    loads, plain = [], seal_context_module.SealContext.load
+
+    def counted(context, target, written):
+        loads.append(context)
+        plain(context, target, written)
+        assert os.stat(context.pipe.path).st_size == 0
+
+    monkeypatch.setattr(seal_context_module.SealContext, "load", counted)
+    secret, _ = seal_keys.generate(
+        CONTEXT, relinearization=relinearization, conjugation=conjugation
+    )
+    short = seal_keys.shortened(CONTEXT, 1)
+    assert loads == [short]  # shortened once, however many keys need it
+    sizes = {os.stat(context.pipe.path).st_size for context in (CONTEXT, short)}
+    data = seal_keys.export_secret_key(CONTEXT, secret)
+    seal_keys.import_secret_key(CONTEXT, data)
+    sizes.add(os.stat(CONTEXT.pipe.path).st_size)
+    assert sizes == {0}
+
+
+def test_what_seal_refuses_does_not_stay_either():
+    other = seal_context(OTHER)
+    zeros = np.zeros((3, 4096), dtype=np.uint64)
+    key = seal_bytes.write_plaintext(zeros, bytes(32), CONTEXT.key_primes)
+    with pytest.raises(EncryptionError, match="SEAL refuses"):
+        other.load(seal.SecretKey(), key)
+    assert os.stat(other.pipe.path).st_size == 0
 
 
 def test_secret_keys_of_other_parameters_are_refused(keys):
