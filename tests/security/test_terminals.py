@@ -47,7 +47,7 @@ def test_no_command_passes_on_what_steers(folder):
     tables = ("--data", "north.csv", "--data", "south.csv", "--label", "ill")
     made = run("new", "p", *tables)
     checked = run("check", "p/config.toml")
-    ran = run("run", "p/config.toml", "--rounds", "1", "--backend", "clear", "--out", "out")
+    ran = run("run", "p/config.toml", "--backend", "clear", "--out", "out")
     shown = run("show", "out/models/north")
     scored = run("evaluate", "out/models/north", "south.csv")
     predicted = run("predict", "out/models/north", "south.csv")

@@ -23,7 +23,7 @@ SOME = [
         "cli/test_diagnosis",
         "collaboration/test_state",
         "config/test_loading",
-        "deployment/test_steps",
+        "deployment/site/test_steps",
         "exchange/test_student_refusals",
         "fairness/test_reputation",
         "metrics/test_gain",

@@ -36,7 +36,11 @@ def kinds_keys() -> frozenset[str]:
 
 
 def given_keys(config: RunConfig) -> list[str]:
-    """Of `kinds_keys`, those that somebody gave, in the order of the sections."""
+    """Of `kinds_keys`, those that somebody gave, in the order of the sections.
+
+    One that says what holds without it is none: whoever edits a file that has every key means the
+    ones that differ.
+    """
     found = []
     for section in RunConfig.model_fields:
         value = getattr(config, section)
@@ -45,7 +49,7 @@ def given_keys(config: RunConfig) -> list[str]:
         if isinstance(value, Section):
             found += [
                 f"{section}.{key}"
-                for key in type(value).model_fields
-                if key in value.model_fields_set
+                for key, field in type(value).model_fields.items()
+                if key in value.model_fields_set and getattr(value, key) != field.default
             ]
     return found

@@ -17,7 +17,7 @@ def refused(spec):
 
 
 def test_a_precision_that_is_too_fine_is_made_as_coarse_as_it_must_be(spec):
-    asked = spec(release="logits", precision=2.0**-30, flooding_bits=60)
+    asked = spec(release="logits", precision=2.0**-40, flooding_bits=60)
     field, plan = nearest_plan(asked, refused(asked))
     assert field == "precision"
     assert asked.precision < plan.spec.precision < 2 * plan.relative_error
