@@ -2,13 +2,14 @@
 
 The planner works in floating point, with rules of its own (`ckks.rules`). This module shares
 nothing with them but the plan: it walks through the schedule with variances as fractions, rounds
-every root upwards, and states five facts that must hold for a plan to be used.
+every root upwards, and states six facts that must hold for a plan to be used.
 
     1. every value, with eight deviations of its noise, fits the modulus that it has at that step
     2. flooding is at least 2^s times eight deviations of all noise that depends on the teacher
     3. the error that the plan promises covers eight deviations of all noise in an answer
     4. coordinates that a dishonest key can show leave enough of them unknown
     5. the product of all primes is below the published table for 128 bits
+    6. the keys that a student sends are as long as their longest switch
 
 Noise is average-case, as in decision 8: it certifies the arithmetic of a plan, not that assumption.
 """
@@ -22,6 +23,7 @@ from math import isqrt, log2, prod
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import RescaleStep
 from securefair.ckks.security import MAX_LOG_QP
+from securefair.errors import EncryptionError
 
 TAIL = 8
 ERROR_VARIANCE = Fraction(21, 2)
@@ -103,6 +105,7 @@ class _Check:
         self.primes = plan.params.primes
         self.n = plan.params.ring_degree
         self.fitting = Fact("fits the modulus", Fraction(0), Fraction(1))
+        self.relinearized, self.conjugated = 0, 0
 
     def facts(self) -> list[Fact]:
         plan, schedule, spec = self.plan, self.plan.schedule, self.plan.spec
@@ -124,7 +127,14 @@ class _Check:
         variance = value.variance + self._zeros(value) + flood * flood / 3
         value = _State(value.limbs, value.polys, value.scale, value.bound, variance, flood)
         value = self._fits(self._rescaled(value, schedule.answer_limbs, slots=slots))
-        return [self.fitting, asked, self._error(value), self._masks(value), self._security()]
+        return [
+            self.fitting,
+            asked,
+            self._error(value),
+            self._masks(value),
+            self._security(),
+            self._keys(),
+        ]
 
     def _logits(self) -> _State:
         plan = self.plan
@@ -193,6 +203,7 @@ class _Check:
         """Pairs and their conjugates, whose masks were switched, added or subtracted: what that
         negates is gone, the rest is doubled. Before, values need not fit: sums modulo Q come to the
         same."""
+        self.conjugated = max(self.conjugated, x.limbs)
         noise = 2 * root_above(x.variance) + root_above(self._switched(x.limbs))
         return self._fits(_State(x.limbs, 2, 2 * x.scale, x.bound, noise * noise))
 
@@ -258,6 +269,7 @@ class _Check:
         at = limbs
         while self._divided(switched(at), 2, at, limbs) > most:
             at += 1
+        self.relinearized = max(self.relinearized, at)
         scale = self._rescaled(x, at).scale
         value = self._fits(_State(at, 2, scale, x.bound, switched(at)))
         return self._rescaled(value, limbs, slots=slots)
@@ -337,6 +349,16 @@ class _Check:
     def _security(self) -> Fact:
         product = prod((*self.primes, self.plan.params.special_prime))
         return Fact("modulus below the table", Fraction(product), Fraction(1 << MAX_LOG_QP[self.n]))
+
+    def _keys(self) -> Fact:
+        """Limbs by which the plan's keys differ from the longest switches found here."""
+        try:
+            planned = self.plan.relinearization_limbs, self.plan.conjugation_limbs
+        except EncryptionError:  # the circuit does not run
+            planned = -1, -1
+        found = self.relinearized, self.conjugated
+        apart = sum(abs(a - b) for a, b in zip(planned, found, strict=True))
+        return Fact("keys are as long as their switches", Fraction(apart), Fraction(0))
 
 
 def _log2_above(x: Fraction) -> Fraction:

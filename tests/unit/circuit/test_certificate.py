@@ -27,7 +27,7 @@ def failing(plan):
 def test_every_recorded_plan_is_certified(case):
     plan = plan_exchange(msgspec.convert(case["spec"], ExchangeSpec))
     assert failing(plan) == []
-    assert len(certificate(plan)) == 5
+    assert len(certificate(plan)) == 6
 
 
 @pytest.mark.parametrize("squares", [1, 2, 3])
@@ -41,6 +41,14 @@ def test_the_certificate_agrees_with_the_planner_on_the_error():
     """Two derivations of one number: their margin is a rounding error."""
     facts = {fact.name: fact for fact in certificate(plan_exchange(SPEC))}
     assert 0 <= facts[ERROR].margin_bits < 2.0**-20
+
+
+def test_a_plan_that_switches_keys_elsewhere_is_not_certified(monkeypatch):
+    plan = plan_exchange(msgspec.structs.replace(SPEC, release="loss"))
+    assert failing(plan) == []
+    assert 0 < plan.relinearization_limbs < plan.params.limbs
+    monkeypatch.setattr("securefair.circuit.network.switching_limbs", lambda x, _: x.limbs)
+    assert "keys are as long as their switches" in failing(replace(plan))
 
 
 def bent(plan, **released):
