@@ -119,12 +119,14 @@ def paired_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
         )
     growth = (spec.l2 if x.independent else spec.l1) * 2.0**spec.log2_scale
     noise = max(x.noise * growth, zero_noise(x))  # as of a row of zeros, see `linear`
+    # Both parts of samples are within the map's bound, the second one of features within its norm.
+    least = 0.0 if features else math.sqrt(2) * spec.bound
     return fits(
         replace(
             x,
             count=spec.outputs,
             log2_scale=x.log2_scale + spec.log2_scale,
-            bound=math.hypot(spec.bound, spec.l1 * x.bound),  # of samples less would do
+            bound=max(least, math.hypot(spec.bound, spec.l1 * x.bound)),
             noise=noise + 0.5,  # the bias is rounded to an integer
             independent=False,
         )

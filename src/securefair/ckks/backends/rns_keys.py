@@ -16,6 +16,7 @@ from securefair.ckks.backends.residues import in_memory
 from securefair.ckks.backends.seal_context import SealContext, SealObject
 from securefair.ckks.backends.seal_keys import (
     centred,
+    check_width,
     decrypt_residues,
 )
 from securefair.ckks.backends.zero_pool import ZeroPool
@@ -34,7 +35,8 @@ class ResidueEncryptor:
         self._zeros = ZeroPool(context, secret)
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
-        """Real values (d, n <= width) -> upload."""
+        """Real values (d, n <= width) -> upload; otherwise as `SealEncryptor.encrypt`."""
+        check_width(values, meta)
         first, seeds = self._zeros.take(meta.limbs, meta.count)
         for start in range(0, meta.count, ENCODED_AT_ONCE):
             part = slice(start, start + ENCODED_AT_ONCE)

@@ -143,7 +143,12 @@ class SealEncryptor:
         self._encoder = seal.CKKSEncoder(context.seal)
 
     def encrypt(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
-        """Real values (d, n <= width) -> upload."""
+        """Real values (d, n <= width) -> upload.
+
+        Raises:
+            EncryptionError: a ciphertext does not hold so many values.
+        """
+        check_width(values, meta)
         if meta.packing == "coefficients":
             return self._encrypt_coefficients(values, meta)
         level = self._context.parms_words(meta.limbs)
@@ -168,6 +173,17 @@ class SealEncryptor:
             first.append(((zero + row) % primes.astype(np.uint64)).astype(np.uint32))
             seeds.append(seed)
         return wire.write_upload(np.stack(first), seeds, meta.params.primes[: meta.limbs])
+
+
+def check_width(values: NDArray[np.float64], meta: CipherMeta) -> None:
+    """Refuse more values (d, n) than a ciphertext holds as it is packed."""
+    if values.shape[1] > meta.width:
+        raise EncryptionError(
+            "too many values for a ciphertext",
+            where="values",
+            found=values.shape[1],
+            expected=f"at most {meta.width} packed in {meta.packing}",
+        )
 
 
 def _complex(values: NDArray[np.float64], meta: CipherMeta) -> NDArray[np.complex128]:
@@ -210,7 +226,7 @@ class SealDecryptor:
 
 
 def centred(residues: Residues, meta: CipherMeta) -> NDArray[np.float64]:
-    """Residues (..., limbs, n) -> signed integers (..., n) in (-Q/2, Q/2], relatively to 2^-51.
+    """Residues (..., limbs, n) -> signed integers (..., n) in (-Q/2, Q/2], relatively to 2^-50.
 
     By Garner's algorithm with centred digits e_k: value = e_0 + p_0 (e_1 + p_1 (e_2 + ..)). The
     digits above a small value are zero, and none cancels another: so the float sum is accurate.

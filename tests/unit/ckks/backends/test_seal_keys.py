@@ -246,6 +246,18 @@ def test_what_seal_refuses_does_not_stay_either():
     assert os.stat(other.pipe.path).st_size == 0
 
 
+@pytest.mark.parametrize("backend", ["rns", "seal"])
+@pytest.mark.parametrize("packing", ["slots", "feature pairs", "sample pairs", "coefficients"])
+def test_more_values_than_a_packing_holds_are_refused(backend, packing):
+    meta = rules.fresh(PARAMS, count=1, limbs=2, log2_scale=20, bound=1.0, packing=packing)
+    assert meta.width == (2048 if packing == "slots" else 4096)
+    encryptor = get_backend(backend).generate_keys(PARAMS).encryptor
+    assert encryptor.encrypt(np.zeros((1, meta.width)), meta)
+    with pytest.raises(EncryptionError, match="too many values") as refused:
+        encryptor.encrypt(np.zeros((1, meta.width + 1)), meta)
+    assert f"at most {meta.width} packed in {packing}" in str(refused.value)
+
+
 def test_secret_keys_of_other_parameters_are_refused(keys):
     data = seal_keys.export_secret_key(CONTEXT, keys[0])
     with pytest.raises(EncryptionError, match=r"wrong length|not below its prime"):
