@@ -22,7 +22,7 @@ Pairs = Literal["none", "features", "samples"]
 comes from another block."""
 
 
-class RescaleStep(msgspec.Struct, frozen=True, kw_only=True):
+class RescaleStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What happens to values before a step of a model.
 
     Attributes:
@@ -34,7 +34,7 @@ class RescaleStep(msgspec.Struct, frozen=True, kw_only=True):
     limbs: int
 
 
-class LayerSteps(msgspec.Struct, frozen=True, kw_only=True):
+class LayerSteps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One map of a model.
 
     Attributes:
@@ -46,7 +46,7 @@ class LayerSteps(msgspec.Struct, frozen=True, kw_only=True):
     square: RescaleStep | None
 
 
-class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Scales and levels of one exchange.
 
     Attributes:

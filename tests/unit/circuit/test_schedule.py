@@ -1,4 +1,13 @@
-from securefair.circuit.schedule import Schedule, factors_meta, features_meta
+import msgspec
+import pytest
+
+from securefair.circuit.schedule import (
+    LayerSteps,
+    RescaleStep,
+    Schedule,
+    factors_meta,
+    features_meta,
+)
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
 SPEC = CkksSpec(ring_degree=8192, limb_bits=(31,) * 4, special_bits=31)
@@ -22,3 +31,19 @@ def test_features_travel_whole_and_factors_at_the_level_of_their_product():
     factors = factors_meta(params, SCHEDULE, count=3)
     assert (factors.count, factors.limbs) == (3, 3)
     assert (factors.log2_scale, factors.bound) == (40.0, 1.0)
+
+
+@pytest.mark.parametrize("where", [(), ("stages", 0), ("stages", 0, "linear")], ids=str)
+def test_a_schedule_with_a_field_that_nobody_knows_is_refused(where):
+    step = RescaleStep(relinearize=False, limbs=4)
+    stages = (LayerSteps(linear=step, square=None),)
+    facts = msgspec.json.decode(
+        msgspec.json.encode(msgspec.structs.replace(SCHEDULE, stages=stages))
+    )
+    assert msgspec.convert(facts, Schedule).stages == stages
+    inner = facts
+    for key in where:
+        inner = inner[key]
+    inner["paired"] = True
+    with pytest.raises(msgspec.ValidationError, match="unknown field"):
+        msgspec.convert(facts, Schedule)
