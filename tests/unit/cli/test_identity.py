@@ -1,6 +1,7 @@
 """Private keys get another passphrase."""
 
 import io
+import os
 import sys
 
 import pytest
@@ -109,14 +110,53 @@ def test_what_cannot_be_is_refused(invoke, keys, options, tmp_path):
     assert "Traceback" not in missing.output
 
 
-def test_of_a_site_that_does_not_run(invoke, keys, options, tmp_path):
-    site = tmp_path / "site"
-    Store.open(site / STORE).close()
-    file = keys.rename(site / KEYS)
+@pytest.fixture
+def site(keys, tmp_path):
+    """A folder with a store and these keys."""
+    folder = tmp_path / "site"
+    Store.open(folder / STORE).close()
+    keys.rename(folder / KEYS)
+    return folder
+
+
+def told_of(site):
+    with Store.open(site / STORE, access=Access.READ) as store, store.view() as tx:
+        return [row.kind for row in tx.audit.rows()]
+
+
+def test_of_a_site_that_does_not_run(invoke, site, options):
+    file = site / KEYS
     with Store.open(site / STORE):
         assert "has this store open" in refusal(invoke, file, *options)
     done = invoke("identity", "passphrase", str(site), *options, "--json")
     assert done.exit_code == 0, done.output
     assert opens(file, NEW)
-    with Store.open(site / STORE, access=Access.READ) as store, store.view() as tx:
-        assert [row.kind for row in tx.audit.rows()] == ["passphrase changed"]
+    assert told_of(site) == ["passphrase to be changed"]
+
+
+def test_a_link_stays_one_and_leads_to_the_lock(invoke, site, options, tmp_path):
+    link = tmp_path / "link.keys"
+    link.symlink_to(site / KEYS)
+    with Store.open(site / STORE):
+        assert "has this store open" in refusal(invoke, link, *options)
+    assert invoke("identity", "passphrase", str(link), *options).exit_code == 0
+    assert link.is_symlink()
+    assert opens(site / KEYS, NEW)
+    assert not opens(site / KEYS, OLD)
+    assert told_of(site) == ["passphrase to be changed"]
+
+
+def test_keys_of_another_user_stay_theirs(invoke, keys, options, monkeypatch):
+    """As root the file could be written, and would be root's from then on."""
+    monkeypatch.setattr(os, "geteuid", lambda: keys.stat().st_uid + 1)
+    assert "belongs to another user" in refusal(invoke, keys, *options)
+
+
+def test_the_audit_trail_comes_before_the_change(invoke, site, options, monkeypatch):
+    def full(*_, **__):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(Keystore, "change_passphrase", full)
+    assert "the disk is full" in refusal(invoke, site / KEYS, *options)
+    assert opens(site / KEYS, OLD)
+    assert told_of(site) == ["passphrase to be changed"]

@@ -8,7 +8,9 @@ out after the backup. It learns from then on, and answers nobody.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import msgspec
@@ -121,7 +123,7 @@ def change_passphrase(
     """Encrypt a keystore under another passphrase; a copy of the old file keeps the old one.
 
     Args:
-        path: of the keystore, or of the site whose it is.
+        path: of the keystore, or of the site whose it is; a link stays one.
         passphrase: that opens it.
         replacement: gives the new one, once the old one was right.
         now: for the audit trail of a site.
@@ -130,28 +132,39 @@ def change_passphrase(
         The file of the keystore.
 
     Raises:
-        StorageError: there is no keystore, the passphrase is wrong, the new one is none or the same
-            one, the site runs, or the disk is full; then the file is as it was.
+        StorageError: there is no keystore, it belongs to another user, the passphrase is wrong, the
+            new one is none or the same one, the site runs, or the disk is full; then the file is as
+            it was.
     """
-    file = path / KEYS if path.is_dir() else path
-    store = file.parent / STORE
-    if file.name != KEYS or not store.is_dir():
-        _change_passphrase(file, passphrase, replacement)
-        return file
-    # A site that runs has its keystore open, and could not read it any more.
-    with Store.open(store) as opened, opened.transaction() as tx:
-        tx.audit.append("passphrase changed", {}, at=utc(now))
-        _change_passphrase(file, passphrase, replacement)
+    file = Path(os.path.realpath(path / KEYS if path.is_dir() else path))
+    _refuse_others_file(file)
+    with ExitStack() as opened:
+        site = None
+        if file.name == KEYS and (file.parent / STORE).is_dir():
+            # A site that runs has its keystore open, and could not read it any more.
+            site = opened.enter_context(Store.open(file.parent / STORE))
+        keys = opened.enter_context(closing(Keystore.open(file, passphrase)))
+        new = replacement()
+        if new == passphrase:
+            raise StorageError("the new passphrase is the old one", where=str(file))
+        if site is not None:
+            # Before the change: a row without a change is harmless, a change without a row is not.
+            with site.transaction() as tx:
+                tx.audit.append("passphrase to be changed", {}, at=utc(now))
+        keys.change_passphrase(new)
     return file
 
 
-def _change_passphrase(file: Path, old: Secret, replacement: Callable[[], Secret]) -> None:
-    keys = Keystore.open(file, old)
-    new = replacement()
-    if new == old:
-        raise StorageError("the new passphrase is the old one", where=str(file))
-    keys.change_passphrase(new)
-    keys.close()
+def _refuse_others_file(file: Path) -> None:
+    """The new file would belong to whoever writes it, and its old owner could not read it."""
+    if file.exists() and file.stat().st_uid != os.geteuid():
+        raise StorageError(
+            "this keystore belongs to another user",
+            where=str(file),
+            found=f"user {file.stat().st_uid}",
+            expected=f"user {os.geteuid()}",
+            hint="Run this as its owner",
+        )
 
 
 def _begin_epoch(tx: Transaction, peer: str, epoch: int) -> None:
