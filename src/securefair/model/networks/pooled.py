@@ -26,6 +26,9 @@ PENALISED = 16
 _AXES = (0, 2, 3)
 """All but the channels."""
 
+_KINDS = (torch.float32, torch.bfloat16)
+"""Types of values beside float32 statistics; other networks go module by module."""
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -47,6 +50,8 @@ class Step:
             return None
         norm, activation, pool = modules[:3]
         if not isinstance(norm, nn.BatchNorm2d) or not norm.affine or norm.momentum is None:
+            return None
+        if norm.weight.dtype != torch.float32 or values.dtype not in _KINDS:
             return None
         if not isinstance(activation, Quadratic) or activation.channels is None:
             return None

@@ -137,16 +137,19 @@ def train_network(
         on_epoch: called after each pass.
 
     Raises:
-        DataError: fewer samples than a batch, or other soft labels than for these images.
+        DataError: fewer samples than a batch, images of another shape or type than the network's,
+            labels that it has no logit for, or other soft labels than for these images.
         ConfigError: soft labels for images that are also turned.
         ModelError: the training diverged.
     """
     if len(images) < recipe.batch_size:
         raise DataError("there are fewer samples than a batch", found=len(images))
+    classes = _classes(network, images)
+    _check_labels(labels, len(images), classes)
     generator = torch.Generator().manual_seed(seed)
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
-    weights = _class_weights(y) if recipe.balance_classes else None
-    targets = None if soft is None else _targets(soft, len(images), recipe)
+    weights = _class_weights(y, classes).to(x.dtype) if recipe.balance_classes else None
+    targets = None if soft is None else _targets(soft, (2, len(images), classes), recipe)
     optimizer = _optimizer(network, recipe)
     steps = len(images) // recipe.batch_size
     schedule = _schedule(optimizer, recipe, steps)
@@ -181,7 +184,7 @@ def train_network(
                 )
             optimizer.step()
             schedule.step()
-            hits = (logits.argmax(dim=1) == target).float().mean()
+            hits = (logits.argmax(dim=1) == target).to(loss.dtype).mean()
             totals += torch.stack([loss.detach(), excess.detach(), hits])
         if on_epoch is not None:
             loss_mean, excess_mean, accuracy = (totals / steps).tolist()
@@ -191,26 +194,61 @@ def train_network(
     network.eval()
 
 
-def _class_weights(labels: Tensor) -> Tensor:
+def _classes(network: Trainable, images: NDArray[np.float32]) -> int:
+    """How many logits the network gives for each of these images, tried on the first."""
+    kind = str(next(network.parameters()).dtype).removeprefix("torch.")
+    if str(images.dtype) != kind:
+        raise DataError(
+            "images and network have different types", found=images.dtype, expected=kind
+        )
+    one = torch.from_numpy(images[:1])
+    network.eval()
+    try:
+        with torch.no_grad():
+            logits, _ = network.with_excess(one)
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise DataError(
+            "the network does not take images of this shape", found=images.shape[1:]
+        ) from error
+    if logits.ndim != 2 or len(logits) != 1:
+        raise DataError("the network does not take these as one image", found=images.shape[1:])
+    return logits.shape[1]
+
+
+def _check_labels(labels: NDArray[np.int64], samples: int, classes: int) -> None:
+    if labels.shape != (samples,) or labels.dtype != np.int64:
+        raise DataError(
+            "not the labels of these images",
+            found=f"{labels.dtype} of shape {labels.shape}",
+            expected=f"int64 of shape ({samples},)",
+        )
+    if labels.min() < 0 or labels.max() >= classes:
+        raise DataError(
+            "the network has no logit for a label",
+            found=f"labels {labels.min()} to {labels.max()}",
+            expected=f"0 to {classes - 1}",
+        )
+
+
+def _class_weights(labels: Tensor, classes: int) -> Tensor:
     """Inverse frequencies with mean 1 over the samples; classes without samples get 0."""
-    counts = torch.bincount(labels).float()
+    counts = torch.bincount(labels, minlength=classes).float()
     present = (counts > 0).sum()
     return torch.where(counts > 0, counts.sum() / (present * counts.clamp_min(1)), 0.0)
 
 
-def _targets(soft: NDArray[np.float32], samples: int, recipe: TrainingRecipe) -> Tensor:
+def _targets(
+    soft: NDArray[np.float32], shape: tuple[int, int, int], recipe: TrainingRecipe
+) -> Tensor:
     """Probabilities (2, B, M) at the recipe's temperature."""
     if recipe.rotate:
         raise ConfigError(
             "soft labels know of mirror images only", where="rotate", found=True, expected="False"
         )
-    if soft.ndim != 3 or soft.shape[:2] != (2, samples):
-        raise DataError(
-            "not the soft labels of these images",
-            found=soft.shape,
-            expected=f"(2, {samples}, classes)",
-        )
-    return softmax(torch.from_numpy(soft) / recipe.temperature, dim=2)
+    if soft.shape != shape:
+        raise DataError("not the soft labels of these images", found=soft.shape, expected=shape)
+    logits = torch.from_numpy(soft.astype(np.float32, copy=False))
+    return softmax(logits / recipe.temperature, dim=2)
 
 
 def _distance(logits: Tensor, wanted: Tensor, recipe: TrainingRecipe) -> Tensor:

@@ -96,6 +96,18 @@ def test_a_small_network_comes_to_say_what_the_soft_labels_say():
     assert right[1] > 0.9 > 0.7 > right[0]
 
 
+def test_soft_labels_of_another_precision_say_the_same():
+    images, labels = stripes(64)
+    soft = np.tile(np.eye(2, dtype=np.float32)[labels], (2, 1, 1))
+    logits = []
+    for kind in (np.float32, np.float64):
+        network = small()
+        recipe = TrainingRecipe(epochs=1, batch_size=32)
+        train_network(network, images, labels, recipe, seed=1, soft=soft.astype(kind))
+        logits.append(network.logits(images))
+    np.testing.assert_array_equal(*logits)
+
+
 def test_mirror_images_have_soft_labels_of_their_own():
     """Targets that tell a view from its mirror image can be met only by looking at which it is."""
     rng = np.random.default_rng(0)
@@ -115,6 +127,10 @@ def test_what_does_not_fit_is_said():
     recipe = TrainingRecipe(epochs=1, batch_size=32)
     with pytest.raises(DataError, match="soft labels"):
         train_network(small(), images, labels, recipe, seed=0, soft=np.zeros((2, 63, 2), "f4"))
+    for classes in (1, 3):
+        soft = np.zeros((2, 64, classes), "f4")
+        with pytest.raises(DataError, match="soft labels"):
+            train_network(small(), images, labels, recipe, seed=0, soft=soft)
     turned = TrainingRecipe(epochs=1, batch_size=32, rotate=True)
     with pytest.raises(ConfigError, match="mirror"):
         train_network(small(), images, labels, turned, seed=0, soft=np.zeros((2, 64, 2), "f4"))

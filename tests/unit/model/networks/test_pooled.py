@@ -100,6 +100,15 @@ def test_other_modules_stay_by_themselves(modules):
     assert pooled.Step.of(whole, values) is not None
 
 
+def test_a_step_is_for_float32_statistics():
+    modules = [nn.BatchNorm2d(6), Quadratic(6), nn.AvgPool2d(2)]
+    values = torch.zeros(2, 6, 12, 12)
+    assert pooled.Step.of(modules, values.bfloat16()) is not None
+    for kind in (torch.float64, torch.float16):
+        assert pooled.Step.of(modules, values.to(kind)) is None
+    assert pooled.Step.of([one.double() for one in modules], values.double()) is None
+
+
 def test_the_layout_of_images_in_memory_does_not_matter():
     batch = images()
     found = trained_once(network(), batch.to(memory_format=torch.channels_last))

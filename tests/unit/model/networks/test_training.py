@@ -138,6 +138,47 @@ def test_divergence_and_too_few_samples_are_said():
         train_network(network(), images, labels, TrainingRecipe(epochs=1), seed=0)
 
 
+def test_float64_trains_as_float32_does():
+    images, labels = bars(320)
+    recipe = TrainingRecipe(epochs=2, batch_size=32, balance_classes=True)
+    logits = []
+    for kind in (np.float32, np.float64):
+        net = network()
+        if kind is np.float64:
+            net.double()
+        train_network(net, images.astype(kind), labels, recipe, seed=1)
+        logits.append(net.logits(images))
+    np.testing.assert_allclose(logits[0], logits[1], atol=0.01)
+    assert np.abs(logits[0]).max() > 0.1
+
+
+def test_classes_that_nobody_has_weigh_nothing():
+    images, labels = bars(64)
+    recipe = TrainingRecipe(epochs=1, batch_size=32, balance_classes=True)
+    net = network()
+    train_network(net, images, np.zeros_like(labels), recipe, seed=1)
+    assert np.isfinite(net.logits(images)).all()
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "said"),
+    [
+        (lambda x: x.astype(np.float64), lambda y: y, "different types"),
+        (lambda x: x[:, :, :7], lambda y: y, "images of this shape"),
+        (lambda x: x.repeat(2, axis=1), lambda y: y, "as one image"),
+        (lambda x: x, lambda y: y + 4, "no logit"),
+        (lambda x: x, lambda y: y - 1, "no logit"),
+        (lambda x: x, lambda y: y.astype(np.int32), "not the labels"),
+        (lambda x: x, lambda y: y[1:], "not the labels"),
+    ],
+)
+def test_images_and_labels_that_do_not_fit_are_refused(images, labels, said):
+    x, y = bars(64)
+    recipe = TrainingRecipe(epochs=1, batch_size=32)
+    with pytest.raises(DataError, match=said):
+        train_network(network(), images(x), labels(y), recipe, seed=0)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
