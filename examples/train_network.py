@@ -26,6 +26,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from securefair.cli.ending import errors
 from securefair.data.cache import cached_array, content_key
 from securefair.data.images import (
     ImageSet,
@@ -54,21 +55,27 @@ from securefair.model.quantize import quantize
 CALIBRATION_SAMPLES = 2000
 WEIGHT_BITS = (6, 8, 10, 12)
 
+NETWORKS: dict[str, ReferenceName] = {
+    "mnist": "mnist",
+    "fashion": "mnist",
+    "cifar": "cifar",
+    "cifar-wide": "cifar-wide",
+    "derma": "derma",
+}
+"""Which reference network is trained on which images."""
 
-def load_images(name: str, folder: Path, cache: Path | None) -> tuple[ReferenceName, ImageSet]:
-    """Images by name, and the reference network that is trained on them."""
+
+def load_images(name: str, folder: Path, cache: Path | None) -> ImageSet:
+    """Images by name."""
     match name:
         case "mnist":
-            return "mnist", load_mnist(folder)
+            return load_mnist(folder)
         case "fashion":
-            return "mnist", load_fashion_mnist(folder)
-        case "cifar" | "cifar-wide":
-            return name, load_cifar10(folder, cache=cache)
+            return load_fashion_mnist(folder)
         case "derma":
             # Lesions, not images, are divided: two images of one lesion are nearly the same.
-            images = load_ham10000(folder, cache=cache, target="diagnosis", split="lesion")
-            return "derma", images
-    raise typer.BadParameter("mnist, fashion, cifar, cifar-wide or derma", param_hint="name")
+            return load_ham10000(folder, cache=cache, target="diagnosis", split="lesion")
+    return load_cifar10(folder, cache=cache)
 
 
 def labels_of_a_larger_network(
@@ -90,13 +97,14 @@ def labels_of_a_larger_network(
     return cached_array(cache, "soft-labels", key, build).astype(np.float32)
 
 
+@errors()
 def main(
-    name: Annotated[str, typer.Argument(help="mnist, fashion, cifar, cifar-wide or derma")],
+    name: Annotated[str, typer.Argument(help=", ".join(NETWORKS))],
     data: Annotated[Path, typer.Option(help="folder with the data sets")],
     out: Annotated[Path, typer.Option(help="where the weights go")],
     cache: Annotated[Path | None, typer.Option(help="folder for decoded images")] = None,
     seed: int = 1,
-    epochs: Annotated[int | None, typer.Option(help="instead of the recipe's")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="instead of the recipe's")] = None,
     distil: Annotated[
         bool | None, typer.Option(help="towards a larger network's logits, too; or not")
     ] = None,
@@ -107,11 +115,20 @@ def main(
 ) -> None:
     """Train one reference network and write its weights as .npz."""
     console = Console()
-    torch.set_num_threads(threads)
-    kind, images = load_images(name, data, cache)
+    if name not in NETWORKS:
+        raise typer.BadParameter(f"one of {', '.join(NETWORKS)}", param_hint="name")
+    kind = NETWORKS[name]
     chosen = reference(kind)
     recipe = chosen.recipe
-    if epochs:
+    distilled = chosen.distilled if distil is None else distil
+    if distilled and recipe.rotate:
+        raise typer.BadParameter(
+            "soft labels know of mirror images only, and this recipe turns images as well",
+            param_hint="--distil",
+        )
+    images = load_images(name, data, cache)
+    torch.set_num_threads(threads)
+    if epochs is not None:
         recipe = replace(recipe, epochs=epochs)
     if bfloat16 is not None:
         recipe = replace(recipe, bfloat16=bfloat16)
@@ -131,7 +148,7 @@ def main(
 
     features = train.features.astype(np.float32, copy=False)
     soft = None
-    if chosen.distilled if distil is None else distil:
+    if distilled:
         soft = labels_of_a_larger_network(
             features,
             train.labels,

@@ -18,6 +18,7 @@ import torch
 import typer
 from rich.console import Console
 
+from securefair.cli.ending import errors
 from securefair.data import Samples
 from securefair.data.images import load_cifar10
 from securefair.model import OptimizerConfig, TrainState, build_head, evaluate, train_epochs
@@ -28,6 +29,7 @@ EPOCHS = 15
 BATCH_SIZE = 64
 
 
+@errors()
 def main(
     data: Annotated[Path, typer.Option(help="folder with cifar10.npz")],
     cache: Annotated[Path, typer.Option(help="folder for decoded images and features")],
@@ -38,9 +40,9 @@ def main(
     threads: int = 1,
 ) -> None:
     """Accuracy of linear and quadratic heads on features of CIFAR-10, for several widths."""
-    torch.set_num_threads(threads)
     console = Console()
     images = load_cifar10(data, cache=cache)
+    torch.set_num_threads(threads)
     rng = np.random.default_rng(seed)
     assert images.test is not None
     parts = [

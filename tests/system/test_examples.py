@@ -84,6 +84,29 @@ def test_long_scripts_say_what_they_need(name, monkeypatch, capsys):
     pytest.skip(f"only its --help ran: the rest needs {LONG[name]}")
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("train_network.py", ["mnist", "--out", "mnist.npz"], "mnist.npz"),
+        ("train_network.py", ["derma", "--distil", "--out", "x.npz"], "mirror images only"),
+        ("train_network.py", ["mnist", "--epochs", "0", "--out", "x.npz"], "--epochs"),
+        ("train_network.py", ["cats", "--out", "x.npz"], "cifar-wide"),
+        ("train_on_features.py", ["--cache", "cache"], "cifar10.npz"),
+    ],
+)
+def test_long_scripts_refuse_before_they_train(
+    name, arguments, said, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        run(name, [*arguments, "--data", str(tmp_path)], monkeypatch)
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert ended.value.code == 2, told
+    assert said in told
+    assert "Traceback" not in told
+    assert list(tmp_path.iterdir()) == []
+
+
 def run_configuration(name, out, *options):
     done = CliRunner().invoke(app, ["run", str(EXAMPLES / name), "--out", str(out), *options])
     assert done.exit_code == 0, done.output

@@ -95,7 +95,7 @@ def larger_network(
 ) -> LargerNetwork:
     """A larger network, trained on these images; arguments as of `train_network`."""
     with torch.random.fork_rng(devices=()):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         network = LargerNetwork(classes, images)
     train_network(network, images, labels, recipe, seed=seed, on_epoch=on_epoch)
     return network
