@@ -18,7 +18,10 @@ BackendOption = Annotated[
     str | None, typer.Option("--backend", help="Encryption engine, instead of the config's.")
 ]
 RoundsOption = Annotated[
-    int | None, typer.Option("--rounds", min=1, help="Protocol rounds, instead of the config's.")
+    int | None,
+    typer.Option(
+        "--rounds", min=1, help="Protocol rounds, instead of the config's; a transfer has none."
+    ),
 ]
 CeilingOption = Annotated[
     bool,

@@ -79,9 +79,7 @@ def new(
     ],
     settings: Annotated[
         Path | None,
-        typer.Option(
-            help="TOML with sections of a configuration, such as [model], [training], [table]."
-        ),
+        typer.Option(help="TOML with sections of a configuration, such as [transfer], [table]."),
     ] = None,
     algorithm: Annotated[
         str | None, typer.Option(help="The kind of collaboration (default: that of a run).")

@@ -41,7 +41,7 @@ _INTRODUCTION = """\
 #
 # Every key that these algorithms read is explained above its value; others are refused. Paths of
 # data are relative to this file. Parameters of the encryption are never chosen by hand: they follow
-# from the sections here and the data. `securefair config` shows keys of other algorithms.
+# from the sections here and the data. `securefair config` shows keys of the demo's algorithms.
 
 """
 
