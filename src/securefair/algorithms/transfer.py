@@ -121,13 +121,13 @@ def run_transfer(
         own = own_fits(participants, settings.degree, seed)
     names = [one.name for one in participants]
     asked = {name: asked_peers(names, name, settings.peers, seed) for name in names}
+    opened = settings.opened_of(max(len(teachers) for teachers in asked.values()))
     transferred = {}
     for student in participants:
         answers = {
             teacher: received_logits(settings, own[teacher], student.train)
             for teacher in asked[student.name]
         }
-        opened = settings.opened_of(len(answers))
         transferred[student.name] = combined(own[student.name], answers, opened, settings.degree)
     return TransferResult(own, asked, transferred)
 

@@ -31,5 +31,6 @@ class TransferSection(Section):
         default=defaults.PEERS,
         ge=2,
         le=1000,
-        description="Most others that a hospital asks, drawn by the seed",
+        description="Others that a hospital asks, or some more: the seed draws groups of so many "
+        "and one, in which everybody asks everybody",
     )

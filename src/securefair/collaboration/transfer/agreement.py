@@ -40,7 +40,7 @@ class TransferAgreement:
         degree: of everybody's own fit: 1 linear, 2 quadratic.
         q: numbers of a logit that a student gets at most; `numbers_of` says how many it gets.
         opened: "each" answer or only their "mean"; None for "mean" from three teachers on.
-        peers: how many others everyone asks at most.
+        peers: everyone asks everyone of its group, which are so many or more (`asked_peers`).
         flooding_bits, precision, weight_bits: as in `ExchangeSpec`.
         round_seconds: deadline of every phase.
         setup_seconds: for keys, on top.

@@ -18,10 +18,13 @@ from securefair.records import RunResult
 
 
 def opens(config: RunConfig, names: Sequence[str]) -> Opened:
-    """What students of these participants opened; all of them have as many teachers."""
+    """What students of these participants opened, as `TransferAgreement.opens`.
+
+    How large groups are does not depend on the seed.
+    """
     section = config.transfer
-    teachers = asked_peers(names, names[0], section.peers, seed=0)
-    return opened_of(None if section.opened == "auto" else section.opened, len(teachers))
+    most = max(len(asked_peers(names, name, section.peers, seed=0)) for name in names)
+    return opened_of(None if section.opened == "auto" else section.opened, most)
 
 
 def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:

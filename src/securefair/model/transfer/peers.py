@@ -21,18 +21,18 @@ def opened_of(wanted: Opened | None, teachers: int) -> Opened:
 
 
 def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tuple[str, ...]:
-    """Whom a student asks, in the order of `names`: all others, or about `peers` of them.
+    """Whom a student asks, in the order of `names`: all others of its group.
 
-    The seed arranges everybody in a ring, and a student asks those next to it on either side, so
-    that it is asked by whom it asks: an odd number of `peers` is one less then.
+    The seed divides everybody into as many groups as there can be of `peers` + 1 and more, as equal
+    as they get; fewer than twice that are one group. In a group everybody asks everybody. So all
+    that a group ever opens is one sum of its fits, less the own one: nobody finds a single fit but
+    all others of the group together. Sets that overlap would tell more: of ten on a ring that ask
+    eight each, three that work together find the fit of a fourth.
     """
-    others = [name for name in names if name != student]
-    if len(others) <= peers:
-        return tuple(others)
-    ring = list(np.random.default_rng(derived_seed(seed, "peers", "")).permutation(len(names)))
-    at = ring.index(names.index(student))
-    steps = [*range(-(peers // 2), 0), *range(1, peers - peers // 2 + 1)]
-    if peers % 2:  # an odd one more would not ask back
-        steps.pop()
-    near = {int(ring[(at + step) % len(ring)]) for step in steps}
-    return tuple(name for index, name in enumerate(names) if index in near)
+    groups = max(1, len(names) // (peers + 1))
+    order = np.random.default_rng(derived_seed(seed, "peers", "")).permutation(len(names))
+    at = names.index(student)
+    for group in np.array_split(order, groups):
+        if at in group:
+            return tuple(names[index] for index in sorted(group) if index != at)
+    raise AssertionError  # every index is in a group

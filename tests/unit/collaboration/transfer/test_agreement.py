@@ -32,7 +32,7 @@ def test_whoever_is_asked_asks_back(make_hospitals, agree):
     agreed = agree(make_hospitals("abcdefghijk"), peers=4)
     for name in agreed.participants:
         asked = agreed.teachers_of(name)
-        assert len(asked) == 4
+        assert len(asked) in (4, 5)  # groups of five and six
         assert all(name in agreed.teachers_of(peer) for peer in asked)
 
 
