@@ -19,7 +19,7 @@ from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
 from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
-from securefair.collaboration.telling import Limit, ledger_note
+from securefair.collaboration.telling import Limit
 from securefair.collaboration.training import clip_of, optimizer_of
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
@@ -60,14 +60,8 @@ class DistillationKind(Kind[Collaboration]):
 
     def counted(self, config: RunConfig, result: RunResult, nouns: Nouns) -> str:
         """See `Kind`."""
-        del config, result
-        return ledger_note(
-            "model",
-            nouns,
-            tells="Every answer tells its student something about the teacher's model.",
-            lasts="A model changes from round to round, but not by much, so answers of different "
-            "rounds add up in part.",
-        )
+        del config
+        return telling.counted(result, nouns)
 
     def not_protected(self, config: RunConfig, result: RunResult, nouns: Nouns) -> list[Limit]:
         """See `Kind`."""

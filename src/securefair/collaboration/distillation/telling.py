@@ -8,9 +8,10 @@ from securefair.collaboration.telling import (
     Limit,
     behind_the_models,
     chosen_questions,
+    ledger_note,
     sizes_and_times,
 )
-from securefair.collaboration.wording import Nouns, encrypts, plural
+from securefair.collaboration.wording import Nouns, encrypts, listing, plural
 from securefair.config import RunConfig
 from securefair.records import PrivacyResult, RunResult
 
@@ -19,27 +20,40 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bo
     """See `Kind.steps`; `reputations` says whether anybody forms any."""
     training = config.training
     people = plural(len(result.participants), nouns.participant, nouns.participants)
+    apart = config.distillation.roles == "apart"
+    role = "that learned" if apart else "in the role of a student"
+    learner = f"every {nouns.participant} {role}"
+    teachers = "the teachers" if apart else "the others, its teachers,"
+    models = "their private models" if result.privacy else "their current models"
     alone = (
         f"Each of {people} trained a model on its own {nouns.samples} for "
         f"{plural(training.local_epochs, 'epoch')}."
     )
+    if result.privacy:
+        alone += (
+            " Each also fitted a private model to them, once. Whoever taught answered from that "
+            "one alone."
+        )
+    if apart:
+        alone += (
+            f" {listing(config.distillation.teachers)} only taught, and all others only learned."
+        )
     came_back = f"What came back was {released(config, nouns)}."
     if encrypts(result.encryption):
         texts = [
             f"{alone} Then and later, no readable record of a {nouns.sample} and no model passed "
             f"from one {nouns.participant} to another.",
-            f"Once, at the start, every {nouns.participant} in the role of a student sent the "
-            f"features of its {nouns.samples} to the others, its teachers, encrypted under a key "
-            "that only it holds.",
-            f"In each of {plural(training.rounds, 'round')} the teachers ran their current models "
-            f"on the encrypted values without seeing them. {came_back}",
+            f"Once, at the start, {learner} sent the features of its {nouns.samples} to "
+            f"{teachers.rstrip(',')}, encrypted under a key that only it holds.",
+            f"In each of {plural(training.rounds, 'round')} the teachers ran {models} on the "
+            f"encrypted values without seeing them. {came_back}",
         ]
     else:
         texts = [
             alone,
-            f"In each of {plural(training.rounds, 'round')} every {nouns.participant} in the role "
-            "of a student asked the others, its teachers, how their current models judge its "
-            f"{nouns.samples}; this run computed that without encryption. {came_back}",
+            f"In each of {plural(training.rounds, 'round')} {learner} asked {teachers} how "
+            f"{models} judge its {nouns.samples}; this run computed that without encryption. "
+            f"{came_back}",
         ]
     texts.append(
         "Each student moved its model a little towards what its teachers said (knowledge "
@@ -54,6 +68,21 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns, *, reputations: bo
             f"{nouns.participant} was to answer that teacher's questions in return."
         )
     return texts
+
+
+def counted(result: RunResult, nouns: Nouns) -> str:
+    """See `Kind.counted`."""
+    model, lasts = (
+        ("private model", "It was fitted once, so answers of all rounds add up.")
+        if result.privacy
+        else (
+            "model",
+            "A model changes from round to round, but not by much, so answers of different rounds "
+            "add up in part.",
+        )
+    )
+    tells = f"Every answer tells its student something about the teacher's {model}."
+    return ledger_note(model, nouns, tells=tells, lasts=lasts)
 
 
 def released(config: RunConfig, nouns: Nouns) -> str:
@@ -86,21 +115,28 @@ def not_protected(
 ) -> list[Limit]:
     """See `Kind.not_protected`; `reputations` says whether anybody forms any."""
     implied = (
-        "Each answer says something about the teacher's model, and enough numbers reveal any "
-        "model. The ledger above counts them."
+        f"Each answer says something about the teacher's {'private ' if privacy else ''}model, and "
+        "enough numbers reveal any model. The ledger above counts them."
     )
     more, handled = "It gets no more of them.", "checked and rounded"
     if config.distillation.release == "logits":
         implied += " Releasing logits discloses as much as a public prediction service."
         more = "It can also get more of them than its samples need; the ledger counts them all."
         handled = "rounded"
-    apart = config.distillation.roles == "apart"
-    carried = (
-        "Whoever learns here answers nobody, so nothing of that comes back in an answer."
-        if apart
-        else "Where the student trains on that and then answers others, its answers can carry it "
-        "back."
-    )
+    if config.distillation.roles == "apart":
+        carried = "Whoever learns here answers nobody, so nothing of that comes back in an answer."
+    elif privacy:
+        carried = "Nobody answers from what it opened, so nothing of that comes back in an answer."
+        if reputations:
+            carried += (
+                f" Only decisions can carry it back: whom a {nouns.participant} asks and answers "
+                "follows its reputations."
+            )
+    else:
+        carried = (
+            "Where the student trains on that and then answers others, its answers can carry it "
+            "back."
+        )
     decided = (
         [
             f"How often a {nouns.participant} answers shows its reputation of the one who asks.",

@@ -1,14 +1,50 @@
 """What a report tells of distillation follows from who decides, and who only teaches."""
 
-from securefair.collaboration.distillation.telling import not_protected
+import pytest
+
+from securefair.collaboration.distillation.telling import counted, not_protected, steps
 from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
+from securefair.records import PrivacyResult, RunResult
 
 CONFIG = parse_config('[run]\nname = "x"\n[data]\nsource = "heart"', source="test")
 
 
-def told(config=CONFIG, *, reputations=False):
-    return dict(not_protected(config, None, HOSPITALS, reputations=reputations))
+APART = {"distillation.roles": "apart", "distillation.teachers": ["Cleveland"]}
+PRIVATE = {
+    "Cleveland": PrivacyResult(
+        mechanism="objective perturbation",
+        epsilon=2.0,
+        delta=1e-4,
+        spent_epsilon=2.0,
+        unit="patient",
+        noise="seed",
+        asked_epsilon=None,
+        meaning="A patient is hidden.",
+        caveats=[],
+    )
+}
+
+
+def told(config=CONFIG, *, reputations=False, privacy=None):
+    return dict(not_protected(config, privacy, HOSPITALS, reputations=reputations))
+
+
+def concluded(privacy=None):
+    return RunResult(
+        format=1,
+        name="x",
+        seeds=[0],
+        algorithm="vpdl",
+        participants=[],
+        algorithms={},
+        encryption=None,
+        privacy=privacy,
+    )
+
+
+def done(config=CONFIG, privacy=None):
+    return " ".join(steps(config, concluded(privacy), HOSPITALS, reputations=False))
 
 
 def test_reputations_are_told_of_where_there_are_any():
@@ -20,8 +56,39 @@ def test_reputations_are_told_of_where_there_are_any():
 
 
 def test_with_roles_apart_nothing_flows_back():
-    apart = {"distillation.roles": "apart", "distillation.teachers": ["Cleveland"]}
     assert "can carry it back" in told()["Malicious teachers"]
-    text = told(override(CONFIG, apart))["Malicious teachers"]
+    text = told(override(CONFIG, APART))["Malicious teachers"]
     assert "carry it back" not in text
     assert "answers nobody" in text
+
+
+def test_private_models_answer_and_what_was_opened_does_not_come_back():
+    """docs/threat-model.md, what stands against a malicious teacher."""
+    text = told(privacy=PRIVATE)["Malicious teachers"]
+    assert "Nobody answers from what it opened" in text
+    assert "can carry it back" not in text
+    decided = told(privacy=PRIVATE, reputations=True)["Malicious teachers"]
+    assert "Only decisions can carry it back: whom a hospital asks" in decided
+    assert "private model" in told(privacy=PRIVATE)["What the released numbers imply"]
+
+
+def test_it_says_which_models_answered_and_how_long_they_last():
+    assert "their current models" in done()
+    assert "private" not in done()
+    assert "changes from round to round" in counted(concluded(), HOSPITALS)
+    private = done(privacy=PRIVATE)
+    assert "fitted a private model" in private
+    assert "their private models" in private
+    assert "current" not in private
+    lasting = counted(concluded(PRIVATE), HOSPITALS)
+    assert "changes from round to round" not in lasting
+    assert "teacher's private model has" in lasting
+
+
+@pytest.mark.parametrize("privacy", [None, PRIVATE])
+def test_with_roles_apart_not_everybody_asked(privacy):
+    text = done(override(CONFIG, APART), privacy)
+    assert "Cleveland only taught, and all others only learned." in text
+    assert "every hospital that learned asked the teachers" in text
+    assert "in the role of a student" not in text
+    assert "in the role of a student" in done(privacy=privacy)
