@@ -31,9 +31,10 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
     """See `Kind.steps`."""
     people = plural(len(result.participants), nouns.participant, nouns.participants)
     own = f"the fit on their own {nouns.samples}"
+    mean = opens(config, [one.name for one in result.participants]) == "mean"
     opened = (
         "It opened only the mean of their answers, no single one."
-        if opens(config, [one.name for one in result.participants]) == "mean"
+        if mean
         else "It opened every answer by itself."
     )
     texts = [
@@ -52,9 +53,7 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         whose = listing(list(dict.fromkeys(one.name for one in config.renewals)))
         texts.append(
             f"Later the {nouns.samples} of {whose} changed. Whoever has other {nouns.samples} "
-            "fitted anew and asked its teachers once more, and nobody else did. Whether a "
-            "teacher answers follows its own reputation of who asks and may tell that one a "
-            "bit, which the ledger counts."
+            f"fitted anew and asked its teachers once more, and nobody else did. {_renewed(mean)}"
         )
     if not encrypts(result.encryption):
         return [*texts, "This run computed that without encryption."]
@@ -63,6 +62,20 @@ def steps(config: RunConfig, result: RunResult, nouns: Nouns) -> list[str]:
         f"No readable record of a {nouns.sample} and no model passed from one {nouns.participant} "
         "to another: what students sent was encrypted under keys that only they hold.",
     ]
+
+
+def _renewed(mean: bool) -> str:
+    """Who answers whom at a renewal, and what that tells."""
+    if not mean:
+        return (
+            "Whether a teacher answers follows its own reputation of who asks and may tell that "
+            "one a bit, which the ledger counts."
+        )
+    return (
+        "No reputation decides who answers. A teacher gives a student only means of the same "
+        "teachers and of the same fits. So whoever asks a teacher that fitted anew itself gets "
+        "nothing, and goes on with what was said before."
+    )
 
 
 def counted(config: RunConfig, result: RunResult, nouns: Nouns) -> str:

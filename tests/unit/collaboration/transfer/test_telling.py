@@ -3,8 +3,10 @@
 import pytest
 
 from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.telling import opens
+from securefair.collaboration.transfer.telling import opens, steps
+from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
+from securefair.records import ParticipantResult, RunResult
 
 CONFIG = parse_config('[run]\nname = "x"\n[data]\nsource = "heart"', source="test")
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -24,3 +26,54 @@ def test_it_says_what_students_open(people, peers, opened):
         opened=None if opened == "auto" else opened,
     )
     assert opens(config, NAMES[:people]) == agreed.opens
+
+
+TABLES = parse_config(
+    '[run]\nname = "x"\n[data]\nsource = "files"\n[table]\nlabel = "ill"\n'
+    + "".join(
+        f'[[{section}]]\nname = "{name}"\nfile = "{name}.csv"\n'
+        for section, names in (("participants", NAMES[:4]), ("renewals", "a"))
+        for name in names
+    ),
+    source="test",
+)
+
+
+def concluded(names):
+    people = [
+        ParticipantResult(
+            name=name,
+            samples=24,
+            train_samples=16,
+            test_samples=8,
+            majority_accuracy=0.5,
+            standalone_accuracy=0.5,
+            accuracy=0.5,
+            gain=0.0,
+            accuracy_spread=0.0,
+            gain_spread=0.0,
+        )
+        for name in names
+    ]
+    return RunResult(
+        format=1,
+        name="x",
+        seeds=[0],
+        algorithm="transfer",
+        participants=people,
+        algorithms={},
+        encryption=None,
+    )
+
+
+def test_a_reputation_decides_at_a_renewal_where_single_answers_were_opened_only():
+    each, mean = (
+        " ".join(steps(override(TABLES, {"transfer.opened": one}), concluded(NAMES[:4]), HOSPITALS))
+        for one in ("each", "mean")
+    )
+    assert "the patients of a changed" in each
+    assert "follows its own reputation of who asks" in each
+    assert "the patients of a changed" in mean
+    assert "a bit" not in mean
+    assert "No reputation decides who answers" in mean
+    assert "that fitted anew itself gets nothing" in mean
