@@ -144,15 +144,12 @@ def renew(
 
     Example: securefair renew runs/mine --hospital north --data north-2027.csv
     """
-    from securefair.collaboration.kinds import unread_keys
-    from securefair.config import ParticipantSection, override, parse_config, to_toml
+    from securefair.config import ParticipantSection, override
     from securefair.data.databases import is_query
     from securefair.run.folder import read_run
 
     config = read_run(folder).config
     check_trusted(config, trust=trust)
-    text = to_toml(config, unread=unread_keys(config))  # earlier versions wrote all keys
-    config = parse_config(text, source=str(folder))
     query = is_query(data)
     one = ParticipantSection.model_construct(  # `override` checks it
         name=hospital,
@@ -169,7 +166,7 @@ def renew(
     config = override(config, changes, source="command line")
     named = folder.resolve() if folder.name in ("", "..") else folder
     place = out or named.with_name(f"{named.name}-renewed")
-    _start(config, place, None, None, None, False, restart, quiet, json)
+    _start(config, place, None, None, None, False, restart, quiet, json, again=True)
 
 
 def _start(
@@ -184,7 +181,9 @@ def _start(
     json: bool,
     *,
     log: Sequence[str] = (),
+    again: bool = False,
 ) -> None:
+    """Check and run; `again`: these settings were run before, so none of them is a new wish."""
     from securefair.collaboration.kinds import kinds_of, refuse_unread
     from securefair.config import override
     from securefair.report import check_writable
@@ -202,7 +201,8 @@ def _start(
     if changes:
         config = override(config, changes, source="command line")
     kinds_of(config)  # says more of a wrong name, and of what contradicts
-    refuse_unread(config)
+    if not again:
+        refuse_unread(config)
     folder = out or (config.run.out or Path("runs")) / config.run.name
     check_writable(folder)
     if is_unfinished(folder) and not restart:

@@ -37,7 +37,7 @@ def kind_of(algorithm: str) -> AnyKind:
             "there is no such algorithm",
             where="run.algorithms",
             found=algorithm,
-            expected=", ".join(["standalone", *REGISTERED]),
+            expected=", ".join(REGISTERED),
             hint=f"Did you mean {close[0]}" if close else None,
         )
     module, _, name = REGISTERED[algorithm].partition(":")
@@ -83,11 +83,15 @@ def kinds_of(config: RunConfig) -> Mapping[str, AnyKind]:
 
 
 CONTROLS_READ = frozenset({"transfer.fit"})
-"""By the controls of every kind: the degree of everybody's own regularised fit."""
+"""What may be given for the controls alone: the degree of everybody's own regularised fit.
+
+The control that stops early trains by `[model]` and `[training]`. Beside a kind that does not, it
+has their defaults, or what an earlier version's configuration says.
+"""
 
 
 def unread_by(algorithms: Sequence[str]) -> frozenset[str]:
-    """Keys that none of these algorithms reads.
+    """Keys that none of these algorithms reads; a control may.
 
     Without any there is nothing to be mistaken about: everyone stays alone, whatever was to be
     shared, and no key is refused.
@@ -128,10 +132,10 @@ def refuse_unread(config: RunConfig) -> None:
     told = "; ".join(f"{', '.join(keys)}: {names or 'nobody'}" for names, keys in readers.items())
     asked = ", ".join(config.run.algorithms)
     raise ConfigError(
-        f"no algorithm of this run reads {'this key' if len(given) == 1 else 'these keys'}",
+        f"no algorithm of this run learns by {'this key' if len(given) == 1 else 'these keys'}",
         where=", ".join(given),
         found=f"run.algorithms = {asked}",
-        hint=f"Leave out what these algorithms do not read, or name one that does. {told}",
+        hint=f"Leave out what these algorithms do not learn by, or name one that does. {told}",
     )
 
 

@@ -50,3 +50,8 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, strict=True, extra="forbid", allow_inf_nan=False, validate_default=True
     )
+
+
+def has_default(section: Section, key: str) -> bool:
+    """Whether a key says what holds without it; one that must be given never does."""
+    return bool(getattr(section, key) == type(section).model_fields[key].default)

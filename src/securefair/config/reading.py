@@ -1,13 +1,13 @@
 """Which keys of a configuration only some kinds of collaboration read, and which of them are given.
 
 A key that was given and that nothing reads would be a wish that nobody hears. So each kind says
-what it reads (`securefair.collaboration.interface.Kind.reads`). The rest is refused, and not
-written.
+what it reads (`securefair.collaboration.interface.Kind.reads`). The rest is refused unless it says
+its default, and then not written.
 """
 
 from __future__ import annotations
 
-from securefair.config.base import Section
+from securefair.config.base import Section, has_default
 from securefair.config.describing import key_names
 from securefair.config.sections import RunConfig
 
@@ -49,7 +49,7 @@ def given_keys(config: RunConfig) -> list[str]:
         if isinstance(value, Section):
             found += [
                 f"{section}.{key}"
-                for key, field in type(value).model_fields.items()
-                if key in value.model_fields_set and getattr(value, key) != field.default
+                for key in type(value).model_fields
+                if key in value.model_fields_set and not has_default(value, key)
             ]
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from securefair.config.base import has_default
 from securefair.config.describing import Location, expectation, key_names, node_at
 from securefair.config.sections import RunConfig
 
@@ -19,13 +20,14 @@ def to_toml(config: RunConfig, *, comments: bool = False, unread: Collection[str
         config: what to write. Keys that are not set (None) have no TOML and are left out.
         comments: precede each key by its description and what it accepts; of a list of sections,
             in the first of each kind.
-        unread: dotted keys that are left out, with sections of nothing else: what no algorithm of
-            the configuration reads.
+        unread: dotted keys that are left out where they have their default, with sections of
+            nothing else: what no algorithm of the configuration reads. Any other value stays: a
+            control may read it, and what is written repeats the figures.
     """
     table = config.model_dump(mode="json", exclude_none=True)
     for dotted in unread:
         section, _, key = dotted.partition(".")
-        if section in table:
+        if section in table and has_default(getattr(config, section), key):
             table[section].pop(key, None)
     kept = {key: value for key, value in table.items() if value != {}}
     lines = _section_lines(kept, (), "", comments, set(), frozenset(unread))

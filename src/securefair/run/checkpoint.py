@@ -148,7 +148,7 @@ class Checkpoint:
 
 
 def _read_part(config: RunConfig) -> str:
-    """What its algorithms read of a configuration."""
+    """A configuration without what nothing reads and that says its default."""
     return to_toml(config, unread=unread_keys(config))
 
 

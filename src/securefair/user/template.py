@@ -39,9 +39,10 @@ _INTRODUCTION = """\
 # Check it without running anything:   securefair check config.toml
 # Run it:                              securefair run config.toml
 #
-# Every key that these algorithms read is explained above its value; others are refused. Paths of
-# data are relative to this file. Parameters of the encryption are never chosen by hand: they follow
-# from the sections here and the data. `securefair config` shows keys of the demo's algorithms.
+# Every key that these algorithms read is explained above its value. Others are refused, unless they
+# say their default. Paths of data are relative to this file. Parameters of the encryption are never
+# chosen by hand: they follow from the sections here and the data. `securefair config` shows keys of
+# the demo's algorithms.
 
 """
 

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from securefair.config import load_config
 from securefair.records import LedgerRow, RoundRecord
 from securefair.report import read_json, read_json_lines
 
@@ -76,6 +77,29 @@ def test_one_hospital_asks_anew_and_only_that_is_added(finished, invoke):
     ][:1]
     checked = invoke("check", str(out / "config.toml"))
     assert checked.exit_code == 0, checked.output
+
+
+def test_what_an_earlier_version_was_told_of_a_control_still_holds(finished, invoke):
+    """One may no longer ask for it; a renewal computes everything else as it was."""
+    path = finished / "runs" / "clinics" / "config.toml"
+    given = "[training]\nrounds = 1\nlocal_epochs = 1\nlocal_steps = 1\nlearning_rate = 0.001\n"
+    assert "[training]\n" in path.read_text()
+    path.write_text(path.read_text().replace("[training]\n", given))
+    assert invoke("check", str(path)).exit_code == 2
+    done = invoke("renew", "runs/clinics", "--hospital", "north", "--data", "new.csv")
+    assert done.exit_code == 0, done.output
+    out = finished / "runs" / "clinics-renewed"
+    training = load_config(out / "config.toml").training
+    assert (training.rounds, training.local_epochs, training.local_steps) == (1, 1, 1)
+    stopped, before = (
+        json.loads((folder / "metrics.json").read_text())["algorithms"]["early_stopping"]
+        for folder in (out, finished / "runs" / "clinics")
+    )
+    for name in ("south", "west"):  # whose patients are the same, trained for one step only
+        ours, theirs = (
+            one["metrics"]["log_loss"]["by_hospital"][name] for one in (stopped, before)
+        )
+        assert ours != theirs
 
 
 def test_from_inside_the_folder_it_goes_beside_it_and_looks_at_the_new_table(

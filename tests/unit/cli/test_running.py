@@ -175,7 +175,7 @@ MISTAKES = {
         SMALL.replace('"vpdl", "cycle"', '"transfer"') + "[distillation]\nrelease = 'logits'\n",
         (
             "model.kind, training.local_epochs, training.rounds, distillation.release",
-            "no algorithm of this run reads these keys",
+            "no algorithm of this run learns by these keys",
             "distillation.release: vpdl and cycle",
         ),
     ),

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -100,7 +101,7 @@ def test_a_kind_reads_keys_that_there_are_and_its_own_section(name):
     ],
 )
 def test_a_key_that_no_algorithm_of_a_run_reads_is_refused(algorithms, sections, keys):
-    with pytest.raises(ConfigError, match="no algorithm of this run reads this key") as caught:
+    with pytest.raises(ConfigError, match="no algorithm of this run learns by this key") as caught:
         refuse_unread(asking(*algorithms, **sections))
     assert caught.value.where == keys
     others = [name for name in REGISTERED if keys in kind_of(name).reads]
@@ -130,6 +131,22 @@ def test_what_is_written_can_be_asked_for_again():
     refuse_unread(parse_config(text, source="t"))
     assert parse_config(text, source="t") == config
     refuse_unread(parse_config(to_toml(config), source="t"))  # as earlier versions wrote it
+
+
+def test_what_a_control_may_read_stays_in_what_is_written():
+    """Configurations of earlier versions hold keys that are refused now: their figures repeat."""
+    config = asking("transfer", training={"rounds": 1, "local_steps": defaults.LOCAL_STEPS})
+    text = to_toml(config, unread=unread_keys(config))
+    training = tomllib.loads(text)["training"]
+    assert training["rounds"] == 1
+    assert "local_steps" not in training
+    assert parse_config(text, source="t") == config
+
+
+def test_an_unknown_name_is_answered_with_those_of_collaborations():
+    with pytest.raises(ConfigError, match="no such algorithm") as caught:
+        kind_of("standalone")
+    assert caught.value.expected == ", ".join(REGISTERED)
 
 
 def test_of_a_kind_that_is_gone_everything_is_kept():

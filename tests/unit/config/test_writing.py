@@ -55,6 +55,15 @@ def test_what_nothing_reads_is_left_out_with_its_heading(comments):
     assert "network =" not in text
 
 
+def test_what_nothing_reads_stays_where_it_differs_from_its_default():
+    config = override(demo_config(), {"fairness.alpha": 0.125, "gossip.beta": 2.5})
+    text = to_toml(config, unread=keys_of("fairness", "gossip"))
+    written = tomllib.loads(text)
+    assert written["fairness"] == {"alpha": 0.125}
+    assert written["gossip"] == {"beta": 2.5}
+    assert parse_config(text, source="t") == config
+
+
 def test_comments_explain_every_key():
     lines = to_toml(demo_config(), comments=True).splitlines()
     keys = [at for at, line in enumerate(lines) if " =" in line and not line.startswith("# ")]

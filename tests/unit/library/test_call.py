@@ -398,7 +398,7 @@ def test_what_a_call_leaves_out_is_what_a_file_leaves_out():
     ],
 )
 def test_what_the_algorithm_does_not_read_is_refused_and_never_passed_over(hospitals, given, keys):
-    with pytest.raises(ConfigError, match="no algorithm of this run reads") as caught:
+    with pytest.raises(ConfigError, match="no algorithm of this run learns by") as caught:
         sf.collaborate(hospitals, **given)
     assert caught.value.where.split(", ") == keys
     assert "cycle" in caught.value.hint
