@@ -59,6 +59,7 @@ def fit_scores(noise, runs=FITS):
     return scores
 
 
+@pytest.mark.slow
 def test_canaries_in_private_fits_stay_below_epsilon_and_show_noise_that_is_too_small():
     bound = epsilon_lower_bound(*fit_scores(SeededNoise), TARGET.delta)
     assert 0.1 < bound <= TARGET.epsilon

@@ -23,6 +23,18 @@ RELEASES = {
 }
 
 
+LARGER = ("student", "loss", "class_sums")
+"""Releases of the larger ring: with many features they take seconds, in `make test` only."""
+
+PLANNED = [
+    pytest.param(
+        features, release, marks=[pytest.mark.slow] * (features > 64 and release in LARGER)
+    )
+    for features in (64, 301)
+    for release in RELEASES
+]
+
+
 def spec_of(**changes):
     return msgspec.structs.replace(WIDE, **changes)
 
@@ -55,8 +67,7 @@ def test_pairs_halve_what_a_wide_head_uploads(release, single):
     assert plan.relinearization_limbs == other.relinearization_limbs
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("features", [64, 301])
+@pytest.mark.parametrize(("features", "release"), PLANNED)
 def test_plans_in_pairs_are_certified_and_verified(release, features):
     spec = spec_of(features=features, samples=500, hidden=8, classes=3, **RELEASES[release])
     plan = plan_exchange(spec, monomials=False)
@@ -102,8 +113,7 @@ def test_pairs_without_a_full_special_prime_are_not_granted():
         verified_plan(spec, msgspec.structs.replace(schedule, ckks=small))
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("features", [64, 301])
+@pytest.mark.parametrize(("features", "release"), PLANNED)
 def test_plans_of_samples_in_pairs_are_certified_and_verified(release, features):
     spec = spec_of(features=features, samples=8193, hidden=8, classes=3, **RELEASES[release])
     if plan_exchange(spec, monomials=False).params.ring_degree == 8192:
@@ -120,6 +130,7 @@ def test_plans_of_samples_in_pairs_are_certified_and_verified(release, features)
     assert verified_plan(spec, plan.schedule).digest == plan.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_block_answers_with_the_same_numbers_and_bits_whatever_its_samples_share(release):
     """Of two blocks: releases are made of blocks of N/2, however those travel."""
