@@ -32,7 +32,5 @@ def asked_peers(names: Sequence[str], student: str, peers: int, seed: int) -> tu
     groups = max(1, len(names) // (peers + 1))
     order = np.random.default_rng(derived_seed(seed, "peers", "")).permutation(len(names))
     at = names.index(student)
-    for group in np.array_split(order, groups):
-        if at in group:
-            return tuple(names[index] for index in sorted(group) if index != at)
-    raise AssertionError  # every index is in a group
+    group = next(group for group in np.array_split(order, groups) if at in group)
+    return tuple(names[index] for index in sorted(group) if index != at)
