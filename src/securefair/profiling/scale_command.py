@@ -73,7 +73,7 @@ def scale(
         ),
     ] = "",
     peers: Annotated[
-        int, typer.Option(min=3, help="Whom each asks at most, of a transfer.")
+        int, typer.Option(min=3, help="Others in a group of a transfer, or more.")
     ] = defaults.PEERS,
     backend: EngineOption = defaults.BACKEND,
     repeats: Annotated[int, typer.Option(min=1, help="How often everything is measured.")] = 3,

@@ -82,8 +82,8 @@ def transfer_table(profile: TransferProfile) -> RenderableType:
         f"Last row, foretold from the others: {_off(profile.held_out.error)}.",
         f"A hospital {hospital}, an answer {answer}, a mask {mask}, of one core, all roles.",
         f"{count(profile.patients)} patients each, {count(profile.features)} features, "
-        f"{count(profile.classes)} classes, {count(profile.q)} numbers a logit, at most "
-        f"{profile.peers} peers.",
+        f"{count(profile.classes)} classes, {count(profile.q)} numbers a logit, groups "
+        f"of {profile.peers + 1} or more.",
         f"{profile.machine}, backend {profile.backend}, threads: 1.",
     ]
     return Group(grid, Text("\n".join(lines)))

@@ -2,12 +2,13 @@
 
 Whole encrypted transfers of a few hospitals give three prices: of a hospital (own fits, keys,
 encryption, opening), of an answer, and of a mask, which every teacher of a sum shares with every
-other. With `peers = k` a hospital asks k others at most, so the cost of N hospitals is
+other. Everybody asks everybody in groups of `peers` + 1 or some more, so the cost of N hospitals is
 
-    seconds = N hospital + N k answer + N k (k - 1) mask,        k = min(peers, N - 1)
+    seconds = N hospital + sum of k answer + sum of k (k - 1) mask,
 
-which grows in proportion to N once N > k. Seconds are those of this process on one thread,
-simulation and checks of opened values included: what the work takes on a core of its own.
+over all hospitals, each with k others in its group: in proportion to N while groups are alike.
+Seconds are those of this process on one thread, simulation and checks of opened values included:
+what the work takes on a core of its own.
 """
 
 from __future__ import annotations
@@ -242,8 +243,8 @@ def _other_prices(
 
 def _counts(agreed: TransferAgreement) -> tuple[int, int, int]:
     """Hospitals, answers, and masks of all teachers."""
-    count, asked = len(agreed.participants), agreed.most_teachers
-    return count, count * asked, count * asked * (asked - 1)
+    asked = [len(agreed.teachers_of(name)) for name in agreed.participants]
+    return len(asked), sum(asked), sum(k * (k - 1) for k in asked)
 
 
 def _measured(agreed: TransferAgreement, backend: str) -> tuple[float, int]:

@@ -28,7 +28,7 @@ def profile() -> TransferProfile:
         features=3,
         classes=2,
         participants=(4, 5, 6),
-        held_out=9,
+        held_out=10,
         peers=4,
         backend="clear",
         repeats=1,
@@ -42,13 +42,13 @@ def agreed(count=12, **constants) -> TransferAgreement:
 
 
 def test_answers_grow_with_the_hospitals_not_with_their_pairs(profile):
-    assert [one.answers for one in profile.points] == [12, 20, 24]
-    assert profile.held_out.answers == 9 * 4
+    assert [one.answers for one in profile.points] == [12, 20, 30]
+    assert profile.held_out.answers == 10 * 4  # two groups of five
     assert profile.q == 4  # a logit of three features has no more parameters
 
 
 def test_predictions_are_sums_of_prices(profile):
-    for point, asked in zip((*profile.points, profile.held_out), (3, 4, 4, 4), strict=True):
+    for point, asked in zip((*profile.points, profile.held_out), (3, 4, 5, 4), strict=True):
         count = point.participants
         assert point.predicted == pytest.approx(
             count * profile.hospital_seconds
@@ -59,12 +59,12 @@ def test_predictions_are_sums_of_prices(profile):
 
 
 def test_every_hospital_costs_the_same_however_many_there_are(profile):
-    few, many = (foretold(profile, agreed(count)) for count in (12, 100))
+    few, many = (foretold(profile, agreed(count)) for count in (10, 100))
     assert few.answers == many.answers == 4
     assert few.hours == many.hours > 0
     assert few.gigabytes_up == many.gigabytes_up > 0
     hospital = few.hours * 3600
-    assert 9 * hospital == pytest.approx(profile.held_out.predicted)
+    assert 10 * hospital == pytest.approx(profile.held_out.predicted)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_table_says_how_far_it_was_off(profile):
     console.print(transfer_table(profile))
     text = console.export_text()
     assert "Last row, foretold from the others: " in text
-    assert "at most 4 peers" in text
+    assert "groups of 5 or more" in text
 
 
 def test_the_command_names_the_numbers_that_hospitals_get(profile):
