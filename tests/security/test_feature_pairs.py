@@ -12,9 +12,15 @@ import pytest
 from securefair.circuit.network import network_logits, relinearized
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
-from securefair.ckks.evaluator import Released
-from securefair.ckks.keys import PublicKeys
 from securefair.errors import EncryptionError
+from support.pairs import (
+    first_map,
+    negated_part,
+    not_separated_yet,
+    separated,
+    strangers_key,
+    with_conjugation_key,
+)
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 64, 2, 2, 32
 
@@ -32,34 +38,18 @@ def pairs(exchange):
     return made
 
 
-def negated_part(pairs, tensor):
-    """What conjugation negates, in the slots: of the decrypted message, by the holder of the key.
-
-    J (-J) = 1 moves it to where slots are read; a mean over slots is coefficient N / 2.
-    """
-    n = pairs.params.ring_degree
-    released = pairs.evaluator.extract(tensor, np.arange(n))
-    message = pairs.keys.decryptor.open(Released(tensor.meta, np.arange(n), released.data))
-    return message[:, n // 2]
-
-
-def products(pairs, evaluator=None):
-    evaluator = evaluator or pairs.evaluator
-    return evaluator.paired_linear(pairs.features[0], pairs.plan.specs[0], pairs.layers[0])
-
-
 def test_products_would_tell_sums_of_weights_that_no_release_names(pairs):
     """The attack on the unprotected variant: the mean over samples of -v x."""
     weights = pairs.layers[0].weights * 2.0 ** -pairs.plan.specs[0].log2_scale
     expected = -0.5 * weights[:, 1::2].sum(axis=1)
-    found = negated_part(pairs, products(pairs))
+    found = negated_part(pairs, first_map(pairs))
     assert np.abs(expected).min() > 1e-3
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_after_the_conjugate_nothing_of_it_is_left(pairs):
     spec = pairs.plan.specs[0]
-    (real,) = pairs.evaluator.real_parts(products(pairs), bound=spec.bound)
+    (real,) = pairs.evaluator.real_parts(first_map(pairs), bound=spec.bound)
     left = negated_part(pairs, real)
     assert np.abs(left).max() <= rules.coefficient_error(real.meta)
     assert rules.coefficient_error(real.meta) < 1e-9
@@ -90,31 +80,19 @@ def test_an_answer_holds_noise_where_it_was(pairs):
 
 
 def test_products_are_refused_where_answers_are_made(pairs):
-    for step in (
-        lambda x: pairs.evaluator.sanitize(x, 30),
-        pairs.evaluator.square,
-        lambda x: pairs.evaluator.linear(x, pairs.plan.specs[1], pairs.layers[1]),
-    ):
+    for step in not_separated_yet(pairs):
         with pytest.raises(EncryptionError):
-            step(products(pairs))
+            step(first_map(pairs))
 
 
 def test_without_its_key_there_is_no_answer(pairs):
-    keys = pairs.keys.public
-    evaluator = pairs.backend.evaluator(
-        pairs.params, PublicKeys(keys.encryption, keys.relinearization)
-    )
     with pytest.raises(EncryptionError, match="no conjugation key"):
-        pairs.answer(evaluator=evaluator)
+        pairs.answer(evaluator=with_conjugation_key(pairs, None))
 
 
 def test_a_strangers_key_makes_noise_and_no_cross_term(pairs):
     """A dishonest key: what it switches is lost in a modulus of noise, and the mask stays."""
-    other = pairs.backend.generate_keys(pairs.params, conjugation=pairs.params.limbs)
-    keys = pairs.keys.public
-    evaluator = pairs.backend.evaluator(
-        pairs.params, PublicKeys(keys.encryption, keys.relinearization, other.public.conjugation)
-    )
-    (real,) = evaluator.real_parts(products(pairs), bound=pairs.plan.specs[0].bound)
+    evaluator = with_conjugation_key(pairs, strangers_key(pairs))
+    (real,) = separated(pairs, evaluator)
     left = negated_part(pairs, real)
     assert np.abs(left).min() > 1e6

@@ -14,10 +14,16 @@ from securefair.circuit.network import network_logits, relinearized
 from securefair.circuit.planner import verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
-from securefair.ckks.evaluator import Released
-from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherTensor
 from securefair.errors import EncryptionError
+from support.pairs import (
+    first_map,
+    negated_part,
+    not_separated_yet,
+    separated,
+    strangers_key,
+    with_conjugation_key,
+)
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 64, 2, 2, 8192
 FIRST, SECOND = 0.5, -0.25
@@ -35,24 +41,6 @@ def pairs(exchange):
     return made
 
 
-def negated_part(pairs, tensor):
-    """The mean over slots of what conjugation negates, over J: by the holder of the key."""
-    n = pairs.params.ring_degree
-    released = pairs.evaluator.extract(tensor, np.arange(n))
-    message = pairs.keys.decryptor.open(Released(tensor.meta, np.arange(n), released.data))
-    return message[:, n // 2]
-
-
-def hidden_units(pairs, evaluator=None):
-    evaluator = evaluator or pairs.evaluator
-    return evaluator.paired_linear(pairs.features[0], pairs.plan.specs[0], pairs.layers[0])
-
-
-def separated(pairs, evaluator=None):
-    evaluator = evaluator or pairs.evaluator
-    return evaluator.real_parts(hidden_units(pairs, evaluator), bound=pairs.plan.specs[0].bound)
-
-
 def values_of(pairs):
     """Hidden values of the first samples and of the second ones, in the clear."""
     both = np.array([[FIRST, SECOND]]) * np.ones((FEATURES, 1))
@@ -61,7 +49,7 @@ def values_of(pairs):
 
 def test_squares_of_both_would_tell_products_of_two_samples(pairs):
     """The attack on the unprotected variant, which the rules refuse unless the packing lies."""
-    hidden = hidden_units(pairs)
+    hidden = first_map(pairs)
     lying = msgspec.structs.replace(hidden.meta, packing="slots")
     squares = pairs.evaluator.square(CipherTensor(lying, hidden.payload))
     first, second = values_of(pairs)
@@ -100,13 +88,9 @@ def test_answers_hold_noise_where_it_was(pairs):
 
 
 def test_hidden_units_of_both_are_refused_where_answers_are_made(pairs):
-    for step in (
-        lambda x: pairs.evaluator.sanitize(x, 30),
-        pairs.evaluator.square,
-        lambda x: pairs.evaluator.linear(x, pairs.plan.specs[1], pairs.layers[1]),
-    ):
+    for step in not_separated_yet(pairs):
         with pytest.raises(EncryptionError):
-            step(hidden_units(pairs))
+            step(first_map(pairs))
 
 
 def test_a_half_that_no_samples_were_claimed_for_does_not_leave(pairs):
@@ -128,20 +112,12 @@ def test_a_half_that_no_samples_were_claimed_for_does_not_leave(pairs):
 
 
 def test_without_its_key_there_is_no_answer(pairs):
-    keys = pairs.keys.public
-    evaluator = pairs.backend.evaluator(
-        pairs.params, PublicKeys(keys.encryption, keys.relinearization)
-    )
     with pytest.raises(EncryptionError, match="no conjugation key"):
-        pairs.answer(evaluator=evaluator)
+        pairs.answer(evaluator=with_conjugation_key(pairs, None))
 
 
 def test_a_strangers_key_makes_noise_and_no_cross_term(pairs):
     """A dishonest key: what it switches is lost in a modulus of noise, and the mask stays."""
-    other = pairs.backend.generate_keys(pairs.params, conjugation=pairs.plan.conjugation_limbs)
-    keys = pairs.keys.public
-    evaluator = pairs.backend.evaluator(
-        pairs.params, PublicKeys(keys.encryption, keys.relinearization, other.public.conjugation)
-    )
+    evaluator = with_conjugation_key(pairs, strangers_key(pairs))
     for part in separated(pairs, evaluator):
         assert np.abs(negated_part(pairs, part)).min() > 1e6
