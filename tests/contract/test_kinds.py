@@ -18,11 +18,11 @@ from securefair.errors import ConfigError, DataError
 from securefair.fairness import sharing
 from securefair.model.stored import logits_of, to_bytes
 from securefair.protocol.codec import kind_of as message_kind
-from securefair.records import ParticipantResult, RunResult
 from securefair.run.resumable import ParticipantsRun
 from securefair.simulation.engine import Engine
 from securefair.simulation.network import Network
 from securefair.storage import Store
+from support.concluded import concluded
 
 CONFIG = """
 [run]
@@ -97,33 +97,10 @@ def test_it_is_registered_under_its_own_name_and_has_words(name):
     assert next(iter(kind.control_wordings)) == "standalone"
 
 
-def concluded(name):
+def told_of(name):
     """What reports read of a run of it."""
     _, _, facts = finished(name, "rns")
-    people = [
-        ParticipantResult(
-            name=own.name,
-            samples=24,
-            train_samples=16,
-            test_samples=8,
-            majority_accuracy=0.5,
-            standalone_accuracy=0.5,
-            accuracy=0.5,
-            gain=0.0,
-            accuracy_spread=0.0,
-            gain_spread=0.0,
-        )
-        for own in everyone()
-    ]
-    return RunResult(
-        format=1,
-        name="contract",
-        seeds=[SEED],
-        algorithm=name,
-        participants=people,
-        algorithms={},
-        encryption=facts.encryption,
-    )
+    return concluded(name, [own.name for own in everyone()], facts.encryption)
 
 
 class Reading:
@@ -161,14 +138,14 @@ def test_it_reads_the_keys_that_it_declares_and_no_other(name):
     kind.start(config, agreement, data, seed=SEED)
     kind.host(config, agreement, data[0], seed=SEED)
     for tells in (kind.steps, kind.counted, kind.not_protected):
-        assert tells(config, concluded(name), HOSPITALS)
+        assert tells(config, told_of(name), HOSPITALS)
     governed = seen & kinds_keys()
     assert governed - PASSED_ON <= kind.reads
     assert kind.reads - governed <= ELSEWHERE
 
 
 def test_it_says_what_it_does_counts_and_does_not_protect(name):
-    kind, config, result = kind_of(name), configured(name), concluded(name)
+    kind, config, result = kind_of(name), configured(name), told_of(name)
     steps = kind.steps(config, result, HOSPITALS)
     assert len(steps) >= 3
     limits = kind.not_protected(config, result, HOSPITALS)

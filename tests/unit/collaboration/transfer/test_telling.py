@@ -6,7 +6,7 @@ from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.telling import opens, steps
 from securefair.collaboration.wording import HOSPITALS
 from securefair.config import override, parse_config
-from securefair.records import ParticipantResult, RunResult
+from support.concluded import concluded
 
 CONFIG = parse_config('[run]\nname = "x"\n[data]\nsource = "heart"', source="test")
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -39,36 +39,15 @@ TABLES = parse_config(
 )
 
 
-def concluded(names):
-    people = [
-        ParticipantResult(
-            name=name,
-            samples=24,
-            train_samples=16,
-            test_samples=8,
-            majority_accuracy=0.5,
-            standalone_accuracy=0.5,
-            accuracy=0.5,
-            gain=0.0,
-            accuracy_spread=0.0,
-            gain_spread=0.0,
-        )
-        for name in names
-    ]
-    return RunResult(
-        format=1,
-        name="x",
-        seeds=[0],
-        algorithm="transfer",
-        participants=people,
-        algorithms={},
-        encryption=None,
-    )
-
-
 def test_a_reputation_decides_at_a_renewal_where_single_answers_were_opened_only():
     each, mean = (
-        " ".join(steps(override(TABLES, {"transfer.opened": one}), concluded(NAMES[:4]), HOSPITALS))
+        " ".join(
+            steps(
+                override(TABLES, {"transfer.opened": one}),
+                concluded("transfer", NAMES[:4]),
+                HOSPITALS,
+            )
+        )
         for one in ("each", "mean")
     )
     assert "the patients of a changed" in each
