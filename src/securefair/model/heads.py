@@ -17,9 +17,10 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from securefair.errors import ModelError
-from securefair.model.folded import FoldedNetwork, dense_network
+from securefair.model.folded import FoldedNetwork
+from securefair.model.folding import Folding
 from securefair.model.linear_maps import DenseMap
-from securefair.model.quadratic import SLOPE_INITIAL, coefficient, completed_square
+from securefair.model.quadratic import SLOPE_INITIAL, coefficient
 
 HeadKind = Literal["linear", "quadratic"]
 
@@ -98,7 +99,8 @@ class LinearHead(Head):
 
     def folded(self) -> FoldedNetwork:
         """One dense map."""
-        return dense_network(DenseMap(_array(self.output_weights), _array(self.output_bias)))
+        output = _dense(self.output_weights, self.output_bias)
+        return Folding.of((self.features,)).dense(output).network()
 
 
 class QuadraticHead(Head):
@@ -153,18 +155,11 @@ class QuadraticHead(Head):
         return linear(u * (self.square * u + self.slope), self.output_weights, self.output_bias)
 
     def folded(self) -> FoldedNetwork:
-        """Two dense maps; the square between them needs no coefficient.
-
-        The first computes root (W1 x + b1 + centre), the second's bias gets W2 times the rest
-        (`quadratic.completed_square`).
-        """
+        """Two dense maps; the square between them needs no coefficient."""
         a, b = _array(self.square), _array(self.slope)
-        root, centre, rest = completed_square(a, b, np.zeros_like(b))
-        w1, b1 = _array(self.hidden_weights), _array(self.hidden_bias)
-        w2, b2 = _array(self.output_weights), _array(self.output_bias)
-        return dense_network(
-            DenseMap(root * w1, root * (b1 + centre)), DenseMap(w2, b2 + w2.sum(axis=1) * rest)
-        )
+        folding = Folding.of((self.features,)).dense(_dense(self.hidden_weights, self.hidden_bias))
+        folding = folding.quadratic(a, b, np.zeros_like(b))
+        return folding.dense(_dense(self.output_weights, self.output_bias)).network()
 
 
 def build_head(kind: HeadKind, features: int, hidden: int, classes: int, seed: int) -> Head:
@@ -197,6 +192,10 @@ def _uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) ->
     return nn.Parameter((2 * unit - 1) * bound)
 
 
+def _dense(weights: Tensor, bias: Tensor) -> DenseMap:
+    return DenseMap(_array(weights), _array(bias))
+
+
 def _array(parameter: Tensor) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = parameter.detach().numpy().copy()
+    values: NDArray[np.float64] = parameter.detach().numpy()
     return values

@@ -29,6 +29,57 @@ def test_folding_keeps_the_function(features, hidden, classes, seed):
         np.testing.assert_allclose(head.folded().logits(x), expected, atol=1e-11 * scale)
 
 
+@given(features=sizes, hidden=sizes, classes=st.integers(2, 5), seed=seeds)
+def test_folding_completes_the_square_of_every_unit(features, hidden, classes, seed):
+    """a u^2 + b u = (sqrt(a) (u + b / 2a))^2 - b^2 / 4a, with u = W1 x + b1."""
+    rng = np.random.default_rng(seed)
+    head = build_head("quadratic", features, hidden, classes, seed)
+    with torch.no_grad():
+        for parameter in head.parameters():
+            parameter += torch.from_numpy(rng.normal(0, 0.7, tuple(parameter.shape)))
+    a, b, w1, b1, w2, b2 = (
+        values.detach().numpy()
+        for values in (
+            head.square,
+            head.slope,
+            head.hidden_weights,
+            head.hidden_bias,
+            head.output_weights,
+            head.output_bias,
+        )
+    )
+    first, second = head.folded().weighted
+    for found, expected in (
+        (first.weights, np.sqrt(a) * w1),
+        (first.bias, np.sqrt(a) * (b1 + b / (2 * a))),
+        (second.weights, w2),
+        (second.bias, b2 - w2.sum(axis=1) * b * b / (4 * a)),
+    ):
+        scale = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
+
+
+def test_a_folded_head_stays_when_the_head_is_trained_further():
+    for kind in ("linear", "quadratic"):
+        head, x = build_head(kind, 3, 4, 2, seed=1), np.ones((1, 3))
+        folded, before = head.folded(), head.logits(x)
+        with torch.no_grad():
+            for parameter in head.parameters():
+                parameter += 1
+        np.testing.assert_allclose(folded.logits(x), before, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_head_that_diverged_is_refused(kind, value):
+    head = build_head(kind, 3, 4, 2, seed=1)
+    for parameter in (head.output_weights, head.output_bias):
+        parameter.data[0] = value
+        with pytest.raises(ModelError, match="NaN or an infinite"):
+            head.folded()
+        parameter.data[0] = 0.0
+
+
 def test_folding_survives_a_coefficient_of_the_square_at_its_floor():
     head = build_head("quadratic", 3, 4, 2, seed=1)
     with torch.no_grad():
