@@ -81,7 +81,7 @@ def make_population():
 
 
 @pytest.fixture
-def make_cohort():
+def make_networks():
     """Linear heads of three honest participants of 20, 30 and 50 samples, in float64.
 
     Full batches and plain gradient descent, so that a round of one epoch is one known step.
@@ -112,7 +112,7 @@ def make_cohort():
 
 
 @pytest.fixture
-def make_moving_cohort(make_cohort):
+def make_momentum_networks(make_networks):
     """The same with momentum and mini-batches, so that what momentum does between rounds shows."""
     defaults = {
         "optimizer": OptimizerConfig(
@@ -120,4 +120,4 @@ def make_moving_cohort(make_cohort):
         ),
         "batch_size": 8,
     }
-    return lambda **settings: make_cohort(**(defaults | settings))
+    return lambda **settings: make_networks(**(defaults | settings))

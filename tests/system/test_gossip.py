@@ -97,7 +97,7 @@ def errors_of_sums(monkeypatch):
 
 
 def reference(data, agreement, rounds):
-    cohort = NetworkPopulation(
+    population = NetworkPopulation(
         participants=tuple(data),
         network=agreement.network,
         optimizer=OPTIMIZER,
@@ -117,9 +117,9 @@ def reference(data, agreement, rounds):
         local_epochs=agreement.local_epochs,
         pretraining_epochs=EPOCHS,
     )
-    state, records = algorithm.init(cohort, SEED), []
+    state, records = algorithm.init(population, SEED), []
     for _ in range(rounds):
-        state, record = algorithm.round(state, cohort)
+        state, record = algorithm.round(state, population)
         records.append(record)
     return records, state.train_states.vectors.numpy()
 

@@ -5,7 +5,6 @@ take the same sharing decisions and to reach the same numbers within its planned
 """
 
 from securefair.algorithms.algorithm import Algorithm, run
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.cycle import Cycle
 from securefair.algorithms.cycle_gossip import CycleGossip
 from securefair.algorithms.early_stopping import EarlyStopping
@@ -14,12 +13,13 @@ from securefair.algorithms.network_population import NetworkPopulation
 from securefair.algorithms.population import Population
 from securefair.algorithms.releases import LogitsRelease, ProjectionRelease, Release, Rounding
 from securefair.algorithms.schedule import StepDecay
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.algorithms.standalone import Standalone
 from securefair.algorithms.vpdl import Vpdl
 
 __all__ = [
     "Algorithm",
-    "Cohort",
+    "StackedPopulation",
     "Cycle",
     "CycleGossip",
     "EarlyStopping",

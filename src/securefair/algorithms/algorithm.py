@@ -15,7 +15,8 @@ class Algorithm(Protocol[State, Members]):
     """State in, state out.
 
     `Members` says who takes part and what they agreed on: `population.Population` where encrypted
-    heads are distilled, `cohort.Cohort` where whole networks are trained in the clear.
+    heads are distilled, `stacked_population.StackedPopulation` where whole networks are trained in
+    the clear.
 
     The seed enters once and is kept in the state, and every random draw of a later round is a pure
     function of it and of the round's number. So a round is a pure function of the state: runs are

@@ -49,6 +49,6 @@ def weights_of(links: NDArray[np.bool_], sizes: Tensor) -> Matrix:
 def through_server(count: int) -> Tensor:
     """The links of a round in which a server averages all models: everyone's but one's own.
 
-    (N, N) bool, as `Cohort.record` takes them.
+    (N, N) bool, as `StackedPopulation.record` takes them.
     """
     return ~torch.eye(count, dtype=torch.bool)

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.gossip_sgd import (
     BEFORE_ROUNDS,
@@ -27,6 +26,7 @@ from securefair.algorithms.gossip_sgd import (
 )
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError, ModelError
 from securefair.fairness import is_forced
 from securefair.fairness.mixing import (
@@ -115,7 +115,7 @@ class CycleGossip:
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> CycleGossipState:
+    def init(self, population: StackedPopulation, seed: int) -> CycleGossipState:
         """Everyone before round 0, with the weights of plain Gossip-SGD."""
         train_states = population.train(
             population.start(seed, common=self.common_start),
@@ -128,7 +128,7 @@ class CycleGossip:
         return CycleGossipState(seed, 0, train_states, weights)
 
     def round(
-        self, state: CycleGossipState, population: Cohort
+        self, state: CycleGossipState, population: StackedPopulation
     ) -> tuple[CycleGossipState, RoundRecord]:
         """One round t of Alg. 3, all participants at once."""
         t, graph, kept = state.round, self._graph(population), state.weights
@@ -160,10 +160,12 @@ class CycleGossip:
         )
         return CycleGossipState(state.seed, t + 1, train_states, kept), record
 
-    def _graph(self, population: Cohort) -> Graph:
+    def _graph(self, population: StackedPopulation) -> Graph:
         return graph_of(self.topology, population.names)
 
-    def _sent(self, population: Cohort, arrived: Graph, graph: Graph, forced: bool) -> list[int]:
+    def _sent(
+        self, population: StackedPopulation, arrived: Graph, graph: Graph, forced: bool
+    ) -> list[int]:
         """Models, and every R rounds the gradients that cosines are computed with.
 
         The paper counts no traffic for these (App. E.2), but g_j does not reach i by itself.

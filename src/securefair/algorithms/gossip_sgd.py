@@ -3,7 +3,7 @@
     x^{t+1} = W (x^t - eta g^t)                                                       (Eq. 50)
 
 The baseline of CYCle on each graph. "x - eta g" are the local epochs of a round: one step of full
-batches if `Cohort.batch_size` is None.
+batches if `StackedPopulation.batch_size` is None.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from securefair.algorithms.averaging import mixed
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError
 from securefair.fairness.mixing import TOPOLOGIES, WEIGHTINGS, Graph, Matrix, graph_of_edges
 from securefair.model.seeds import derived_seed
@@ -92,7 +92,7 @@ class GossipSgd:
             scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
-    def init(self, population: Cohort, seed: int) -> GossipState:
+    def init(self, population: StackedPopulation, seed: int) -> GossipState:
         """Everyone before round 0."""
         train_states = population.start(seed, common=self.common_start)
         optimizer = at_round(self.schedule, population.optimizer, 0)
@@ -105,7 +105,9 @@ class GossipSgd:
         )
         return LearningState(seed, 0, alone)
 
-    def round(self, state: GossipState, population: Cohort) -> tuple[GossipState, RoundRecord]:
+    def round(
+        self, state: GossipState, population: StackedPopulation
+    ) -> tuple[GossipState, RoundRecord]:
         """Everyone trains, sends its model to its neighbours, and averages what it got."""
         weights = self.weights(population, state.seed, state.round)
         trained = adapted(population, state, epochs=self.local_epochs, schedule=self.schedule)
@@ -120,7 +122,7 @@ class GossipSgd:
         )
         return LearningState(state.seed, state.round + 1, after), record
 
-    def weights(self, population: Cohort, seed: int, round: int) -> Matrix:
+    def weights(self, population: StackedPopulation, seed: int, round: int) -> Matrix:
         """W of one round, (N, N)."""
         if self.topology == "random":
             return random_weights(population.names, cast(int, self.degree), seed, round)
@@ -150,7 +152,7 @@ def random_weights(names: tuple[str, ...], degree: int, seed: int, round: int) -
 
 
 def gossip(
-    population: Cohort,
+    population: StackedPopulation,
     state: LearningState[TrainStates],
     weights: Matrix,
     *,
@@ -163,7 +165,7 @@ def gossip(
 
 
 def adapted(
-    population: Cohort,
+    population: StackedPopulation,
     state: LearningState[TrainStates],
     *,
     epochs: int,
@@ -180,7 +182,10 @@ def adapted(
 
 
 def combined(
-    population: Cohort, state: LearningState[TrainStates], trained: TrainStates, weights: Matrix
+    population: StackedPopulation,
+    state: LearningState[TrainStates],
+    trained: TrainStates,
+    weights: Matrix,
 ) -> TrainStates:
     """W x, where free riders send what they had at the beginning of the round."""
     received = population.sent(
@@ -195,6 +200,6 @@ def links_of(weights: Matrix) -> Tensor:
     return links & ~torch.eye(len(links), dtype=torch.bool)
 
 
-def models_sent(population: Cohort, links: Tensor) -> list[int]:
+def models_sent(population: StackedPopulation, links: Tensor) -> list[int]:
     """Numbers each participant sent: its whole model to each that received from it."""
     return [population.stacked.length * int(count) for count in links.sum(dim=0).tolist()]

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import NOTHING, LearningState, PeerNumbers, Peers
 from securefair.algorithms.schedule import Schedule, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.data.dataset import ParticipantData
 from securefair.fairness import cosine
 from securefair.model.losses import approximate_kl
@@ -39,11 +39,11 @@ class NetworkAnswers:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NetworkPopulation(Cohort):
-    """A cohort with the settings of distillation; by default those of CYCle's experiments.
+class NetworkPopulation(StackedPopulation):
+    """The same with the settings of distillation; by default those of CYCle's experiments.
 
-    Any algorithm on a `Cohort` takes it as well. `Standalone` and `EarlyStopping` need it too:
-    they train as long as distillation does.
+    Any algorithm on a `StackedPopulation` takes it as well. `Standalone` and `EarlyStopping` need
+    it too: they train as long as distillation does.
 
     Args:
         pretraining_epochs: everyone alone, before round 0.
@@ -57,7 +57,7 @@ class NetworkPopulation(Cohort):
         forced_every: R.
 
     Raises:
-        ConfigError: as `Cohort`, or a setting out of range.
+        ConfigError: as `StackedPopulation`, or a setting out of range.
     """
 
     pretraining_epochs: int = 25

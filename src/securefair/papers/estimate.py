@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import BackendUnavailableError, DataError
 from securefair.papers.experiment import Contender, Experiment, Size
 
@@ -82,7 +82,7 @@ def estimate(
 def _seconds(contender: Contender, trials: dict[tuple[object, ...], Trial], device: str) -> float:
     """Of one run; 0 of what trains no network."""
     members = contender.members(0)
-    if not isinstance(members, Cohort):
+    if not isinstance(members, StackedPopulation):
         return 0.0
     members = replace(members, device=device)
     trained = max(len(own.train) for own in members.participants)
@@ -106,7 +106,7 @@ def _epochs(contender: Contender, members: Any) -> int:
     return contender.rounds * local + alone
 
 
-def trial(members: Cohort, batch: int, together: int) -> Trial:
+def trial(members: StackedPopulation, batch: int, together: int) -> Trial:
     """Train so many participants on five batches, after one to warm up.
 
     Raises:

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.network_population import NetworkPopulation
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError
 from securefair.papers.experiment import (
     Contender,
@@ -260,7 +260,7 @@ def _run(contender: Contender, seed: int, folder: Path, progress: Progress, devi
 
 def _on(device: str, members: Any) -> Any:
     """The same participants, whose networks train on a device."""
-    if isinstance(members, Cohort) and members.device != device:
+    if isinstance(members, StackedPopulation) and members.device != device:
         return replace(members, device=device)
     return members
 

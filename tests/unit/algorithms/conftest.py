@@ -1,17 +1,17 @@
 """Fixtures of populations, which other folders share."""
 
 from support.populations import (
-    make_cohort,
     make_images,
-    make_moving_cohort,
+    make_momentum_networks,
+    make_networks,
     make_participant,
     make_population,
 )
 
 __all__ = [
-    "make_cohort",
+    "make_networks",
     "make_images",
-    "make_moving_cohort",
+    "make_momentum_networks",
     "make_participant",
     "make_population",
 ]

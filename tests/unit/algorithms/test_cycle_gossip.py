@@ -15,18 +15,18 @@ from securefair.fairness import coin, cosine
 FOUR = (20, 30, 40, 50)
 
 
-def test_a_round_follows_the_listing(make_cohort):
-    cohort = make_cohort(sizes=FOUR)
+def test_a_round_follows_the_listing(make_networks):
+    population = make_networks(sizes=FOUR)
     algorithm = CycleGossip(beta=3.0, common_start=False)
-    state = algorithm.init(cohort, 1)
+    state = algorithm.init(population, 1)
     np.testing.assert_allclose(state.weights, 0.25)
-    g = cohort.gradients(state.train_states)
+    g = population.gradients(state.train_states)
     s = np.array(
         [[(1 + cosine(g[i].numpy(), g[j].numpy())) / 2 for j in range(4)] for i in range(4)]
     )
     r = np.exp(3.0 * s) / np.exp(3.0 * s).sum(axis=1, keepdims=True)
     w = 0.5 * 0.25 + 0.5 * r
-    after, record = algorithm.round(state, cohort)
+    after, record = algorithm.round(state, population)
     np.testing.assert_allclose(after.weights, w, atol=1e-12)
     # i receives from j where j's own weight for i says so
     arrived = np.array(
@@ -42,65 +42,65 @@ def test_a_round_follows_the_listing(make_cohort):
     assert record.answered == others.tolist()
     assert record.forced
     # models to whom a link exists, and the gradient to each neighbour
-    size = cohort.stacked.length
+    size = population.stacked.length
     assert record.numbers_sent == [size * int(n) + 3 * size for n in others.sum(axis=0)]
     off = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(np.array(record.alignment, float)[off], 2 * s[off] - 1, atol=1e-12)
     np.testing.assert_allclose(np.array(record.reputation, float)[off], w[off], atol=1e-12)
 
 
-def test_weights_change_only_every_so_many_rounds_and_stay_stochastic(make_cohort):
-    cohort = make_cohort(sizes=FOUR)
+def test_weights_change_only_every_so_many_rounds_and_stay_stochastic(make_networks):
+    population = make_networks(sizes=FOUR)
     algorithm = CycleGossip(forced_every=3)
-    state = algorithm.init(cohort, 0)
+    state = algorithm.init(population, 0)
     for t in range(7):
         before = state.weights
-        state, record = algorithm.round(state, cohort)
+        state, record = algorithm.round(state, population)
         assert record.forced == (t % 3 == 0)
         assert np.array_equal(before, state.weights) != record.forced
         np.testing.assert_allclose(state.weights.sum(axis=1), 1.0)
         assert (state.weights > 0).all()
 
 
-def test_relative_links_are_more(make_cohort):
-    cohort = make_cohort(sizes=FOUR)
+def test_relative_links_are_more(make_networks):
+    population = make_networks(sizes=FOUR)
     printed, relative = (
-        sum(np.sum(r.answered) for r in run(CycleGossip(relative=flag), cohort, 0, 10))
+        sum(np.sum(r.answered) for r in run(CycleGossip(relative=flag), population, 0, 10))
         for flag in (False, True)
     )
     assert relative > 2 * printed
 
 
-def test_on_a_ring_nothing_leaves_the_ring(make_cohort):
-    cohort = make_cohort(sizes=FOUR)
-    graph = GossipSgd(topology="ring").weights(cohort, 0, 0) > 0
-    for record in run(CycleGossip(topology="ring", relative=True), cohort, 0, 6):
+def test_on_a_ring_nothing_leaves_the_ring(make_networks):
+    population = make_networks(sizes=FOUR)
+    graph = GossipSgd(topology="ring").weights(population, 0, 0) > 0
+    for record in run(CycleGossip(topology="ring", relative=True), population, 0, 6):
         assert not np.array(record.answered)[~graph].any()
         for i in range(4):
             for j in range(4):
                 assert (record.reputation[i][j] is None) == (i == j or not graph[i, j])
 
 
-def test_who_sends_opposite_gradients_is_left_alone(make_cohort, make_participant):
+def test_who_sends_opposite_gradients_is_left_alone(make_networks, make_participant):
     people = tuple(make_participant(name, n, flipped=name == "d") for n, name in enumerate("abcd"))
-    cohort = make_cohort(participants=people)
-    record = list(run(CycleGossip(), cohort, 0, 16))[-1]
+    population = make_networks(participants=people)
+    record = list(run(CycleGossip(), population, 0, 16))[-1]
     weights = np.array(record.reputation, float)
     assert max(weights[i, 3] for i in range(3)) < 0.05
     assert min(weights[i, j] for i in range(3) for j in range(3) if i != j) > 0.2
 
 
-def test_noise_for_a_gradient_earns_less(make_cohort):
-    cohort = make_cohort(sizes=FOUR, free_riders={"d": FreeRide()})
-    record = list(run(CycleGossip(), cohort, 0, 16))[-1]
+def test_noise_for_a_gradient_earns_less(make_networks):
+    population = make_networks(sizes=FOUR, free_riders={"d": FreeRide()})
+    record = list(run(CycleGossip(), population, 0, 16))[-1]
     weights = np.array(record.reputation, float)
     assert weights[:3, 3].mean() < 0.5 * np.nanmean(weights[:3, :3])
 
 
-def test_equal_seeds_give_identical_records(make_cohort):
-    cohort = make_cohort(batch_size=8)
+def test_equal_seeds_give_identical_records(make_networks):
+    population = make_networks(batch_size=8)
     first, again, other = (
-        msgspec.json.encode(list(run(CycleGossip(), cohort, seed, 4))) for seed in (1, 1, 2)
+        msgspec.json.encode(list(run(CycleGossip(), population, seed, 4))) for seed in (1, 1, 2)
     )
     assert first == again
     assert first != other

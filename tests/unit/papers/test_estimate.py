@@ -23,7 +23,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
     """Trials that take two seconds a batch."""
     made: list[Trial] = []
 
-    def trial(members: estimate.Cohort, batch: int, together: int) -> Trial:
+    def trial(members: estimate.StackedPopulation, batch: int, together: int) -> Trial:
         made.append(
             Trial(
                 network=members.network,

@@ -27,7 +27,7 @@ class NoNoise(SeededNoise):
         return super().gaussian_around(values, 0.0 * scale, coarse=coarse)
 
 
-def cohort(n: int = 300, d: int = 3, classes: int = 2, seed: int = 0) -> Samples:
+def drawn_samples(n: int = 300, d: int = 3, classes: int = 2, seed: int = 0) -> Samples:
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (n, d))
     scores = x @ rng.normal(size=(d, classes)) * 3 + rng.gumbel(size=(n, classes))
@@ -56,7 +56,7 @@ WIDE = PrivacyTarget(epsilon=2.0, delta=1e-3, row_norm=10.0)  # no row is shorte
 def test_without_noise_it_is_the_penalised_softmax_fit(classes: int) -> None:
     from sklearn.linear_model import LogisticRegression
 
-    samples = cohort(classes=classes)
+    samples = drawn_samples(classes=classes)
     fit = private_fit(samples, Patients.one_row_each(300), WIDE, NoNoise(0))
     reference = LogisticRegression(
         C=1 / planned_noise(WIDE, 3, classes).penalty,
@@ -80,7 +80,7 @@ def loss(margins: np.ndarray) -> np.ndarray:
 def test_without_noise_two_classes_have_the_loss_that_is_straight_on_the_wrong_side() -> None:
     from scipy.optimize import minimize
 
-    samples = cohort()
+    samples = drawn_samples()
     fit = private_fit(samples, Patients.one_row_each(300), WIDE, NoNoise(0))
     # One logit, whose square norm is twice that of two centred ones.
     penalty = planned_noise(WIDE, 3, 2).penalty / 2
@@ -97,7 +97,7 @@ def test_without_noise_two_classes_have_the_loss_that_is_straight_on_the_wrong_s
 
 
 def test_more_budget_comes_nearer_to_the_fit_without_noise() -> None:
-    samples = cohort(n=3000)
+    samples = drawn_samples(n=3000)
     distances = []
     for epsilon in (0.5, 2.0, 32.0):
         target = PrivacyTarget(epsilon=epsilon, delta=1e-4)
@@ -109,7 +109,7 @@ def test_more_budget_comes_nearer_to_the_fit_without_noise() -> None:
 
 def test_the_noise_in_the_objective_is_as_planned_and_not_30_percent_off() -> None:
     """B is minus the gradient of the rest: read it back from what was released."""
-    samples = cohort(n=20)
+    samples = drawn_samples(n=20)
     plan = planned_noise(WIDE, 3, 2)
     signs = 2 * samples.labels - 1
     design = np.column_stack([samples.features, np.full(20, INTERCEPT)])
@@ -128,7 +128,7 @@ def test_the_noise_in_the_objective_is_as_planned_and_not_30_percent_off() -> No
 
 
 def test_system_noise_differs_and_seeds_repeat() -> None:
-    samples = cohort(n=30)
+    samples = drawn_samples(n=30)
     assert not np.array_equal(
         coefficients(samples, noise=SystemNoise()), coefficients(samples, noise=SystemNoise())
     )
@@ -137,7 +137,7 @@ def test_system_noise_differs_and_seeds_repeat() -> None:
 
 def test_rows_of_one_patient_count_as_one() -> None:
     """Ten copies of a row in one patient weigh as much as the row alone."""
-    samples = cohort(n=40)
+    samples = drawn_samples(n=40)
     several = PrivacyTarget(epsilon=2.0, delta=1e-3, rows_per_patient=10)
     rows = np.concatenate([np.zeros(9, dtype=np.int64), np.arange(40)])
     copied = samples.take(rows)
@@ -159,7 +159,7 @@ def test_more_rows_a_patient_need_more_noise() -> None:
 
 def test_the_noise_does_not_depend_on_the_patients() -> None:
     few, many = (
-        private_fit(cohort(n), Patients.one_row_each(n), TARGET, SeededNoise(0)).noise
+        private_fit(drawn_samples(n), Patients.one_row_each(n), TARGET, SeededNoise(0)).noise
         for n in (5, 200)
     )
     assert few == many
@@ -167,7 +167,7 @@ def test_the_noise_does_not_depend_on_the_patients() -> None:
 
 def test_one_patient_moves_the_exact_fit_no_further_than_the_theory_allows() -> None:
     """The sensitivity R / sqrt(2) lambda of the minimum, with the longest rows there are."""
-    samples = cohort(n=30)
+    samples = drawn_samples(n=30)
     plan = planned_noise(TARGET, 3, 2)
     clip = TARGET.row_norm * math.sqrt(3)
     bound = math.sqrt(0.5) * math.hypot(clip, INTERCEPT) / plan.penalty
@@ -192,16 +192,16 @@ def test_few_patients_and_one_class(n: int) -> None:
 
 def test_delta_above_one_over_the_patients_is_refused() -> None:
     with pytest.raises(ConfigError, match="1 / patients"):
-        coefficients(cohort(n=20), PrivacyTarget(epsilon=1.0, delta=0.06))
+        coefficients(drawn_samples(n=20), PrivacyTarget(epsilon=1.0, delta=0.06))
 
 
 def test_patients_of_another_table_are_refused() -> None:
     with pytest.raises(ModelError, match="a patient for each"):
-        coefficients(cohort(n=20), patients=Patients.one_row_each(19))
+        coefficients(drawn_samples(n=20), patients=Patients.one_row_each(19))
 
 
 def test_features_out_of_proportion_are_shortened() -> None:
-    samples = cohort(n=50)
+    samples = drawn_samples(n=50)
     huge = Samples(samples.features * 1e9, samples.labels, 2)
     assert np.isfinite(coefficients(huge)).all()
 
@@ -219,5 +219,5 @@ class Released(NoNoise):
 
 def test_a_fit_is_what_the_noise_source_released_and_nothing_of_the_minimum() -> None:
     for seed in (0, 1):
-        found = coefficients(cohort(seed=seed), noise=Released(0))
+        found = coefficients(drawn_samples(seed=seed), noise=Released(0))
         np.testing.assert_array_equal(found, [4.0, 4.0, 4.0, 4.0 * INTERCEPT])

@@ -31,7 +31,7 @@ class NoNoise(SeededNoise):
         return super().gaussian_around(values, 0.0 * scale, coarse=coarse)
 
 
-def cohort(n: int = 12, d: int = 3, classes: int = 2, seed: int = 0) -> Samples:
+def drawn_samples(n: int = 12, d: int = 3, classes: int = 2, seed: int = 0) -> Samples:
     rng = np.random.default_rng(seed)
     return Samples(rng.uniform(-1, 1, (n, d)), rng.integers(0, classes, n), classes)
 
@@ -61,7 +61,7 @@ def training(
 
 @pytest.mark.parametrize("kind", ["linear", "quadratic", "network"])
 def test_without_noise_a_step_is_the_mean_of_clipped_gradients_by_patient(kind: str) -> None:
-    samples = cohort(d=64, classes=3)
+    samples = drawn_samples(d=64, classes=3)
     model = build_model(kind, samples, hidden=4, network="digits-8", seed=1, range_penalty=0.0)
     names = [str(i // 2) for i in range(12)]  # six patients with two rows each
     expected = flat(model)
@@ -88,7 +88,7 @@ def test_without_noise_a_step_is_the_mean_of_clipped_gradients_by_patient(kind: 
 
 
 def test_the_noise_of_a_step_is_as_accounted_and_not_30_percent_off() -> None:
-    samples = cohort()
+    samples = drawn_samples()
     moves = []
     for seed in range(60):
         model = build_head("quadratic", 3, 4, 2, 0)
@@ -125,7 +125,7 @@ def test_a_step_uses_nothing_but_what_the_noise_source_released() -> None:
     model = build_head("quadratic", 3, 4, 2, 0)
     before = flat(model)
     settings = SgdSettings(steps=1, rate=1.0, clip_norm=0.5, learning_rate=0.25, momentum=0.0)
-    private = training(model, cohort(n=16), noise=source, settings=settings)
+    private = training(model, drawn_samples(n=16), noise=source, settings=settings)
     private.advance(1)
     np.testing.assert_array_equal(flat(model), before - 0.25 * (0.5 * 0.375 / 16))
     given = np.concatenate([values.ravel() for values, _, _ in source.given])
@@ -140,16 +140,16 @@ def test_a_step_without_patients_is_noise() -> None:
     before = flat(model)
     settings = SgdSettings(steps=3, rate=1e-9, learning_rate=0.3)
     quiet = copy.deepcopy(model)
-    training(quiet, cohort(), noise=NoNoise(0), settings=settings).advance(2)
+    training(quiet, drawn_samples(), noise=NoNoise(0), settings=settings).advance(2)
     np.testing.assert_array_equal(flat(quiet), before)
-    training(model, cohort(), settings=settings).advance(2)
+    training(model, drawn_samples(), settings=settings).advance(2)
     assert not np.array_equal(flat(model), before)
 
 
 def test_the_budget_is_spent_step_by_step_and_then_training_stops() -> None:
     model = build_head("linear", 3, 0, 2, 0)
     settings = SgdSettings(steps=8, rate=0.5)
-    private = training(model, cohort(), settings=settings)
+    private = training(model, drawn_samples(), settings=settings)
     assert private.spent == 0.0
     costs = []
     for _ in range(4):
@@ -178,7 +178,7 @@ def test_it_learns() -> None:
 
 def test_nothing_of_opacus_stays_in_the_model() -> None:
     model = build_head("linear", 3, 0, 2, 0)
-    training(model, cohort()).advance(1)
+    training(model, drawn_samples()).advance(1)
     assert not any(hasattr(parameter, "grad_sample") for parameter in model.parameters())
     assert not model._forward_hooks
     assert not model._backward_hooks
@@ -188,11 +188,11 @@ def test_nothing_of_opacus_stays_in_the_model() -> None:
 def test_delta_is_compared_with_patients_not_rows() -> None:
     model = build_head("linear", 3, 0, 2, 0)
     target = PrivacyTarget(epsilon=1.0, delta=0.1)
-    training(model, cohort(), target=PrivacyTarget(epsilon=1.0, delta=0.05))
+    training(model, drawn_samples(), target=PrivacyTarget(epsilon=1.0, delta=0.05))
     with pytest.raises(ConfigError, match="1 / patients"):
-        training(model, cohort(), target=target)
+        training(model, drawn_samples(), target=target)
     # Twelve rows of six patients: 0.1 is below 1/6.
-    training(model, cohort(), patients=Patients.named(list("aabbccddeeff")), target=target)
+    training(model, drawn_samples(), patients=Patients.named(list("aabbccddeeff")), target=target)
 
 
 @pytest.mark.parametrize(
@@ -205,11 +205,11 @@ def test_settings_out_of_range(wrong: dict[str, float]) -> None:
 
 
 def test_features_and_gradients_that_no_clipping_bounds_are_refused() -> None:
-    samples = cohort()
+    samples = drawn_samples()
     samples.features[3, 2] = np.nan
     with pytest.raises(DataError, match="row 3, feature 2"):
         training(build_head("linear", 3, 0, 2, 0), samples)
-    huge = cohort()
+    huge = drawn_samples()
     huge.features[3, 2] = 1e300
     private = training(build_head("quadratic", 3, 4, 2, 0), huge)
     with pytest.raises(ModelError, match="gradient"):

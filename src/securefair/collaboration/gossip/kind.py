@@ -135,7 +135,7 @@ class GossipKind(Kind[GossipAgreement]):
     ) -> Mapping[str, Control]:
         """See `Kind`."""
         self._refuse(models)
-        cohort = NetworkPopulation(
+        population = NetworkPopulation(
             participants=tuple(data),
             network=network_of(config),
             optimizer=optimizer_of(config),
@@ -145,7 +145,7 @@ class GossipKind(Kind[GossipAgreement]):
             local_epochs=1,
             common_start=True,  # gains are owed to the peers, not to another initialisation
         )
-        return controls_of(config, data, cohort, fits=config.gossip.network is None)
+        return controls_of(config, data, population, fits=config.gossip.network is None)
 
     def start(
         self,

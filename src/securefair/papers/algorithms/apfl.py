@@ -24,10 +24,10 @@ import torch
 from torch import Tensor
 
 from securefair.algorithms.averaging import average, shares_of, through_server
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.local_steps import LocalStep, local_steps
 from securefair.records import RoundRecord
@@ -71,13 +71,15 @@ class Apfl:
             local_epochs=(self.local_epochs >= 1, "1 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> ApflState:
+    def init(self, population: StackedPopulation, seed: int) -> ApflState:
         """One initialisation for all, of both models."""
         train_states = population.start(seed, common=True)
         alpha = torch.full((len(train_states),), self.alpha, dtype=torch.float64)
         return ApflState(seed, 0, train_states, train_states, alpha)
 
-    def round(self, state: ApflState, population: Cohort) -> tuple[ApflState, RoundRecord]:
+    def round(
+        self, state: ApflState, population: StackedPopulation
+    ) -> tuple[ApflState, RoundRecord]:
         """Everyone trains both models; the server averages the versions of the common one."""
         t, seed, common = state.round, state.seed, state.train_states.vectors
         versions, personal, alpha = self._trained(state, population)
@@ -94,7 +96,9 @@ class Apfl:
         )
         return ApflState(seed, t + 1, train_states, personal, alpha), record
 
-    def _trained(self, state: ApflState, population: Cohort) -> tuple[Tensor, TrainStates, Tensor]:
+    def _trained(
+        self, state: ApflState, population: StackedPopulation
+    ) -> tuple[Tensor, TrainStates, Tensor]:
         """Versions of the common model (N, V), own models and alpha (N,) after the local epochs."""
         trained = population.stacked.trained
         optimizer = at_round(self.schedule, population.optimizer, state.round)

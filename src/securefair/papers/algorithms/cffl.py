@@ -14,9 +14,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.coordinates import largest
 from securefair.papers.algorithms.updates import update_of, with_statistics
@@ -80,7 +80,7 @@ class Cffl:
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> CfflState:
+    def init(self, population: StackedPopulation, seed: int) -> CfflState:
         """One initialisation for all; trained alone first, if asked for."""
         train_states = population.start(seed, common=True)
         server = population.stacked.parts(train_states.vectors)[0][0].clone()
@@ -99,7 +99,9 @@ class Cffl:
             present=torch.ones(count, dtype=torch.bool),
         )
 
-    def round(self, state: CfflState, population: Cohort) -> tuple[CfflState, RoundRecord]:
+    def round(
+        self, state: CfflState, population: StackedPopulation
+    ) -> tuple[CfflState, RoundRecord]:
         """One communication round; those who were isolated only train.
 
         With an upload come running statistics, whole: without them the server could not rate it.
@@ -160,10 +162,10 @@ class Cffl:
             present=still,
         ), record
 
-    def _uploaded(self, population: Cohort) -> int:
+    def _uploaded(self, population: StackedPopulation) -> int:
         return math.ceil(self.upload_rate * population.stacked.trained)
 
-    def _weights(self, population: Cohort, present: Tensor) -> tuple[Tensor, Tensor]:
+    def _weights(self, population: StackedPopulation, present: Tensor) -> tuple[Tensor, Tensor]:
         """Of each participant: its weight in the aggregate, and its part of a full reward."""
         if self.imbalance == "size":
             amount = torch.where(present, population.sizes.double(), 0)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import torch
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.papers.algorithms.gradient_rewards import (
     RewardState,
     alignment,
@@ -51,11 +51,13 @@ class Cgsv:
             local_epochs=(self.local_epochs >= 1, "1 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> RewardState:
+    def init(self, population: StackedPopulation, seed: int) -> RewardState:
         """One initialisation for all, everyone equal."""
         return begin(population, seed)
 
-    def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
+    def round(
+        self, state: RewardState, population: StackedPopulation
+    ) -> tuple[RewardState, RoundRecord]:
         """Train, upload, be rated; the model of before the training gets the reward."""
         stacked, start = population.stacked, state.train_states.vectors
         trained = population.train(

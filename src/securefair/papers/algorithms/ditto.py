@@ -17,10 +17,10 @@ import math
 from dataclasses import dataclass, field
 
 from securefair.algorithms.averaging import through_server
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import Proximal, TrainStates
 from securefair.papers.algorithms.fedavg import FedAvg
 from securefair.records import RoundRecord
@@ -63,12 +63,14 @@ class Ditto:
             pull=(0 <= self.pull < math.inf, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> DittoState:
+    def init(self, population: StackedPopulation, seed: int) -> DittoState:
         """One initialisation for all, of both models."""
         begun = self.of.init(population, seed).train_states
         return DittoState(seed, 0, begun, begun)
 
-    def round(self, state: DittoState, population: Cohort) -> tuple[DittoState, RoundRecord]:
+    def round(
+        self, state: DittoState, population: StackedPopulation
+    ) -> tuple[DittoState, RoundRecord]:
         """A federated round, and personal training towards the common model of before."""
         t, seed = state.round, state.seed
         common = self.of.updated(LearningState(seed, t, state.common), population)

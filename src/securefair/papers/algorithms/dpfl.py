@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from securefair.algorithms.averaging import mixed, weights_of
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import ConfigError
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates
@@ -96,7 +96,7 @@ class Dpfl:
             scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
-    def init(self, population: Cohort, seed: int) -> DpflState:
+    def init(self, population: StackedPopulation, seed: int) -> DpflState:
         """Lines 1 to 5: train alone, choose Omega_k, and average.
 
         Raises:
@@ -132,7 +132,9 @@ class Dpfl:
         averaged = trained.moved(averages(population, omega, received, trained.vectors))
         return DpflState(seed, 0, averaged, omega, omega, traffic.sent)
 
-    def round(self, state: DpflState, population: Cohort) -> tuple[DpflState, RoundRecord]:
+    def round(
+        self, state: DpflState, population: StackedPopulation
+    ) -> tuple[DpflState, RoundRecord]:
         """Lines 7 to 12, all participants at once: everyone averages models of before."""
         t, before = state.round, state.train_states.momentum_reset()
         trained = population.train(
@@ -172,7 +174,7 @@ class Dpfl:
 
     def _chosen(
         self,
-        population: Cohort,
+        population: StackedPopulation,
         seed: int,
         round: int,
         candidates: Links,
@@ -197,7 +199,12 @@ class Dpfl:
         return chosen
 
     def _search(
-        self, population: Cohort, seed: int, round: int, name: str, candidates: NDArray[np.bool_]
+        self,
+        population: StackedPopulation,
+        seed: int,
+        round: int,
+        name: str,
+        candidates: NDArray[np.bool_],
     ) -> Search:
         rng = np.random.default_rng(derived_seed(seed, f"collaborators {round}", name))
         order = rng.permutation(np.flatnonzero(candidates)).tolist()
@@ -211,7 +218,7 @@ class Dpfl:
             resolution=16 * torch.finfo(population.stacked.dtype).eps,
         )
 
-    def _reachable(self, population: Cohort, seed: int) -> Links:
+    def _reachable(self, population: StackedPopulation, seed: int) -> Links:
         """Whom everyone could ever take models from."""
         count = len(population.names)
         others = ~np.eye(count, dtype=np.bool_)
@@ -231,7 +238,7 @@ class Dpfl:
         return result
 
 
-def walked(walks: Mapping[int, Walk], population: Cohort) -> dict[int, frozenset[int]]:
+def walked(walks: Mapping[int, Walk], population: StackedPopulation) -> dict[int, frozenset[int]]:
     """What each walk of a participant chooses; their models are evaluated together."""
     chosen: dict[int, frozenset[int]] = {}
     asking = {k: next(walk) for k, walk in walks.items()}
@@ -249,7 +256,7 @@ def walked(walks: Mapping[int, Walk], population: Cohort) -> dict[int, frozenset
     return chosen
 
 
-def averages(population: Cohort, links: Links, received: Tensor, own: Tensor) -> Tensor:
+def averages(population: StackedPopulation, links: Links, received: Tensor, own: Tensor) -> Tensor:
     """w_k = sum of p_i w_i over i in C_k and k, divided by the sum of these p_i (Eq. 4)."""
     return mixed(torch.from_numpy(weights_of(links, population.sizes)), received, own)
 
@@ -257,7 +264,7 @@ def averages(population: Cohort, links: Links, received: Tensor, own: Tensor) ->
 class _Traffic:
     """Numbers that participants sent, counted while they are."""
 
-    def __init__(self, population: Cohort, before: Sequence[int] | None = None) -> None:
+    def __init__(self, population: StackedPopulation, before: Sequence[int] | None = None) -> None:
         self._length = population.stacked.length
         self._sent = np.array(before or [0] * len(population.names), dtype=np.int64)
 

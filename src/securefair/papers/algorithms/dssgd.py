@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.coordinates import largest
@@ -59,7 +59,7 @@ class Dssgd:
             pretraining_epochs=(self.pretraining_epochs >= 0, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> DssgdState:
+    def init(self, population: StackedPopulation, seed: int) -> DssgdState:
         """One initialisation for all; after pretraining, the server begins with the mean model."""
         train_states = population.start(seed, common=True)
         if self.pretraining_epochs:
@@ -69,7 +69,9 @@ class Dssgd:
         trained = population.stacked.parts(train_states.vectors)[0]
         return DssgdState(seed, 0, train_states, trained.mean(dim=0))
 
-    def round(self, state: DssgdState, population: Cohort) -> tuple[DssgdState, RoundRecord]:
+    def round(
+        self, state: DssgdState, population: StackedPopulation
+    ) -> tuple[DssgdState, RoundRecord]:
         """Everyone's turn once; models are those that participants hold after their turns."""
         count, stacked = len(population.names), population.stacked
         uploaded = math.ceil(self.upload_rate * stacked.trained)

@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.seeds import derived_seed
 from securefair.model.stacked_training import TrainStates
 from securefair.records import RoundRecord
@@ -68,7 +68,7 @@ class FairSl:
             frozen_layers=(self.frozen_layers >= 0, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> FairSlState:
+    def init(self, population: StackedPopulation, seed: int) -> FairSlState:
         """One initialisation for all; everyone cuts its samples, shuffled once, into sections."""
         sizes = [len(p.train) for p in population.participants]
         orders = [
@@ -84,12 +84,14 @@ class FairSl:
             ),
         )
 
-    def rounds(self, population: Cohort) -> int:
+    def rounds(self, population: StackedPopulation) -> int:
         """How many rounds all cycles take."""
         count = len(cycles([len(p.train) for p in population.participants]))
         return sum(_of(self.epochs_per_cycle, cycle) for cycle in range(count))
 
-    def round(self, state: FairSlState, population: Cohort) -> tuple[FairSlState, RoundRecord]:
+    def round(
+        self, state: FairSlState, population: StackedPopulation
+    ) -> tuple[FairSlState, RoundRecord]:
         """One epoch of everyone who is still there, and one merge by the unweighted mean."""
         count = len(population.names)
         cycle = self._cycle(state)
@@ -129,7 +131,7 @@ class FairSl:
         return None
 
     def _trained(
-        self, state: FairSlState, population: Cohort, cycle: int, here: Sequence[int]
+        self, state: FairSlState, population: StackedPopulation, cycle: int, here: Sequence[int]
     ) -> TrainStates:
         frozen: Tensor | None = None
         if cycle > 0 and self.frozen_layers:
@@ -152,7 +154,9 @@ class FairSl:
         vectors[rows], momentum[rows] = trained.vectors, trained.momentum
         return TrainStates(vectors, momentum)
 
-    def _traffic(self, state: FairSlState, population: Cohort, here: Sequence[int]) -> list[int]:
+    def _traffic(
+        self, state: FairSlState, population: StackedPopulation, here: Sequence[int]
+    ) -> list[int]:
         """Everyone sends its model to a coordinator drawn anew, which sends the mean back."""
         draw = np.random.default_rng(derived_seed(state.seed, f"coordinator {state.round}", ""))
         coordinator = here[int(draw.integers(len(here)))]

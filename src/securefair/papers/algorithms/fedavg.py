@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from securefair.algorithms.averaging import average, shares_of, through_server
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import Schedule, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import Proximal, TrainStates
 from securefair.records import RoundRecord
 
@@ -45,12 +45,12 @@ class FedAvg:
         """How strongly local training is held near the common model: not at all."""
         return 0.0
 
-    def init(self, population: Cohort, seed: int) -> FederatedState:
+    def init(self, population: StackedPopulation, seed: int) -> FederatedState:
         """One initialisation for all."""
         return LearningState(seed, 0, population.start(seed, common=True))
 
     def round(
-        self, state: FederatedState, population: Cohort
+        self, state: FederatedState, population: StackedPopulation
     ) -> tuple[FederatedState, RoundRecord]:
         """Everyone trains the common model; the server averages what it gets."""
         after = self.updated(state, population)
@@ -64,7 +64,7 @@ class FedAvg:
         )
         return LearningState(state.seed, state.round + 1, after), record
 
-    def updated(self, state: FederatedState, population: Cohort) -> TrainStates:
+    def updated(self, state: FederatedState, population: StackedPopulation) -> TrainStates:
         """The common model after a round, a row for each, for methods that add to FedAvg."""
         train_states = (
             state.train_states if self.keep_momentum else state.train_states.momentum_reset()

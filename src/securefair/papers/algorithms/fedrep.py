@@ -20,10 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from securefair.algorithms.averaging import average, shares_of, through_server
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.last_layer import head_mask
 from securefair.papers.algorithms.fedavg import FederatedState
 from securefair.records import RoundRecord
@@ -56,7 +56,7 @@ class FedRep:
             body_epochs=(self.body_epochs >= 1, "1 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> FederatedState:
+    def init(self, population: StackedPopulation, seed: int) -> FederatedState:
         """One initialisation for all, of bodies and heads.
 
         Raises:
@@ -66,7 +66,7 @@ class FedRep:
         return LearningState(seed, 0, population.start(seed, common=True))
 
     def round(
-        self, state: FederatedState, population: Cohort
+        self, state: FederatedState, population: StackedPopulation
     ) -> tuple[FederatedState, RoundRecord]:
         """Everyone trains its head, then its body; the server averages the bodies it gets."""
         t, seed, stacked = state.round, state.seed, population.stacked

@@ -13,9 +13,9 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.fedavg import FedAvg, FederatedState
 from securefair.records import RoundRecord
@@ -58,14 +58,14 @@ class FineTuned:
         """That of the federated algorithm, and what is added."""
         return f"{self.of.name}_fine_tuned"
 
-    def init(self, population: Cohort, seed: int) -> FineTuningState:
+    def init(self, population: StackedPopulation, seed: int) -> FineTuningState:
         """One initialisation for all."""
         begun = self.of.init(population, seed)
         none = torch.full((len(population.names),), -1.0, dtype=torch.float64)
         return FineTuningState(seed, 0, begun.train_states, begun.train_states.vectors, none)
 
     def round(
-        self, state: FineTuningState, population: Cohort
+        self, state: FineTuningState, population: StackedPopulation
     ) -> tuple[FineTuningState, RoundRecord]:
         """A federated round; the tuning; or a record of what was reached.
 
@@ -86,7 +86,7 @@ class FineTuned:
         return replace(state, round=state.round + 1, train_states=train_states), record
 
     def _federated(
-        self, state: FineTuningState, population: Cohort
+        self, state: FineTuningState, population: StackedPopulation
     ) -> tuple[FineTuningState, RoundRecord]:
         before: FederatedState = LearningState(state.seed, state.round, state.train_states)
         after, record = self.of.round(before, population)

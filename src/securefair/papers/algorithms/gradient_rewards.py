@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.coordinates import largest_of_each_layer
 
@@ -28,7 +28,7 @@ class RewardState:
     present: Tensor  # (N,) bool
 
 
-def begin(population: Cohort, seed: int) -> RewardState:
+def begin(population: StackedPopulation, seed: int) -> RewardState:
     """One initialisation for all, everyone present and equal."""
     count = len(population.names)
     return RewardState(
@@ -52,7 +52,9 @@ def smoothed(reputation: Tensor, phi: Tensor, present: Tensor, *, least: float) 
     return r / r.sum().clamp(min=torch.finfo(r.dtype).tiny)
 
 
-def rewarded(population: Cohort, base: Tensor, aggregate: Tensor, quotas: Tensor) -> Tensor:
+def rewarded(
+    population: StackedPopulation, base: Tensor, aggregate: Tensor, quotas: Tensor
+) -> Tensor:
     """Parameters (N, P) plus each one's part of the aggregate (P,): none where the quota is 0."""
     result = base.clone()
     for n, quota in enumerate(quotas.tolist()):

@@ -24,10 +24,10 @@ from torch import Tensor
 from torch.nn.functional import one_hot, softmax
 
 from securefair.algorithms.averaging import through_server
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.scored import Part, Scores
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.last_layer import representations
 from securefair.model.stacked_training import all_logits
 from securefair.papers.algorithms.fedavg import FedAvg, FederatedState
@@ -70,12 +70,12 @@ class KnnPer:
             bandwidth=(0 < self.bandwidth < math.inf, "above 0"),
         )
 
-    def init(self, population: Cohort, seed: int) -> FederatedState:
+    def init(self, population: StackedPopulation, seed: int) -> FederatedState:
         """The start of the federated algorithm."""
         return self.of.init(population, seed)
 
     def round(
-        self, state: FederatedState, population: Cohort
+        self, state: FederatedState, population: StackedPopulation
     ) -> tuple[FederatedState, RoundRecord]:
         """A federated round; everyone then predicts with its neighbours as well.
 
@@ -94,7 +94,7 @@ class KnnPer:
         )
         return LearningState(state.seed, state.round + 1, after), record
 
-    def _scores(self, population: Cohort, vectors: Tensor) -> dict[Part, Scores]:
+    def _scores(self, population: StackedPopulation, vectors: Tensor) -> dict[Part, Scores]:
         """Everyone's interpolated predictions on its own samples."""
         if self.weight is None:
             population.samples("validation")  # raises where someone has none
@@ -110,7 +110,7 @@ class KnnPer:
         }
 
     def predictions(
-        self, population: Cohort, participant: int, vector: Tensor, part: Part
+        self, population: StackedPopulation, participant: int, vector: Tensor, part: Part
     ) -> Predictions:
         """What the model (V,) and the participant's neighbours say of its samples of one part.
 

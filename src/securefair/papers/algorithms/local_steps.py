@@ -1,8 +1,9 @@
 """Local training for methods whose gradient is not that of one model's loss.
 
-`Cohort.train` descends the loss of everyone's network. Here a method says at which parameters it
-needs gradients and what it makes of them: at a mixture of two models, after a trial step, with a
-penalty. Orders of samples are those of `Cohort.train`, and participants compute together as there.
+`StackedPopulation.train` descends the loss of everyone's network. Here a method says at which
+parameters it needs gradients and what it makes of them: at a mixture of two models, after a trial
+step, with a penalty. Orders of samples are those of `StackedPopulation.train`, and participants
+compute together as there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort, Precision
+from securefair.algorithms.stacked_population import Precision, StackedPopulation
 from securefair.errors import ModelError
 from securefair.model.batches import Batches, draw_batches
 from securefair.model.seeds import derived_seed
@@ -27,7 +28,7 @@ class LocalStep:
     """A mini-batch, of each independent order, for each of some participants."""
 
     who: list[int]  # the participants; rows of all arrays follow it
-    population: Cohort
+    population: StackedPopulation
     streams: tuple[tuple[Tensor, Tensor], ...]  # indices and weights (A, b) of each order
 
     def gradients(
@@ -63,7 +64,7 @@ changed by clipping and weight decay.
 
 
 def local_steps(
-    population: Cohort,
+    population: StackedPopulation,
     models: Sequence[TrainStates],
     gradients: Gradients,
     *,
@@ -77,7 +78,7 @@ def local_steps(
 
     Args:
         models: one or more, each of all participants; all of a step move at once.
-        clock: as of `Cohort.train`, which draws the same order as the first one here.
+        clock: as of `StackedPopulation.train`, which draws the same order as the first one here.
         orders: how many independent orders of samples each step has a mini-batch of.
 
     Raises:
@@ -118,7 +119,9 @@ def local_steps(
     return after
 
 
-def _drawn(population: Cohort, order: int, epochs: int, seed: int, clock: int) -> Batches:
+def _drawn(
+    population: StackedPopulation, order: int, epochs: int, seed: int, clock: int
+) -> Batches:
     purpose = f"batches {clock}" if order == 0 else f"batches {clock}, {order}"
     return draw_batches(
         population.samples("train"),
@@ -128,7 +131,7 @@ def _drawn(population: Cohort, order: int, epochs: int, seed: int, clock: int) -
     )
 
 
-def _check_finite(population: Cohort, models: list[TrainStates]) -> None:
+def _check_finite(population: StackedPopulation, models: list[TrainStates]) -> None:
     finite = torch.stack([one.vectors.isfinite().all(dim=1) for one in models]).all(dim=0)
     if not finite.all():
         culprits = (~finite).nonzero()[:, 0].tolist()

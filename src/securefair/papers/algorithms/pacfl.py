@@ -32,10 +32,10 @@ import torch
 from numpy.typing import NDArray
 
 from securefair.algorithms.averaging import weights_of
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.data.dataset import Samples
 from securefair.fairness.mixing import Matrix
 from securefair.model.stacked_training import TrainStates
@@ -101,14 +101,16 @@ class Pacfl:
             scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
-    def init(self, population: Cohort, seed: int) -> PacflState:
+    def init(self, population: StackedPopulation, seed: int) -> PacflState:
         """Everyone's subspace, the clusters, and one initialisation for all."""
         spaces = self._received_spaces(population, seed)
         clusters = clustered(angles(spaces, self.angle), self.threshold, self.linkage)
         train_states = population.start(seed, common=True)
         return PacflState(seed, 0, train_states, clusters, tuple(space.size for space in spaces))
 
-    def round(self, state: PacflState, population: Cohort) -> tuple[PacflState, RoundRecord]:
+    def round(
+        self, state: PacflState, population: StackedPopulation
+    ) -> tuple[PacflState, RoundRecord]:
         """FedAvg in each cluster; who is alone in one sends nothing and keeps what it trained."""
         t, before = state.round, state.train_states.momentum_reset()
         trained = population.train(
@@ -136,7 +138,9 @@ class Pacfl:
         )
         return replace(state, round=t + 1, train_states=after, sent=(0,) * len(own)), record
 
-    def _received_spaces(self, population: Cohort, seed: int) -> list[NDArray[np.float64]]:
+    def _received_spaces(
+        self, population: StackedPopulation, seed: int
+    ) -> list[NDArray[np.float64]]:
         """Everyone's singular vectors (d, p) as the server gets them."""
         found = []
         for n, participant in enumerate(population.participants):

@@ -13,8 +13,8 @@ around the Hessian are here (its section 4):
 - "hessian_free", HF: its product with g = grad f_i(w~; D') by a difference of gradients,
   (grad f_i(w + delta g; D'') - grad f_i(w - delta g; D'')) / (2 delta).
 
-beta is the learning rate of the cohort's optimiser. The paper weighs participants equally; they are
-weighted by samples here, so that alpha = 0 is FedAvg.
+beta is the learning rate of the population's optimiser. The paper weighs participants equally; they
+are weighted by samples here, so that alpha = 0 is FedAvg.
 
 Assumes networks of one architecture, and own samples enough for a useful step. Disclosure: as
 FedAvg, a participant shows the server a model trained on its data in every round; adapted models
@@ -30,10 +30,10 @@ from typing import Literal
 from torch import Tensor
 
 from securefair.algorithms.averaging import average, shares_of, through_server
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.fedavg import FederatedState
 from securefair.papers.algorithms.local_steps import LocalStep, local_steps
@@ -82,12 +82,12 @@ class PerFedAvg:
             adaptation_epochs=(self.adaptation_epochs >= 0, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> FederatedState:
+    def init(self, population: StackedPopulation, seed: int) -> FederatedState:
         """One initialisation for all."""
         return LearningState(seed, 0, population.start(seed, common=True))
 
     def round(
-        self, state: FederatedState, population: Cohort
+        self, state: FederatedState, population: StackedPopulation
     ) -> tuple[FederatedState, RoundRecord]:
         """Everyone trains the common model for what follows it; the server averages; all adapt."""
         t, seed, common = state.round, state.seed, state.train_states.vectors
@@ -105,7 +105,7 @@ class PerFedAvg:
         return LearningState(seed, t + 1, train_states), record
 
     def adapted(
-        self, train_states: TrainStates, population: Cohort, seed: int, round: int
+        self, train_states: TrainStates, population: StackedPopulation, seed: int, round: int
     ) -> Tensor:
         """w - alpha grad f_i(w) of everyone, or what some epochs at that rate make of w: (N, V)."""
         if self.adaptation_epochs and self.alpha:
@@ -119,7 +119,7 @@ class PerFedAvg:
             ).vectors
         return self._stepped(train_states.vectors, population.gradients(train_states), population)
 
-    def _trained(self, state: FederatedState, population: Cohort) -> Tensor:
+    def _trained(self, state: FederatedState, population: StackedPopulation) -> Tensor:
         (trained,) = local_steps(
             population,
             [state.train_states.momentum_reset()],
@@ -132,7 +132,7 @@ class PerFedAvg:
         )
         return trained.vectors
 
-    def _meta_gradient(self, step: LocalStep, w: Tensor, population: Cohort) -> Tensor:
+    def _meta_gradient(self, step: LocalStep, w: Tensor, population: StackedPopulation) -> Tensor:
         """Of f_i(w - alpha grad f_i(w)), (A, P); running statistics in w (A, V) are updated."""
         # Without an adapting step one mini-batch is enough: the first order's, as in FedAvg.
         if self.alpha == 0:
@@ -152,7 +152,7 @@ class PerFedAvg:
         difference = further - nearer
         return gradient - self.alpha * difference / (2 * self.delta)
 
-    def _stepped(self, vectors: Tensor, gradients: Tensor, population: Cohort) -> Tensor:
+    def _stepped(self, vectors: Tensor, gradients: Tensor, population: StackedPopulation) -> Tensor:
         result = vectors.clone()
         result[:, : population.stacked.trained] -= self.alpha * gradients
         return result

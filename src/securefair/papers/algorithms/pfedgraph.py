@@ -32,10 +32,10 @@ import torch
 from torch import Tensor
 
 from securefair.algorithms.averaging import shares_of
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.distillation import LearningState
 from securefair.algorithms.schedule import StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.model.stacked_training import TrainStates
 from securefair.papers.algorithms.local_steps import LocalStep, local_steps
 from securefair.records import RoundRecord
@@ -87,7 +87,7 @@ class PFedGraph:
             scored=(self.scored in ("averaged", "trained"), "averaged or trained"),
         )
 
-    def init(self, population: Cohort, seed: int) -> PFedGraphState:
+    def init(self, population: StackedPopulation, seed: int) -> PFedGraphState:
         """One initialisation for all."""
         train_states = population.start(seed, common=True)
         return PFedGraphState(
@@ -99,7 +99,7 @@ class PFedGraph:
         )
 
     def round(
-        self, state: PFedGraphState, population: Cohort
+        self, state: PFedGraphState, population: StackedPopulation
     ) -> tuple[PFedGraphState, RoundRecord]:
         """Everyone trains; the server infers the graph and averages along it."""
         t, seed, stacked = state.round, state.seed, population.stacked
@@ -123,7 +123,7 @@ class PFedGraph:
         pull = mixing @ _directions(parameters) if self.lam else torch.zeros_like(state.pull)
         return PFedGraphState(seed, t + 1, after, state.start, pull), record
 
-    def _trained(self, state: PFedGraphState, population: Cohort) -> Tensor:
+    def _trained(self, state: PFedGraphState, population: StackedPopulation) -> Tensor:
         def gradients(step: LocalStep, models: list[Tensor]) -> list[Tensor]:
             found = step.gradients(models[0])
             if self.lam:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.errors import DataError
 from securefair.model.batches import StackedSamples, draw_batches
 from securefair.model.seeds import derived_seed
@@ -20,7 +20,7 @@ IGNORED = -100
 """A label that cross-entropy skips (`torch.nn.functional.cross_entropy`)."""
 
 
-def public_features(population: Cohort) -> Tensor:
+def public_features(population: StackedPopulation) -> Tensor:
     """The samples that everyone has, (B, ...).
 
     Raises:
@@ -37,14 +37,14 @@ def public_features(population: Cohort) -> Tensor:
     return samples.features[samples.rows(0)]
 
 
-def public_logits(population: Cohort, vectors: Tensor, round: int, seed: int) -> Tensor:
+def public_logits(population: StackedPopulation, vectors: Tensor, round: int, seed: int) -> Tensor:
     """What everyone sends, (N, B, M): its logits on the public samples."""
     computed = all_logits(population.stacked, vectors, public_features(population))
     return population.sent(computed, round, seed)
 
 
 def distilled(
-    population: Cohort,
+    population: StackedPopulation,
     train_states: TrainStates,
     logits: Tensor,
     *,

@@ -11,9 +11,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.schedule import EXPONENTIAL, StepDecay, at_round
 from securefair.algorithms.settings import check_settings
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.papers.algorithms.gradient_rewards import (
     RewardState,
     alignment,
@@ -56,11 +56,13 @@ class Rffl:
             warm_up=(self.warm_up >= 0, "0 or more"),
         )
 
-    def init(self, population: Cohort, seed: int) -> RewardState:
+    def init(self, population: StackedPopulation, seed: int) -> RewardState:
         """One initialisation for all, everyone present and equal."""
         return begin(population, seed)
 
-    def round(self, state: RewardState, population: Cohort) -> tuple[RewardState, RoundRecord]:
+    def round(
+        self, state: RewardState, population: StackedPopulation
+    ) -> tuple[RewardState, RoundRecord]:
         """Train, upload, be rated, and be rewarded; the removed train alone."""
         stacked, start = population.stacked, state.train_states.vectors
         trained = population.train(
@@ -104,7 +106,7 @@ class Rffl:
             state.seed, state.round + 1, trained.moved(after), reputation, present
         ), record
 
-    def _weights(self, state: RewardState, population: Cohort) -> Tensor:
+    def _weights(self, state: RewardState, population: StackedPopulation) -> Tensor:
         amount = population.sizes.double() if self.weights == "size" else state.reputation
         amount = torch.where(state.present, amount, 0)
         return amount / amount.sum()

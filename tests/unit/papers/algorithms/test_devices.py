@@ -83,14 +83,14 @@ ALGORITHMS = [
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda one: one.name)
 def test_results_elsewhere_are_those_of_the_processor(
     algorithm: Any,
-    make_cohort: Any,
+    make_networks: Any,
     pretended_device: torch.device,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(ARCHITECTURES, "normed", normed)
 
     def run(device: str) -> tuple[Any, Any, Any]:
-        population = make_cohort(
+        population = make_networks(
             network="normed",
             sizes=(10, 20, 20),
             batch_size=10,

@@ -16,8 +16,8 @@ SIX = (20, 24, 28, 32, 36, 40)
 
 
 @pytest.fixture
-def make_members(make_cohort):
-    return lambda **more: make_cohort(**({"sizes": SIX, "validation": 30} | more))
+def make_members(make_networks):
+    return lambda **more: make_networks(**({"sizes": SIX, "validation": 30} | more))
 
 
 def short(**more):
@@ -25,11 +25,13 @@ def short(**more):
 
 
 def test_a_round_averages_whom_it_chose_by_their_samples(make_members):
-    cohort = make_members()
+    population = make_members()
     algorithm = short(budget=3)
-    state = algorithm.init(cohort, 1)
-    trained = cohort.train(state.train_states.momentum_reset(), epochs=2, seed=1, clock=0).vectors
-    after, record = algorithm.round(state, cohort)
+    state = algorithm.init(population, 1)
+    trained = population.train(
+        state.train_states.momentum_reset(), epochs=2, seed=1, clock=0
+    ).vectors
+    after, record = algorithm.round(state, population)
     sizes = torch.tensor(SIX, dtype=torch.float64)
     for k in range(6):
         rows = [j for j in range(6) if j == k or record.answered[k][j]]
@@ -43,13 +45,15 @@ def test_a_round_averages_whom_it_chose_by_their_samples(make_members):
 
 def test_records_may_score_the_models_before_the_average(make_members):
     """What everyone trained from its last average, which the published code keeps and tests."""
-    cohort = make_members()
-    state = short().init(cohort, 1)
-    trained = cohort.train(state.train_states.momentum_reset(), epochs=2, seed=1, clock=0).vectors
-    after, averaged = short().round(state, cohort)
-    same, record = short(scored="trained").round(state, cohort)
-    assert record.accuracy == cohort.scores(trained).accuracy.tolist()
-    assert record.validation_accuracy == cohort.scores(trained, "validation").accuracy.tolist()
+    population = make_members()
+    state = short().init(population, 1)
+    trained = population.train(
+        state.train_states.momentum_reset(), epochs=2, seed=1, clock=0
+    ).vectors
+    after, averaged = short().round(state, population)
+    same, record = short(scored="trained").round(state, population)
+    assert record.accuracy == population.scores(trained).accuracy.tolist()
+    assert record.validation_accuracy == population.scores(trained, "validation").accuracy.tolist()
     assert averaged.cross_entropy != record.cross_entropy
     assert record.answered == averaged.answered
     torch.testing.assert_close(
@@ -59,20 +63,20 @@ def test_records_may_score_the_models_before_the_average(make_members):
 
 def test_both_algorithms_choose_alike_on_networks(make_members):
     """Theorem 1, where every Omega holds everyone: repeating BGGC is what GGC does."""
-    cohort = make_members()
-    state = short().init(cohort, 2)
+    population = make_members()
+    state = short().init(population, 2)
     everyone = replace(state, omega=~np.eye(6, dtype=bool))
-    _, one = short().round(everyone, cohort)
-    _, other = short(graph="rebuilt").round(everyone, cohort)
+    _, one = short().round(everyone, population)
+    _, other = short(graph="rebuilt").round(everyone, population)
     assert one == other
     assert 0 < np.sum(one.answered) < 30
 
 
 def test_equal_seeds_give_identical_records(make_members):
-    cohort = make_members(batch_size=8)
+    population = make_members(batch_size=8)
     algorithm = short(budget=2, online=0.8, reach=0.6)
     first, again, other = (
-        msgspec.json.encode(list(run(algorithm, cohort, seed, 3))) for seed in (1, 1, 2)
+        msgspec.json.encode(list(run(algorithm, population, seed, 3))) for seed in (1, 1, 2)
     )
     assert first == again
     assert first != other
@@ -93,8 +97,8 @@ def test_whose_labels_mean_something_else_is_not_chosen(make_members, make_parti
         else own
         for own in people
     )
-    cohort = make_members(participants=mirrored)
-    records = list(run(short(local_epochs=5), cohort, 0, 8))
+    population = make_members(participants=mirrored)
+    records = list(run(short(local_epochs=5), population, 0, 8))
     used = np.array(records[-1].answered)
     assert not used[:4, 4:].any()
     assert not used[4:, :4].any()
@@ -114,26 +118,26 @@ def test_between_choices_the_last_one_stays(make_members):
 
 
 def test_preparation_is_counted_in_the_first_round(make_members):
-    cohort = make_members()
-    state = short(budget=5).init(cohort, 0)
-    assert state.sent == (5 * cohort.stacked.length,) * 6  # one batch: each model once to each
-    tight = short(budget=2).init(cohort, 0)
-    assert max(tight.sent) > 5 * cohort.stacked.length  # once for the sum, again to be judged
-    record = short(budget=5).round(state, cohort)[1]
-    asked = np.sum(record.asked, axis=0) * cohort.stacked.length
+    population = make_members()
+    state = short(budget=5).init(population, 0)
+    assert state.sent == (5 * population.stacked.length,) * 6  # one batch: each model once to each
+    tight = short(budget=2).init(population, 0)
+    assert max(tight.sent) > 5 * population.stacked.length  # once for the sum, again to be judged
+    record = short(budget=5).round(state, population)[1]
+    asked = np.sum(record.asked, axis=0) * population.stacked.length
     assert record.numbers_sent == (asked + np.array(state.sent)).tolist()
 
 
 def test_partial_participation(make_members):
-    cohort = make_members()
+    population = make_members()
     algorithm = short(reach=0.5, online=0.5)
-    state = algorithm.init(cohort, 3)
+    state = algorithm.init(population, 3)
     assert state.omega.sum(axis=1).max() <= 2  # round(0.5 * 5)
     seen = []
     full = short(online=0.5)
-    state = full.init(cohort, 3)
+    state = full.init(population, 3)
     for _ in range(5):
-        state, record = full.round(state, cohort)
+        state, record = full.round(state, population)
         online = np.array(record.asked)
         assert online.sum(axis=1).tolist() == [round(0.5 * n) for n in state.omega.sum(axis=1)]
         assert not (online & ~state.omega).any()
@@ -149,17 +153,17 @@ def test_a_random_graph_is_drawn_once_and_used_whole(make_members):
 
 
 def test_who_trains_alone_takes_nothing(make_members):
-    cohort = make_members()
+    population = make_members()
     algorithm = short(alone=("b",))
-    state = algorithm.init(cohort, 0)
+    state = algorithm.init(population, 0)
     assert not state.omega[1].any()
-    after, record = algorithm.round(state, cohort)
-    trained = cohort.train(state.train_states.momentum_reset(), epochs=2, seed=0, clock=0)
+    after, record = algorithm.round(state, population)
+    trained = population.train(state.train_states.momentum_reset(), epochs=2, seed=0, clock=0)
     torch.testing.assert_close(after.train_states.vectors[1], trained.vectors[1])
     assert not any(record.answered[1])
     assert any(row[1] for row in record.answered)
     with pytest.raises(ConfigError, match="alone"):
-        short(alone=("z",)).init(cohort, 0)
+        short(alone=("z",)).init(population, 0)
 
 
 def test_checkpoints_are_chosen_on_validation(make_members):
@@ -172,9 +176,9 @@ def test_checkpoints_are_chosen_on_validation(make_members):
     assert chosen_accuracy(records) == [records[t].accuracy[n] for n, t in enumerate(rounds)]
 
 
-def test_without_validation_samples_nothing_can_be_chosen(make_cohort):
+def test_without_validation_samples_nothing_can_be_chosen(make_networks):
     with pytest.raises(DataError, match="validation"):
-        short().init(make_cohort(), 0)
+        short().init(make_networks(), 0)
     with pytest.raises(DataError, match="validation"):
         chosen_rounds([])
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.algorithms.algorithm import run
-from securefair.algorithms.cohort import Cohort
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError
 from securefair.model.training import OptimizerConfig
@@ -42,8 +42,8 @@ def members(*sizes: int) -> tuple[ParticipantData, ...]:
     )
 
 
-def cohort(*sizes: int) -> Cohort:
-    return Cohort(
+def population_of(*sizes: int) -> StackedPopulation:
+    return StackedPopulation(
         participants=members(*sizes),
         network="quadratic-head-3",
         optimizer=OptimizerConfig(learning_rate=0.1),
@@ -60,14 +60,14 @@ def test_sections_are_the_differences_of_sizes() -> None:
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=5))
 def test_every_sample_is_in_exactly_one_section(sizes: list[int]) -> None:
-    state = FairSl().init(cohort(*sizes), 0)
+    state = FairSl().init(population_of(*sizes), 0)
     for n, size in enumerate(sizes):
         rows = np.concatenate([sections[n] for sections in state.sections])
         assert sorted(rows.tolist()) == list(range(size))
 
 
 def test_the_smallest_leaves_first_and_keeps_the_model_it_helped_to_make() -> None:
-    population = cohort(10, 30, 60)
+    population = population_of(10, 30, 60)
     algorithm = FairSl(epochs_per_cycle=(2, 1))
     assert algorithm.rounds(population) == 4
     state, present, vectors = algorithm.init(population, 0), [], []
@@ -93,7 +93,7 @@ def test_the_smallest_leaves_first_and_keeps_the_model_it_helped_to_make() -> No
 
 
 def test_a_merge_is_the_mean_of_what_everyone_trained_on_its_section() -> None:
-    population = cohort(10, 30)
+    population = population_of(10, 30)
     algorithm = FairSl(epochs_per_cycle=(1,))
     state = algorithm.init(population, 0)
     after, record = algorithm.round(state, population)
@@ -105,7 +105,7 @@ def test_a_merge_is_the_mean_of_what_everyone_trained_on_its_section() -> None:
 
 
 def test_participants_of_equal_size_leave_together_with_one_model() -> None:
-    population = cohort(10, 10, 11)
+    population = population_of(10, 10, 11)
     algorithm = FairSl(epochs_per_cycle=(1,))
     records = list(run(algorithm, population, 0, algorithm.rounds(population)))
     assert [record.present for record in records] == [[True] * 3, [False, False, True]]
@@ -113,7 +113,7 @@ def test_participants_of_equal_size_leave_together_with_one_model() -> None:
 
 
 def test_frozen_layers_stay_after_the_first_cycle() -> None:
-    population = cohort(10, 30)
+    population = population_of(10, 30)
     algorithm = FairSl(epochs_per_cycle=(1,), frozen_layers=1)
     state, _ = algorithm.round(algorithm.init(population, 0), population)
     later, _ = algorithm.round(state, population)
@@ -125,8 +125,8 @@ def test_frozen_layers_stay_after_the_first_cycle() -> None:
 
 
 def test_equal_seeds_give_equal_records() -> None:
-    first = list(run(FairSl(epochs_per_cycle=(1,)), cohort(10, 20), 7, 2))
-    assert first == list(run(FairSl(epochs_per_cycle=(1,)), cohort(10, 20), 7, 2))
+    first = list(run(FairSl(epochs_per_cycle=(1,)), population_of(10, 20), 7, 2))
+    assert first == list(run(FairSl(epochs_per_cycle=(1,)), population_of(10, 20), 7, 2))
 
 
 @pytest.mark.parametrize(

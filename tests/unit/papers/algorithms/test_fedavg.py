@@ -19,53 +19,53 @@ def encoded(records):
     return msgspec.json.encode(list(records))
 
 
-def test_a_round_is_a_step_along_the_mean_gradient_weighted_by_samples(make_cohort):
-    cohort = make_cohort()  # one full-batch step, so averaging models is averaging gradients
-    state = FedAvg().init(cohort, 3)
+def test_a_round_is_a_step_along_the_mean_gradient_weighted_by_samples(make_networks):
+    population = make_networks()  # one full-batch step, so averaging models is averaging gradients
+    state = FedAvg().init(population, 3)
     start = state.train_states.vectors
     assert torch.equal(start[0], start[1])
-    gradients = cohort.gradients(state.train_states)
+    gradients = population.gradients(state.train_states)
     expected = start[0] - 0.1 * (0.2 * gradients[0] + 0.3 * gradients[1] + 0.5 * gradients[2])
-    after, record = FedAvg().round(state, cohort)
+    after, record = FedAvg().round(state, population)
     torch.testing.assert_close(after.train_states.vectors, expected.repeat(3, 1))
-    assert record.numbers_sent == [cohort.stacked.length] * 3
+    assert record.numbers_sent == [population.stacked.length] * 3
     assert record.asked == [[n != k for k in range(3)] for n in range(3)]
     assert torch.equal(state.train_states.vectors, start)
 
 
-def test_common_training_finds_what_the_pooled_samples_have(make_cohort):
-    records = list(run(FedAvg(local_epochs=5), make_cohort(), 0, 20))
+def test_common_training_finds_what_the_pooled_samples_have(make_networks):
+    records = list(run(FedAvg(local_epochs=5), make_networks(), 0, 20))
     assert np.mean(records[-1].accuracy) > 0.85
     assert np.mean(records[-1].cross_entropy) < np.mean(records[0].cross_entropy)
 
 
-def test_equal_seeds_give_identical_records(make_cohort):
-    cohort = make_cohort(batch_size=8)
+def test_equal_seeds_give_identical_records(make_networks):
+    population = make_networks(batch_size=8)
     algorithm = FedAvg(local_epochs=2)
-    assert encoded(run(algorithm, cohort, 1, 3)) == encoded(run(algorithm, cohort, 1, 3))
-    assert encoded(run(algorithm, cohort, 1, 3)) != encoded(run(algorithm, cohort, 2, 3))
+    assert encoded(run(algorithm, population, 1, 3)) == encoded(run(algorithm, population, 1, 3))
+    assert encoded(run(algorithm, population, 1, 3)) != encoded(run(algorithm, population, 2, 3))
 
 
-def test_momentum_begins_anew_in_every_round_unless_kept(make_cohort):
-    cohort = make_cohort(optimizer=OptimizerConfig(learning_rate=0.1, momentum=0.9))
+def test_momentum_begins_anew_in_every_round_unless_kept(make_networks):
+    population = make_networks(optimizer=OptimizerConfig(learning_rate=0.1, momentum=0.9))
     anew, kept = (FedAvg(keep_momentum=keep) for keep in (False, True))
-    state, _ = anew.round(anew.init(cohort, 0), cohort)
+    state, _ = anew.round(anew.init(population, 0), population)
     assert state.train_states.momentum.any()
-    gradients = cohort.gradients(state.train_states)
+    gradients = population.gradients(state.train_states)
     gradients += 1e-3 * state.train_states.vectors  # the weight decay
     weights = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
-    after, _ = anew.round(state, cohort)
+    after, _ = anew.round(state, population)
     expected = state.train_states.vectors[0] - 0.1 * weights @ gradients
     torch.testing.assert_close(after.train_states.vectors[0], expected)
-    other, _ = kept.round(state, cohort)
+    other, _ = kept.round(state, population)
     torch.testing.assert_close(
         other.train_states.vectors[0], expected - 0.1 * 0.9 * weights @ state.train_states.momentum
     )
 
 
-def test_a_free_rider_that_sends_what_it_got_only_slows_training(make_cohort):
-    honest = make_cohort()
-    idle = make_cohort(free_riders={"c": FreeRide(sends="unchanged")})
+def test_a_free_rider_that_sends_what_it_got_only_slows_training(make_networks):
+    honest = make_networks()
+    idle = make_networks(free_riders={"c": FreeRide(sends="unchanged")})
     state = FedAvg().init(honest, 0)
     start, gradients = state.train_states.vectors[0], honest.gradients(state.train_states)
     after, _ = FedAvg().round(state, idle)
@@ -73,10 +73,10 @@ def test_a_free_rider_that_sends_what_it_got_only_slows_training(make_cohort):
     torch.testing.assert_close(after.train_states.vectors[2], expected)
 
 
-def test_without_a_pull_fedprox_is_fedavg(make_cohort):
-    cohort = make_cohort()
+def test_without_a_pull_fedprox_is_fedavg(make_networks):
+    population = make_networks()
     with_pull, without, average = (
-        [msgspec.structs.replace(r, algorithm="") for r in run(algorithm, cohort, 0, 3)]
+        [msgspec.structs.replace(r, algorithm="") for r in run(algorithm, population, 0, 3)]
         for algorithm in (
             FedProx(mu=1.0, local_epochs=3),
             FedProx(mu=0.0, local_epochs=3),
@@ -87,43 +87,43 @@ def test_without_a_pull_fedprox_is_fedavg(make_cohort):
     assert with_pull != average
 
 
-def test_fedprox_steps_along_the_pulled_gradient(make_cohort):
-    cohort = make_cohort(sizes=(20, 20))
-    state = FedProx(mu=0.5).init(cohort, 0)
+def test_fedprox_steps_along_the_pulled_gradient(make_networks):
+    population = make_networks(sizes=(20, 20))
+    state = FedProx(mu=0.5).init(population, 0)
     w = state.train_states.vectors
-    w1 = w - 0.1 * cohort.gradients(state.train_states)
-    w2 = w1 - 0.1 * (cohort.gradients(state.train_states.moved(w1)) + 0.5 * (w1 - w))
-    after, _ = FedProx(mu=0.5, local_epochs=2).round(state, cohort)
+    w1 = w - 0.1 * population.gradients(state.train_states)
+    w2 = w1 - 0.1 * (population.gradients(state.train_states.moved(w1)) + 0.5 * (w1 - w))
+    after, _ = FedProx(mu=0.5, local_epochs=2).round(state, population)
     torch.testing.assert_close(after.train_states.vectors[0], w2.mean(dim=0))
 
 
-def test_tuning_begins_at_the_model_that_validated_best(make_cohort):
+def test_tuning_begins_at_the_model_that_validated_best(make_networks):
     # A rate so high that the common model gets worse and worse: the first is the best.
-    cohort = make_cohort(
+    population = make_networks(
         validation=40, optimizer=OptimizerConfig(learning_rate=0.05, clip_norm=None)
     )
     algorithm = FineTuned(of=FedAvg(local_epochs=3), rounds=4, epochs=6)
-    state, seen = algorithm.init(cohort, 0), []
+    state, seen = algorithm.init(population, 0), []
     for _ in range(4):
-        state, record = algorithm.round(state, cohort)
+        state, record = algorithm.round(state, population)
         seen.append((record.validation_accuracy, state.train_states.vectors))
     assert record.algorithm == "fedavg_fine_tuned"
     for n in range(3):
         best = int(np.argmax([accuracy[n] for accuracy, _ in seen]))
         assert torch.equal(state.best[n], seen[best][1][n])
-    tuned, record = algorithm.round(state, cohort)
-    expected = cohort.train(
+    tuned, record = algorithm.round(state, population)
+    expected = population.train(
         state.train_states.moved(state.best).momentum_reset(), epochs=6, seed=0, clock=4
     )
     assert torch.equal(tuned.train_states.vectors, expected.vectors)
     assert not any(map(any, record.answered))
-    again, _ = algorithm.round(tuned, cohort)  # and then it rests
+    again, _ = algorithm.round(tuned, population)  # and then it rests
     assert torch.equal(again.train_states.vectors, tuned.train_states.vectors)
 
 
-def test_tuning_needs_validation_samples(make_cohort):
+def test_tuning_needs_validation_samples(make_networks):
     with pytest.raises(DataError, match="validation"):
-        list(run(FineTuned(rounds=2), make_cohort(), 0, 1))
+        list(run(FineTuned(rounds=2), make_networks(), 0, 1))
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,13 @@ def test_settings_out_of_range_are_named(build, where):
     assert error.value.where == where
 
 
-def test_on_a_complete_graph_of_equals_it_is_federated_averaging(make_cohort):
-    cohort = make_cohort(sizes=(20, 20, 20, 20, 20))
+def test_on_a_complete_graph_of_equals_it_is_federated_averaging(make_networks):
+    population = make_networks(sizes=(20, 20, 20, 20, 20))
     gossip, average = (
-        [msgspec.structs.replace(r, algorithm="", numbers_sent=None) for r in run(a, cohort, 0, 3)]
+        [
+            msgspec.structs.replace(r, algorithm="", numbers_sent=None)
+            for r in run(a, population, 0, 3)
+        ]
         for a in (GossipSgd(), FedAvg())
     )
     for one, other in zip(gossip, average, strict=True):

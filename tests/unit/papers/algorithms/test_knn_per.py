@@ -11,14 +11,14 @@ from securefair.papers.algorithms.knn_per import Predictions, chosen_weight, nei
 
 
 @pytest.fixture
-def make_members(make_cohort):
-    return lambda **more: make_cohort(**({"network": "logistic"} | more))
+def make_members(make_networks):
+    return lambda **more: make_networks(**({"network": "logistic"} | more))
 
 
-def last(algorithm, cohort, rounds=3):
-    state = algorithm.init(cohort, 0)
+def last(algorithm, population, rounds=3):
+    state = algorithm.init(population, 0)
     for _ in range(rounds):
-        state, record = algorithm.round(state, cohort)
+        state, record = algorithm.round(state, population)
     return state, record
 
 
@@ -58,11 +58,11 @@ def test_the_weight_is_the_smallest_of_those_that_validate_best():
     assert mixed.cross_entropy(0.5) == pytest.approx(-(math.log(0.55) + math.log(0.8)) / 2)
 
 
-def test_without_neighbours_it_is_fedavg(make_moving_cohort):
-    cohort = make_moving_cohort(network="logistic", validation=20)
+def test_without_neighbours_it_is_fedavg(make_momentum_networks):
+    population = make_momentum_networks(network="logistic", validation=20)
     federated = FedAvg(local_epochs=3)
-    state, record = last(KnnPer(of=federated, weight=0.0), cohort)
-    expected, plain = last(federated, cohort)
+    state, record = last(KnnPer(of=federated, weight=0.0), population)
+    expected, plain = last(federated, population)
     assert torch.equal(state.train_states.vectors, expected.train_states.vectors)
     assert record.accuracy == plain.accuracy
     assert record.validation_accuracy == plain.validation_accuracy
@@ -71,35 +71,35 @@ def test_without_neighbours_it_is_fedavg(make_moving_cohort):
 
 
 def test_the_common_model_is_not_scored_for_nothing(make_members, monkeypatch):
-    cohort = make_members(validation=20)
-    monkeypatch.setattr(type(cohort), "scores", lambda *_: pytest.fail("scored"))
-    record = last(KnnPer(), cohort, 1)[1]
+    population = make_members(validation=20)
+    monkeypatch.setattr(type(population), "scores", lambda *_: pytest.fail("scored"))
+    record = last(KnnPer(), population, 1)[1]
     assert len(record.accuracy) == len(record.validation_accuracy) == 3
 
 
 def test_all_neighbours_at_a_wide_bandwidth_are_the_shares_of_classes(make_members):
-    cohort = make_members(sizes=(20, 31))
+    population = make_members(sizes=(20, 31))
     algorithm = KnnPer(neighbours=1000, weight=1.0, bandwidth=1e9)
-    state = algorithm.init(cohort, 0)
-    seen = algorithm.predictions(cohort, 1, state.train_states.vectors[1], "test")
+    state = algorithm.init(population, 0)
+    seen = algorithm.predictions(population, 1, state.train_states.vectors[1], "test")
     shares = torch.tensor([16 / 31, 15 / 31], dtype=torch.float64)
     torch.testing.assert_close(seen.neighbours, shares.expand(60, 2))
 
 
 def test_a_lambda_chosen_on_validation_is_no_worse_there(make_members):
-    cohort = make_members(validation=30)
-    chosen = last(KnnPer(weight=None), cohort)[1]
+    population = make_members(validation=30)
+    chosen = last(KnnPer(weight=None), population)[1]
     for weight in (0.0, 0.5, 1.0):
-        fixed = last(KnnPer(weight=weight), cohort)[1]
+        fixed = last(KnnPer(weight=weight), population)[1]
         pairs = zip(chosen.validation_accuracy, fixed.validation_accuracy, strict=True)
         assert all(mine >= other for mine, other in pairs)
     with pytest.raises(DataError, match="validation"):
         last(KnnPer(weight=None), make_members())
 
 
-def test_a_network_without_a_representation_is_refused(make_cohort):
+def test_a_network_without_a_representation_is_refused(make_networks):
     with pytest.raises(ModelError, match="fully connected"):
-        last(KnnPer(), make_cohort())
+        last(KnnPer(), make_networks())
 
 
 @pytest.mark.parametrize(

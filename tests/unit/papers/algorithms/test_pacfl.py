@@ -12,10 +12,10 @@ from securefair.papers.algorithms import FedAvg, Pacfl
 from securefair.papers.algorithms.pacfl import angles, clustered, subspace
 
 
-def last(algorithm, cohort, rounds=3):
-    state = algorithm.init(cohort, 0)
+def last(algorithm, population, rounds=3):
+    state = algorithm.init(population, 0)
     for _ in range(rounds):
-        state, record = algorithm.round(state, cohort)
+        state, record = algorithm.round(state, population)
     return state, record
 
 
@@ -92,79 +92,83 @@ def directed(name, direction, seed):
     return ParticipantData(name, draw(20), draw(20))
 
 
-def test_whose_data_lie_in_one_direction_learn_together(make_cohort):
+def test_whose_data_lie_in_one_direction_learn_together(make_networks):
     x, y = np.eye(3)[:2]
     people = tuple(
         directed(name, way, seed)
         for seed, (name, way) in enumerate(zip("abcd", [x, y, x, y], strict=True))
     )
-    cohort = make_cohort(participants=people)
-    state, record = last(Pacfl(threshold=20.0, vectors=1), cohort, 1)
+    population = make_networks(participants=people)
+    state, record = last(Pacfl(threshold=20.0, vectors=1), population, 1)
     assert state.clusters == (0, 1, 0, 1)
     assert record.answered[0] == [False, False, True, False]
-    assert record.numbers_sent == [cohort.stacked.length + 3] * 4
-    trained = cohort.train(
-        Pacfl(threshold=20.0).init(cohort, 0).train_states, epochs=1, seed=0, clock=0
+    assert record.numbers_sent == [population.stacked.length + 3] * 4
+    trained = population.train(
+        Pacfl(threshold=20.0).init(population, 0).train_states, epochs=1, seed=0, clock=0
     )
     expected = trained.vectors[[0, 2]].mean(dim=0)
     torch.testing.assert_close(state.train_states.vectors[2], expected)
-    own = last(Pacfl(threshold=20.0, vectors=1, scored="trained"), cohort, 1)[1]
-    assert own.cross_entropy == cohort.scores(trained.vectors, "train").cross_entropy.tolist()
+    own = last(Pacfl(threshold=20.0, vectors=1, scored="trained"), population, 1)[1]
+    assert own.cross_entropy == population.scores(trained.vectors, "train").cross_entropy.tolist()
     assert own.cross_entropy != record.cross_entropy
 
 
-def test_one_cluster_is_fedavg(make_moving_cohort):
+def test_one_cluster_is_fedavg(make_momentum_networks):
     for riders in ({}, {"b": FreeRide(scale=0.1)}):
-        cohort = make_moving_cohort(free_riders=riders)
-        state, record = last(Pacfl(threshold=180.0, local_epochs=2), cohort)
-        expected, plain = last(FedAvg(local_epochs=2), cohort)
+        population = make_momentum_networks(free_riders=riders)
+        state, record = last(Pacfl(threshold=180.0, local_epochs=2), population)
+        expected, plain = last(FedAvg(local_epochs=2), population)
         torch.testing.assert_close(state.train_states.vectors, expected.train_states.vectors)
         assert record.answered == plain.answered
         assert record.numbers_sent == plain.numbers_sent
 
 
-def test_without_any_merging_everyone_trains_alone(make_cohort):
-    cohort = make_cohort(batch_size=8, pretraining_epochs=0, common_start=True, local_epochs=2)
-    state, record = last(Pacfl(threshold=0.0, local_epochs=2, vectors=1), cohort)
+def test_without_any_merging_everyone_trains_alone(make_networks):
+    population = make_networks(
+        batch_size=8, pretraining_epochs=0, common_start=True, local_epochs=2
+    )
+    state, record = last(Pacfl(threshold=0.0, local_epochs=2, vectors=1), population)
     assert state.clusters == (0, 1, 2)
-    alone, _ = last(Standalone(), cohort)
+    alone, _ = last(Standalone(), population)
     torch.testing.assert_close(state.train_states.vectors, alone.train_states.vectors)
     assert record.numbers_sent == [0, 0, 0]
     assert not any(map(any, record.answered))
 
 
-def test_momentum_rests_between_rounds_in_clusters_of_any_size(make_moving_cohort):
-    cohort = make_moving_cohort()
+def test_momentum_rests_between_rounds_in_clusters_of_any_size(make_momentum_networks):
+    population = make_momentum_networks()
     algorithm = Pacfl(threshold=0.0, vectors=1)
-    state, _ = last(algorithm, cohort, 1)
-    after, _ = algorithm.round(state, cohort)
-    momentum_reset = cohort.train(state.train_states.momentum_reset(), epochs=1, seed=0, clock=1)
+    state, _ = last(algorithm, population, 1)
+    after, _ = algorithm.round(state, population)
+    momentum_reset = population.train(
+        state.train_states.momentum_reset(), epochs=1, seed=0, clock=1
+    )
     torch.testing.assert_close(after.train_states.vectors, momentum_reset.vectors)
 
 
-def test_a_free_rider_alone_keeps_the_model_that_it_trained(make_cohort):
-    cohort = make_cohort(
+def test_a_free_rider_alone_keeps_the_model_that_it_trained(make_networks):
+    population = make_networks(
         pretraining_epochs=0,
         common_start=True,
         local_epochs=1,
         free_riders={"b": FreeRide(scale=5.0)},
     )
-    state, record = last(Pacfl(threshold=0.0, vectors=1), cohort, 2)
+    state, record = last(Pacfl(threshold=0.0, vectors=1), population, 2)
     assert state.clusters == (0, 1, 2)
-    alone, _ = last(Standalone(), cohort, 2)
+    alone, _ = last(Standalone(), population, 2)
     torch.testing.assert_close(state.train_states.vectors, alone.train_states.vectors)
     assert record.numbers_sent == [0, 0, 0]
 
 
 @pytest.mark.parametrize("pretence", ["zeros", "noise"])
-def test_a_free_riders_singular_vectors_are_as_worthless_as_its_models(make_cohort, pretence):
+def test_a_free_riders_singular_vectors_are_as_worthless_as_its_models(make_networks, pretence):
     along = np.eye(40)[0]
     people = tuple(directed(name, along, seed) for seed, name in enumerate("abc"))
     algorithm = Pacfl(threshold=45.0, vectors=1)
-    honest = algorithm.init(make_cohort(participants=people), 0)
+    honest = algorithm.init(make_networks(participants=people), 0)
     assert honest.clusters == (0, 0, 0)
     riders = {"b": FreeRide(sends=pretence)}
-    cheated = algorithm.init(make_cohort(participants=people, free_riders=riders), 0)
+    cheated = algorithm.init(make_networks(participants=people, free_riders=riders), 0)
     assert cheated.clusters == (0, 1, 0)
     assert cheated.sent == honest.sent
 

@@ -37,7 +37,7 @@ def method(request):
 
 
 @pytest.fixture
-def make_members(make_cohort):
+def make_members(make_networks):
     """Small networks with momentum and mini-batches, so that all that a state keeps matters."""
     defaults = {
         "network": "mlp-32",
@@ -45,7 +45,7 @@ def make_members(make_cohort):
         "validation": 20,
         "optimizer": OptimizerConfig(learning_rate=0.05, momentum=0.9),
     }
-    return lambda **more: make_cohort(**(defaults | more))
+    return lambda **more: make_networks(**(defaults | more))
 
 
 def encoded(records):
@@ -53,33 +53,33 @@ def encoded(records):
 
 
 def test_equal_seeds_give_identical_records(method, make_members):
-    cohort = make_members()
-    first, again, other = (encoded(run(method, cohort, seed, 2)) for seed in (1, 1, 2))
+    population = make_members()
+    first, again, other = (encoded(run(method, population, seed, 2)) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
 def test_a_resumed_run_ends_like_one_that_went_on(method, make_members, tmp_path):
-    cohort = make_members(participants=make_members().participants)
-    state = method.init(cohort, 3)
+    population = make_members(participants=make_members().participants)
+    state = method.init(population, 3)
     for _ in range(2):
-        state, _ = method.round(state, cohort)
+        state, _ = method.round(state, population)
     snapshot = encode_state(state)
-    went_on = [record for t, record in enumerate(run(method, cohort, 3, 4)) if t >= 2]
+    went_on = [record for t, record in enumerate(run(method, population, 3, 4)) if t >= 2]
     resumed = []
-    state = decode_state(snapshot, method.init(cohort, 3))
+    state = decode_state(snapshot, method.init(population, 3))
     for _ in range(2):
-        state, record = method.round(state, cohort)
+        state, record = method.round(state, population)
         resumed.append(record)
     assert encoded(resumed) == encoded(went_on)
 
 
 def test_a_round_leaves_its_state_as_it_was(method, make_members):
-    cohort = make_members()
-    state, _ = method.round(method.init(cohort, 0), cohort)
+    population = make_members()
+    state, _ = method.round(method.init(population, 0), population)
     before = {name: value.clone() for name, value in tensors(state)}
     assert before
-    method.round(state, cohort)
+    method.round(state, population)
     assert all(torch.equal(value, before[name]) for name, value in tensors(state))
 
 
@@ -92,8 +92,8 @@ def tensors(state, path=""):
 
 
 def test_records_say_what_others_do(method, make_members):
-    cohort = make_members()
-    records = list(run(method, cohort, 0, 2))
+    population = make_members()
+    records = list(run(method, population, 0, 2))
     for t, record in enumerate(records):
         assert (record.algorithm, record.round, record.forced) == (method.name, t, False)
         for scores in (record.accuracy, record.validation_accuracy):
@@ -114,7 +114,9 @@ def test_what_leaves_a_free_rider_is_not_what_it_has(method, make_members):
     )
     if isinstance(method, Pacfl):
         assert set(method.init(honest, 0).clusters) == {0}  # a cheat matters to its cluster only
-    states = [method.round(method.init(cohort, 0), cohort)[0] for cohort in (honest, cheated)]
+    states = [
+        method.round(method.init(population, 0), population)[0] for population in (honest, cheated)
+    ]
     common = [getattr(state, "common", state.train_states).vectors[0] for state in states]
     assert not torch.allclose(*common)
 

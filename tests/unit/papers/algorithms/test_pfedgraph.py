@@ -18,10 +18,10 @@ from securefair.papers.algorithms.pfedgraph import (
 numbers = st.floats(-5, 5, allow_nan=False)
 
 
-def last(algorithm, cohort, rounds=3):
-    state = algorithm.init(cohort, 0)
+def last(algorithm, population, rounds=3):
+    state = algorithm.init(population, 0)
     for _ in range(rounds):
-        state, record = algorithm.round(state, cohort)
+        state, record = algorithm.round(state, population)
     return state, record
 
 
@@ -74,36 +74,36 @@ def test_the_pull_is_the_gradient_of_the_cosine():
     assert not cosine_slope(torch.zeros(1, 7), torch.ones(1, 7)).any()
 
 
-def test_a_round_averages_along_the_graph(make_cohort):
-    cohort = make_cohort()
+def test_a_round_averages_along_the_graph(make_networks):
+    population = make_networks()
     algorithm = PFedGraph(alpha=0.5, lam=0.3)
-    state, _ = last(algorithm, cohort, 2)
+    state, _ = last(algorithm, population, 2)
     theta = state.train_states.vectors
-    gradients = cohort.gradients(state.train_states) - 0.3 * cosine_slope(theta, state.pull)
+    gradients = population.gradients(state.train_states) - 0.3 * cosine_slope(theta, state.pull)
     trained = theta - 0.1 * gradients
     cosines = cosines_of(trained - state.start)
     weights = collaboration(cosines, torch.tensor([0.2, 0.3, 0.5]).double(), 0.5)
-    after, record = algorithm.round(state, cohort)
+    after, record = algorithm.round(state, population)
     torch.testing.assert_close(after.train_states.vectors, weights @ trained)
     torch.testing.assert_close(after.pull, weights @ (trained / trained.norm(dim=1, keepdim=True)))
     assert record.alignment[0][1] == pytest.approx(cosines[0, 1].item())
     assert record.answered[0] == [False, *(weights[0, 1:] > 0).tolist()]
     assert record.cross_entropy == pytest.approx(
-        cohort.scores(weights @ trained, "train").cross_entropy.tolist()
+        population.scores(weights @ trained, "train").cross_entropy.tolist()
     )
-    _, own = PFedGraph(alpha=0.5, lam=0.3, scored="trained").round(state, cohort)
-    losses = cohort.scores(trained, "train").cross_entropy.tolist()
+    _, own = PFedGraph(alpha=0.5, lam=0.3, scored="trained").round(state, population)
+    losses = population.scores(trained, "train").cross_entropy.tolist()
     assert own.cross_entropy == pytest.approx(losses)
     assert own.cross_entropy != record.cross_entropy
 
 
-def test_a_pull_tells_a_participant_two_others_models(make_cohort):
+def test_a_pull_tells_a_participant_two_others_models(make_networks):
     """What the docstring says that lambda discloses; without it there is nothing to solve."""
-    cohort = make_cohort()
+    population = make_networks()
     algorithm = PFedGraph(alpha=2.0, lam=0.3)
-    state, _ = last(algorithm, cohort, 2)
-    after, _ = algorithm.round(state, cohort)
-    gradients = cohort.gradients(state.train_states) - 0.3 * cosine_slope(
+    state, _ = last(algorithm, population, 2)
+    after, _ = algorithm.round(state, population)
+    gradients = population.gradients(state.train_states) - 0.3 * cosine_slope(
         state.train_states.vectors, state.pull
     )
     models = state.train_states.vectors - 0.1 * gradients
@@ -113,33 +113,33 @@ def test_a_pull_tells_a_participant_two_others_models(make_cohort):
     sums = torch.stack([weights, weights / norms])
     got = torch.stack([after.train_states.vectors[0], after.pull[0]]) - sums[:, :1] * models[0]
     torch.testing.assert_close(torch.linalg.solve(sums[:, 1:], got), models[1:])
-    plain, _ = PFedGraph(alpha=2.0, lam=0.0).round(state, cohort)
+    plain, _ = PFedGraph(alpha=2.0, lam=0.0).round(state, population)
     assert not plain.pull.any()
 
 
-def test_a_huge_alpha_is_fedavg(make_moving_cohort):
-    cohort = make_moving_cohort()
-    state, record = last(PFedGraph(alpha=1e12, lam=0.0, local_epochs=2), cohort)
-    expected, plain = last(FedAvg(local_epochs=2), cohort)
+def test_a_huge_alpha_is_fedavg(make_momentum_networks):
+    population = make_momentum_networks()
+    state, record = last(PFedGraph(alpha=1e12, lam=0.0, local_epochs=2), population)
+    expected, plain = last(FedAvg(local_epochs=2), population)
     torch.testing.assert_close(state.train_states.vectors, expected.train_states.vectors)
     assert record.accuracy == plain.accuracy
 
 
-def test_the_pull_brings_models_together(make_cohort, make_participant):
+def test_the_pull_brings_models_together(make_networks, make_participant):
     people = tuple(make_participant(n, i, flipped=n == "b") for i, n in enumerate("ab"))
 
     def alike(lam):
-        cohort = make_cohort(participants=people)
-        _, record = last(PFedGraph(alpha=2.0, lam=lam, local_epochs=3), cohort, 6)
+        population = make_networks(participants=people)
+        _, record = last(PFedGraph(alpha=2.0, lam=lam, local_epochs=3), population, 6)
         return record.alignment[0][1]
 
     assert alike(1.0) > alike(0.0) + 0.05
 
 
-def test_whose_labels_mean_the_same_average(make_cohort, make_participant):
+def test_whose_labels_mean_the_same_average(make_networks, make_participant):
     people = tuple(make_participant(n, i, flipped=n in "cd") for i, n in enumerate("abcd"))
-    cohort = make_cohort(participants=people)
-    _, record = last(PFedGraph(alpha=0.8, local_epochs=5), cohort)
+    population = make_networks(participants=people)
+    _, record = last(PFedGraph(alpha=0.8, local_epochs=5), population)
     same = [[i != j and i // 2 == j // 2 for j in range(4)] for i in range(4)]
     assert record.answered == same
 

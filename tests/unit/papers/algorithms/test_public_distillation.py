@@ -18,9 +18,9 @@ from securefair.papers.algorithms.public_samples import distilled, public_featur
 
 
 @pytest.fixture
-def population(make_cohort):
+def population(make_networks):
     """Three participants with public samples: all their training features, wrongly labelled."""
-    own = make_cohort(pretraining_epochs=3)
+    own = make_networks(pretraining_epochs=3)
     features = np.concatenate([p.train.features for p in own.participants])
     classes = own.participants[0].train.classes
     public = Samples(features, np.zeros(len(features), dtype=np.int64), classes)

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from securefair.algorithms.algorithm import run
-from securefair.algorithms.cohort import Cohort
 from securefair.algorithms.free_riding import FreeRide
+from securefair.algorithms.stacked_population import StackedPopulation
 from securefair.data.dataset import ParticipantData, Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.stacked import Slot
@@ -38,8 +38,8 @@ def blobs(count: int, seed: int) -> Samples:
     return Samples(CENTRES[labels] + rng.normal(size=(count, FEATURES)), labels, CLASSES)
 
 
-def cohort(sizes: Sequence[int], **more: Any) -> Cohort:
-    return Cohort(
+def population_of(sizes: Sequence[int], **more: Any) -> StackedPopulation:
+    return StackedPopulation(
         participants=tuple(
             ParticipantData(f"p{n}", blobs(size, n), blobs(60, 50 + n), blobs(40, 90 + n))
             for n, size in enumerate(sizes)
@@ -71,7 +71,7 @@ def test_quotas_hold_for_each_layer_on_its_own() -> None:
 
 
 def test_cffl_rates_and_rewards_as_computed_by_hand() -> None:
-    members = cohort([30, 10])
+    members = population_of([30, 10])
     algorithm = Cffl(local_epochs=1, clip=100.0, schedule=None)
     state = algorithm.init(members, 0)
     after, record = algorithm.round(state, members)
@@ -93,7 +93,7 @@ def test_cffl_rates_and_rewards_as_computed_by_hand() -> None:
 
 
 def test_cffl_rates_sparse_uploads_by_the_servers_own_model() -> None:
-    members = cohort([30, 10])
+    members = population_of([30, 10])
     algorithm = Cffl(local_epochs=1, clip=100.0, schedule=None, upload_rate=0.3, alpha=2.0)
     state = algorithm.init(members, 0)
     after, record = algorithm.round(state, members)
@@ -110,10 +110,10 @@ def test_cffl_rates_sparse_uploads_by_the_servers_own_model() -> None:
 
 
 def test_cffl_by_class_numbers_weighs_by_the_most_classes() -> None:
-    every, one = cohort([20, 20]).participants
+    every, one = population_of([20, 20]).participants
     rows = np.flatnonzero(one.train.labels == 0)
     only = Samples(one.train.features[rows], one.train.labels[rows], one.train.classes)
-    members = replace(cohort([20, 20]), participants=(every, replace(one, train=only)))
+    members = replace(population_of([20, 20]), participants=(every, replace(one, train=only)))
     algorithm = Cffl(imbalance="classes", local_epochs=1, clip=100.0, schedule=None)
     state = algorithm.init(members, 0)
     after, _ = algorithm.round(state, members)
@@ -129,7 +129,7 @@ def test_cffl_by_class_numbers_weighs_by_the_most_classes() -> None:
 
 
 def test_cffl_reputations_are_a_distribution_over_who_is_left() -> None:
-    members = cohort([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
+    members = population_of([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
     algorithm = Cffl(local_epochs=2, clip=1.0, threshold=0.6)
     state = algorithm.init(members, 0)
     for _ in range(15):
@@ -142,7 +142,7 @@ def test_cffl_reputations_are_a_distribution_over_who_is_left() -> None:
 
 
 def test_whoever_is_isolated_goes_on_alone() -> None:
-    members = cohort([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
+    members = population_of([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
     algorithm = Cffl(local_epochs=1, clip=100.0, threshold=0.6, schedule=None)
     state = algorithm.init(members, 0)
     while state.present[3]:
@@ -156,13 +156,13 @@ def test_whoever_is_isolated_goes_on_alone() -> None:
 @pytest.mark.parametrize("algorithm", [Cffl(), Dssgd(), Rffl(), Cgsv()])
 def test_diverging_training_is_an_error_that_says_whose(algorithm: Any) -> None:
     wild = OptimizerConfig(learning_rate=1e200, momentum=0.9, weight_decay=1.0, clip_norm=None)
-    members = replace(cohort([20, 10]), optimizer=wild)
+    members = replace(population_of([20, 10]), optimizer=wild)
     with pytest.raises(ModelError, match=r"p[01]: the training diverged"):
         list(run(replace(algorithm, local_epochs=5), members, 0, 2))
 
 
 def test_cffl_isolates_a_free_rider_and_keeps_everyone_else() -> None:
-    members = cohort([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
+    members = population_of([40] * 4, free_riders={"p3": FreeRide(scale=1.0)})
     algorithm = Cffl(local_epochs=2, clip=1.0, upload_rate=1.0, threshold=0.6)
     records = list(run(algorithm, members, 0, 15))
     assert records[0].present == [True] * 4
@@ -174,7 +174,7 @@ def test_cffl_isolates_a_free_rider_and_keeps_everyone_else() -> None:
 
 
 def test_cffl_gives_more_to_whoever_has_more() -> None:
-    members = cohort([60, 10])
+    members = population_of([60, 10])
     algorithm = Cffl(local_epochs=1, clip=100.0, own_part="everywhere")
     state = algorithm.init(members, 0)
     after, _ = algorithm.round(state, members)
@@ -191,7 +191,7 @@ def test_cffl_gives_more_to_whoever_has_more() -> None:
 
 
 def test_as_printed_cffl_gives_whoever_has_most_the_aggregate_alone() -> None:
-    members = cohort([60, 10])
+    members = population_of([60, 10])
     # Hardly anything but the reputation of before counts, so that the first gets all there is.
     algorithm = Cffl(
         local_epochs=1, clip=100.0, schedule=None, own_part="printed", alpha=1e-3, threshold=0.0
@@ -208,7 +208,7 @@ def test_as_printed_cffl_gives_whoever_has_most_the_aggregate_alone() -> None:
 
 
 def test_samples_that_all_hold_count_once_in_a_score_on_all() -> None:
-    members = cohort([20, 30, 40])
+    members = population_of([20, 30, 40])
     vectors = members.start(0, common=False).vectors
     counts = members.scores_on_all(vectors).accuracy * (3 * 40)
     torch.testing.assert_close(counts, counts.round())
@@ -222,7 +222,7 @@ def test_samples_that_all_hold_count_once_in_a_score_on_all() -> None:
 
 
 def test_dssgd_hands_the_server_model_from_turn_to_turn() -> None:
-    members = cohort([20, 20, 20])
+    members = population_of([20, 20, 20])
     algorithm = Dssgd(upload_rate=1.0, clip=100.0, local_epochs=1, schedule=None)
     state = algorithm.init(members, 3)
     after, record = algorithm.round(state, members)
@@ -232,7 +232,7 @@ def test_dssgd_hands_the_server_model_from_turn_to_turn() -> None:
 
 
 def test_dssgd_uploads_no_more_than_its_share() -> None:
-    members = cohort([20, 20])
+    members = population_of([20, 20])
     algorithm = Dssgd(upload_rate=0.1, clip=0.01, local_epochs=1)
     state = algorithm.init(members, 3)
     after, _ = algorithm.round(state, members)
@@ -243,7 +243,7 @@ def test_dssgd_uploads_no_more_than_its_share() -> None:
 
 @pytest.mark.parametrize("algorithm", [Rffl(warm_up=2), Cgsv()])
 def test_reputations_stay_a_distribution(algorithm: Rffl | Cgsv) -> None:
-    members = cohort([30, 20, 10], free_riders={"p2": FreeRide(scale=1.0)})
+    members = population_of([30, 20, 10], free_riders={"p2": FreeRide(scale=1.0)})
     state = algorithm.init(members, 0)
     for _ in range(6):
         state, record = algorithm.round(state, members)
@@ -253,7 +253,7 @@ def test_reputations_stay_a_distribution(algorithm: Rffl | Cgsv) -> None:
 
 
 def test_cgsv_rewards_are_quotas_of_the_aggregate() -> None:
-    members = cohort([30, 20, 10])
+    members = population_of([30, 20, 10])
     algorithm = Cgsv(gamma=0.5, beta=1.0, schedule=None)
     state = algorithm.init(members, 0)
     after, _ = algorithm.round(state, members)
@@ -274,7 +274,7 @@ def test_cgsv_rewards_are_quotas_of_the_aggregate() -> None:
 
 
 def test_equal_participants_of_cgsv_with_a_large_beta_get_everything() -> None:
-    members = cohort([30, 20, 10])
+    members = population_of([30, 20, 10])
     state = Cgsv(beta=1e7).init(members, 0)
     after, _ = Cgsv(beta=1e7).round(state, members)
     moved = after.train_states.vectors - state.train_states.vectors
@@ -282,7 +282,7 @@ def test_equal_participants_of_cgsv_with_a_large_beta_get_everything() -> None:
 
 
 def test_rffl_clips_what_is_too_long_and_removes_who_opposes() -> None:
-    members = cohort([30, 30, 30, 30], free_riders={"p3": FreeRide(scale=1.0)})
+    members = population_of([30, 30, 30, 30], free_riders={"p3": FreeRide(scale=1.0)})
     algorithm = Rffl(gamma=0.1, warm_up=0, weights="reputation")
     records = list(run(algorithm, members, 1, 60))
     assert records[-1].present == [True, True, True, False]
@@ -295,9 +295,9 @@ def test_rffl_clips_what_is_too_long_and_removes_who_opposes() -> None:
 
 @pytest.mark.parametrize("algorithm", [Cffl(), Dssgd(), Rffl(), Cgsv()])
 def test_equal_seeds_give_equal_records(algorithm: Any) -> None:
-    first = list(run(algorithm, cohort([20, 10]), 7, 2))
-    assert first == list(run(algorithm, cohort([20, 10]), 7, 2))
-    assert first != list(run(algorithm, cohort([20, 10]), 8, 2))
+    first = list(run(algorithm, population_of([20, 10]), 7, 2))
+    assert first == list(run(algorithm, population_of([20, 10]), 7, 2))
+    assert first != list(run(algorithm, population_of([20, 10]), 8, 2))
 
 
 @pytest.mark.parametrize(

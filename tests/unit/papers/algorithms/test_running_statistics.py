@@ -39,10 +39,10 @@ def normed(shape: tuple[int, ...], classes: int) -> nn.Module:
 
 
 @pytest.fixture
-def make_normed(make_cohort: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def make_normed(make_networks: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Three participants with networks that have running statistics."""
     monkeypatch.setitem(ARCHITECTURES, "normed", normed)
-    return lambda **settings: make_cohort(
+    return lambda **settings: make_networks(
         network="normed", batch_size=10, validation=10, **settings
     )
 

@@ -18,8 +18,9 @@ One epoch each; distillation adds the logits of all teachers on everyone's sampl
 compute batch by batch, as published code does. Random images: timings do not depend on what they
 show. One case, with ratios of medians in brackets:
 
-    python -m pytest bench/test_cohort.py -rs --benchmark-only --benchmark-group-by=group \
-        --benchmark-columns=median,min,rounds -k "small-cnn and N5 and b32"
+    python -m pytest bench/test_stacked_training.py -rs --benchmark-only \
+        --benchmark-group-by=group --benchmark-columns=median,min,rounds \
+        -k "small-cnn and N5 and b32"
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ Precision = Literal["full", "bfloat16"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cohort(ScoredParticipants):
+class StackedPopulation(ScoredParticipants):
     """Participants with networks of one architecture, how these train, and what they send.
 
     Raises:
@@ -94,7 +94,7 @@ class Cohort(ScoredParticipants):
             seed: of the run.
             clock: a number that no other call of the run has, such as the round: it decides the
                 order of samples together with the seed and the participant's name.
-            optimizer: another than the cohort's, for a schedule.
+            optimizer: another than the population's, for a schedule.
             only: the participants that train, whom the rows of `train_states` belong to; None: all.
             within: which of its samples each participant trains on; None: all.
 
