@@ -92,14 +92,12 @@ demo: setup
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# One table an operation, so that its rows compare backends. Every run is kept in .benchmarks:
-# `pytest-benchmark compare` puts two side by side.
+# One table an operation, so that its rows compare backends; at the end what has changed. Every run
+# is kept in .benchmarks: `pytest-benchmark compare` puts any two side by side.
 bench: setup
-	$(BIN)/python -m pytest bench --benchmark-only --benchmark-autosave $(COMPARED) \
-	--benchmark-max-time=0.5 --benchmark-sort=min --benchmark-columns=min,median,stddev,rounds
-
-# The kept run before, if there is one.
-COMPARED = $(if $(wildcard .benchmarks/*/*.json),--benchmark-compare)
+	$(BIN)/python -m pytest bench --benchmark-only --benchmark-autosave \
+	--benchmark-sort=min --benchmark-columns=min,median,stddev,rounds
+	$(BIN)/python bench/compared.py
 
 # The targets of the engine, beside the kept run before: under three minutes.
 bench-quick: setup

@@ -9,13 +9,13 @@ minutes; on a busy machine times are too long.
 
     python bench/targets.py --quick        # all cores only, two teachers each: under three minutes
 
-Both keep their figures in .benchmarks and print them over those of the run before.
+Both keep their figures in .benchmarks, each its own, and print them over those of the run before.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,6 +23,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from compared import only_in_one
 from msgspec.structs import replace
 from page import replace_tables
 
@@ -41,8 +42,14 @@ MANY = 8192
 
 RELEASES: tuple[Release, ...] = ("logits", "projection", "loss")
 KB, MB = 1e3, 1e6
-KEPT = Path(".benchmarks") / "targets.json"
+KEPT = {False: Path(".benchmarks") / "targets.json", True: Path(".benchmarks") / "quick.json"}
+"""By whether it was quick."""
 
+FIELDS = ("server_ms_per_sample", "answer_ms_per_sample", "ahead_ms_per_sample",
+          "encrypt_ms_per_sample", "peak_rss_mb")  # fmt: skip
+"""What is compared with the run before."""
+
+Figures = Mapping[str, Mapping[str, float]]
 Profiles = dict[tuple[Release, int], HeadProfile]
 
 
@@ -168,23 +175,29 @@ def cross_term(repeats: int = 25) -> float:
 
 def compared(profiles: Profiles, many: HeadProfile, kept: Path) -> str:
     """Figures over those of the run before, which these then replace."""
-    fields = ("server_ms_per_sample", "answer_ms_per_sample", "ahead_ms_per_sample",
-              "encrypt_ms_per_sample", "peak_rss_mb")  # fmt: skip
     titled = {f"{release}, threads: {threads}": p for (release, threads), p in profiles.items()}
     titled[f"logits of {MANY} samples"] = many
     found = {
-        title: {name: getattr(profile, name) for name in fields}
+        title: {name: float(getattr(profile, name)) for name in FIELDS}
         for title, profile in titled.items()
     }
-    before = read_json(kept, dict[str, dict[str, float]]) if kept.exists() else {}
-    rows = [f"| over the run before | {' | '.join(fields)} |", "|---|" + "---|" * len(fields)]
-    for title, figures in found.items():
-        if title in before:
-            ratios = (figures[name] / before[title][name] for name in fields)
-            rows.append(f"| {title} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |")
+    before = read_json(kept, dict[str, dict[str, float]]) if kept.exists() else None
     kept.parent.mkdir(exist_ok=True)
-    write_json(kept, {**before, **found})
-    return "\n".join(rows) if before else "no earlier run is kept"
+    write_json(kept, found)
+    if before is None:
+        return "No earlier run is kept here. The next one will be compared with this one."
+    return "\n".join(ratio_lines(found, before))
+
+
+def ratio_lines(now: Figures, before: Figures) -> list[str]:
+    """A table of ratios, and what only one of both runs has."""
+    rows = [f"| over the run before | {' | '.join(FIELDS)} |", "|---|" + "---|" * len(FIELDS)]
+    for title, figures in now.items():
+        then = before.get(title, {})
+        cells = [f"{figures[name] / then[name]:.2f}" if then.get(name) else "" for name in FIELDS]
+        if any(cells):
+            rows.append(f"| {title} | {' | '.join(cells)} |")
+    return [*rows, *only_in_one(now, before)]
 
 
 def main(
@@ -218,7 +231,7 @@ def main(
             f"encrypt {profile.encrypt_ms_per_sample:.3f} ms a sample; "
             f"error {profile.error_over_range:.2g} of the range"
         )
-    print(compared(profiles, many, KEPT))
+    print(compared(profiles, many, KEPT[quick]))
     if write is not None:
         replace_tables(write, tables)
 
