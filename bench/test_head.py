@@ -2,8 +2,8 @@
 
 Timed is what every further answer costs, the upload being there already: the same calls as in
 `exchange`, checked against the clear twin within the planned error. What surrounds it (keys,
-encryption, expansion, bytes, memory, distance to the machine's limits) is in `extra_info`, as
-`securefair profile head` prints it.
+encryption, expansion, bytes, memory, distance to the machine's limits) `securefair profile head`
+measures: `make bench-quick`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from securefair import ExchangeSpec, Student, Teacher, plan_exchange
 from securefair.ckks.backends import kernels
 from securefair.ckks.threads import cores, set_threads
 from securefair.profiling.dry_exchange import Material, synthetic
-from securefair.profiling.head import describe_machine, profile_plan
-from securefair.profiling.measure import MachineLimits, measure_limits
+from securefair.profiling.head import describe_machine
 
 RELEASES = ("logits", "projection", "loss", "class_sums")
 LARGE = {"features": 512, "hidden": 64, "classes": 10, "samples": 4096}
@@ -29,10 +28,10 @@ SMALL = {"features": 64, "hidden": 16, "classes": 3, "samples": 500}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def limits() -> Iterator[MachineLimits]:
+def all_threads() -> Iterator[None]:
     before = kernels.describe().threads
     set_threads(cores())
-    yield measure_limits()
+    yield
     set_threads(before)
 
 
@@ -62,14 +61,13 @@ def answered(benchmark: BenchmarkFixture, material: Material, backend: str) -> N
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_head_512_64_10(benchmark: BenchmarkFixture, limits: MachineLimits, release: str) -> None:
-    plan = plan_exchange(ExchangeSpec(release=release, **LARGE))
-    answered(benchmark, synthetic(plan), "rns")
-    profile = profile_plan(plan, limits, backend="rns", threads=cores(), repeats=3)
-    benchmark.extra_info["profile"] = msgspec.to_builtins(profile)
+def test_head_512_64_10(benchmark: BenchmarkFixture, release: str) -> None:
+    benchmark.group = "a further answer, 512-64-10"
+    answered(benchmark, synthetic(plan_exchange(ExchangeSpec(release=release, **LARGE))), "rns")
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("backend", ["rns", "seal"])
 def test_backends_on_500_samples(benchmark: BenchmarkFixture, backend: str, release: str) -> None:
+    benchmark.group = f"a further answer, 64-16-3, {release}"
     answered(benchmark, synthetic(plan_exchange(ExchangeSpec(release=release, **SMALL))), backend)

@@ -44,6 +44,7 @@ def weights(outputs: int, inputs: int) -> NDArray[np.int64]:
 
 
 def timed(benchmark: BenchmarkFixture, run: Callable[[], Array], work: str) -> Array:
+    benchmark.group = f"kernel: {benchmark.name.split('[')[0].removeprefix('test_')}"
     benchmark.extra_info["work"] = work
     benchmark.extra_info["kernels"] = repr(kernels.describe())
     return benchmark.pedantic(run, rounds=7, warmup_rounds=1)

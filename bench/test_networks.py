@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -37,6 +38,7 @@ def all_threads() -> Iterator[None]:
     set_threads(before)
 
 
+@lru_cache(maxsize=1)
 def task_of(name: ReferenceName) -> CnnTask:
     """A fresh network on noise; its batch fills few of the places, which costs the same."""
     shape, classes = reference(name).input_shape, reference(name).classes
@@ -51,7 +53,16 @@ def task_of(name: ReferenceName) -> CnnTask:
     return CnnTask(name, network, plan, images, network.logits(inputs).argmax(axis=1))
 
 
+@lru_cache(maxsize=1)
+def evaluator_of(name: ReferenceName) -> Evaluator[Any]:
+    """With keys for that network's plan."""
+    params, engine = task_of(name).plan.params, get_backend("rns")
+    keys = engine.generate_keys(params, relinearization=params.limbs)
+    return engine.evaluator(params, keys.public)
+
+
 def test_network_for_digits(benchmark: BenchmarkFixture) -> None:
+    benchmark.group = "network: mnist, keys to labels"
     task = task_of("mnist")
     profiles = []
     benchmark.pedantic(
@@ -70,13 +81,12 @@ def test_one_band_of_a_convolution(
     benchmark: BenchmarkFixture, name: ReferenceName, place: int
 ) -> None:
     """A product with its squares, summed under the pool: what a network mostly consists of."""
+    benchmark.group = f"network: a band of {name}"
     task = task_of(name)
     plan = task.plan
     bands = compiled_network(task.network, plan.spec.network).maps[place].bands
     band = bands[len(bands) // 2]
-    engine = get_backend("rns")
-    keys = engine.generate_keys(plan.params, relinearization=plan.params.limbs)
-    evaluator: Evaluator[Any] = engine.evaluator(plan.params, keys.public)
+    evaluator = evaluator_of(name)
     limbs, layer, groups = plan.schedule.stages[place].linear.limbs, band.layer, band.groups
     assert groups is not None
     meta = msgspec.structs.replace(plan.features, count=layer.inputs, limbs=limbs)
@@ -89,7 +99,7 @@ def test_one_band_of_a_convolution(
     benchmark.pedantic(
         evaluator.square_sums_from,
         args=([block], rows, spec, layer, groups),
-        rounds=5,
+        rounds=3,
         warmup_rounds=1,
     )
     products = layer.multiply_adds * 2 * limbs * plan.params.ring_degree
