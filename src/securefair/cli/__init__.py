@@ -1,36 +1,64 @@
 """The command line: one module per family of commands, heavy imports inside each command.
 
-`ending` says how all of them end, `options` holds what they share.
+`ending` says how all of them end, `options` holds what they share. A start makes the one command
+that was asked for (`on_demand`).
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from securefair.cli.budget import budget
 from securefair.cli.ending import Commands
-from securefair.cli.exporting import export
-from securefair.cli.extensions import extensions
-from securefair.cli.health import doctor
-from securefair.cli.identity import app as identity_app
-from securefair.cli.predicting import evaluate, predict, show
-from securefair.cli.project import app as project_app
-from securefair.cli.reading import compare, report
-from securefair.cli.rehearsal import rehearse
-from securefair.cli.relay import app as relay_app
-from securefair.cli.running import demo, renew, resume, run
-from securefair.cli.site import app as site_app
-from securefair.cli.site import audit_app, refit
-from securefair.cli.starting import check, config, new
-from securefair.profiling.commands import app as profile_app
-from securefair.profiling.plan_command import plan
+from securefair.cli.on_demand import CommandsOnDemand
 from securefair.report.telling import say
 
 __all__ = ["app", "main"]
 
+START, RUN, READ = "Start", "Run", "Read results"
+USE, MEASURE = "Use the model", "Plan and measure"
+DEPLOY = "Between hospitals"
+
+PLACES = {
+    "new": (START, "securefair.cli.starting:new"),
+    "check": (START, "securefair.cli.starting:check"),
+    "config": (START, "securefair.cli.starting:config"),
+    "doctor": (START, "securefair.cli.health:doctor"),
+    "demo": (RUN, "securefair.cli.running:demo"),
+    "run": (RUN, "securefair.cli.running:run"),
+    "resume": (RUN, "securefair.cli.running:resume"),
+    "renew": (RUN, "securefair.cli.running:renew"),
+    "report": (READ, "securefair.cli.reading:report"),
+    "compare": (READ, "securefair.cli.reading:compare"),
+    "budget": (READ, "securefair.cli.budget:budget"),
+    "predict": (USE, "securefair.cli.predicting:predict"),
+    "evaluate": (USE, "securefair.cli.predicting:evaluate"),
+    "show": (USE, "securefair.cli.predicting:show"),
+    "export": (USE, "securefair.cli.exporting:export"),
+    "rehearse": (DEPLOY, "securefair.cli.rehearsal:rehearse"),
+    "refit": (DEPLOY, "securefair.cli.site:refit"),
+    "plan": (MEASURE, "securefair.profiling.plan_command:plan"),
+    # Families with sub-commands of their own.
+    "profile": (MEASURE, "securefair.profiling.commands:app"),
+    "identity": (DEPLOY, "securefair.cli.identity:app"),
+    "project": (DEPLOY, "securefair.cli.project:app"),
+    "site": (DEPLOY, "securefair.cli.site:app"),
+    "audit": (DEPLOY, "securefair.cli.site:audit_app"),
+    "flare": (DEPLOY, "securefair.cli.relay:app"),
+}
+"""Panel of the help and place of every command; extensions bring more (`extensions`)."""
+
+
+class _Securefair(Commands):
+    """All commands, each made when it is needed."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = CommandsOnDemand(PLACES, MEASURE)
+
+
 app = typer.Typer(
     name="securefair",
-    cls=Commands,
+    cls=_Securefair,
     help="Hospitals improve their models together without showing each other patients or models.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -57,27 +85,6 @@ VersionOption = Annotated[
 @app.callback()
 def options(version: VersionOption = False) -> None:
     """Hospitals improve their models together without showing each other patients or models."""
-
-
-STARTING, RUNNING, READING = "Start", "Run", "Read results"
-USING, MEASURING = "Use the model", "Plan and measure"
-DEPLOYING = "Between hospitals"
-
-for _panel, _commands in (
-    (STARTING, (new, check, config, doctor)),
-    (RUNNING, (demo, run, resume, renew)),
-    (READING, (report, compare, budget)),
-    (USING, (predict, evaluate, show, export)),
-    (DEPLOYING, (rehearse, refit)),
-    (MEASURING, (plan, *extensions())),
-):
-    for _command in _commands:
-        app.command(rich_help_panel=_panel)(_command)
-
-# Families with sub-commands of their own.
-app.add_typer(profile_app, rich_help_panel=MEASURING)
-for _family in (identity_app, project_app, site_app, audit_app, relay_app):
-    app.add_typer(_family, rich_help_panel=DEPLOYING)
 
 
 def main() -> None:

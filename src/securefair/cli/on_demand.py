@@ -1,0 +1,76 @@
+"""Commands that are imported and made when somebody asks for them by name, or for all of them.
+
+A start needs one command; typer would make all of them each time, and import what they import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.main import get_group
+
+from securefair.cli.extensions import extensions
+
+
+class CommandsOnDemand(MutableMapping[str, Any]):
+    """Names of commands, and each command of click's, made when it is first looked up.
+
+    Args:
+        places: for each name its panel in the help and where it is, "module:attribute": a function
+            of that name, or a `Typer` with sub-commands.
+        panel_of_extensions: where commands of installed extensions stand; these are looked for
+            only where a name is not among the places.
+    """
+
+    def __init__(self, places: Mapping[str, tuple[str, str]], panel_of_extensions: str) -> None:
+        self._places = places
+        self._panel = panel_of_extensions
+        self._made: dict[str, Any] = {}
+        self._extensions: Mapping[str, Callable[..., None]] | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        """The command of this name."""
+        if name not in self._made:
+            if name in self._places:
+                panel, place = self._places[name]
+                module, attribute = place.split(":")
+                self._made[name] = _made(getattr(import_module(module), attribute), panel)
+            else:
+                self._made[name] = _made(self._installed()[name], self._panel)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Names, those of extensions last."""
+        yield from self._places
+        yield from self._installed()
+
+    def __len__(self) -> int:
+        """How many there are, those of extensions included."""
+        return len(self._places) + len(self._installed())
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        """Another command than the one of this name."""
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        """Forget what was made of this name."""
+        del self._made[name]
+
+    def _installed(self) -> Mapping[str, Callable[..., None]]:
+        if self._extensions is None:
+            self._extensions = extensions()
+        return self._extensions
+
+
+def _made(command: Callable[..., None] | typer.Typer, panel: str) -> Any:
+    """A command of click's, as typer makes it."""
+    alone = typer.Typer()
+    if isinstance(command, typer.Typer):
+        alone.add_typer(command, rich_help_panel=panel)
+    else:
+        alone.command(rich_help_panel=panel)(command)
+    (made,) = get_group(alone).commands.values()
+    return made

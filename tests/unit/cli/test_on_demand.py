@@ -1,0 +1,73 @@
+import json
+import subprocess
+import sys
+
+import pytest
+import typer
+import typer.testing
+
+from securefair.cli import MEASURE, PLACES, app
+from securefair.cli.on_demand import CommandsOnDemand
+
+LOADED = """
+import json, sys, typer
+from securefair.cli import app
+commands = typer.main.get_command(app).commands
+started = sorted(sys.modules)
+commands["budget"]
+print(json.dumps([started, sorted(sys.modules)]))
+"""
+
+
+def test_a_start_imports_the_command_that_was_asked_for_and_no_other():
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True
+    )
+    places = {place.partition(":")[0] for _, place in PLACES.values()}
+    before, after = (places.intersection(names) for names in json.loads(done.stdout))
+    assert before == set()
+    assert after == {"securefair.cli.budget"}
+    assert "securefair.papers" not in json.loads(done.stdout)[1]
+
+
+def test_every_command_is_made_under_its_own_name_in_its_panel():
+    commands = typer.main.get_command(app).commands
+    assert [*PLACES, "reproduce"] == list(commands)
+    assert len(commands) == len(PLACES) + 1
+    for name, command in commands.items():
+        assert command.name == name
+        assert command.rich_help_panel == PLACES.get(name, (MEASURE,))[0]
+        assert commands[name] is command
+
+
+def test_help_and_completion_show_all_commands(invoke, monkeypatch):
+    shown = invoke("--help").stdout
+    for panel, _ in PLACES.values():
+        assert f" {panel} " in shown
+    for variable, value in (
+        ("_SECUREFAIR_COMPLETE", "complete_bash"),
+        ("COMP_WORDS", "securefair "),
+        ("COMP_CWORD", "1"),
+    ):
+        monkeypatch.setenv(variable, value)
+    done = typer.testing.CliRunner().invoke(app, [], prog_name="securefair")
+    assert done.stdout.split() == [*PLACES, "reproduce"]
+    for name in PLACES:
+        assert f" {name} " in shown
+
+
+def test_a_name_that_nobody_has_is_refused_with_the_one_that_was_meant(invoke):
+    done = invoke("identty")
+    assert done.exit_code == 2
+    assert "Did you mean 'identity'" in done.stderr
+
+
+def test_it_is_a_table_like_others():
+    commands = CommandsOnDemand(PLACES, MEASURE)
+    made = commands["plan"]
+    commands["plan"] = "another"
+    assert commands["plan"] == "another"
+    del commands["plan"]
+    assert commands["plan"].name == made.name
+    with pytest.raises(KeyError):
+        commands["walk"]
