@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,9 @@ from securefair.profiling.dry_exchange import Material, synthetic
 from securefair.profiling.measure import peak_memory, reset_peak_memory
 
 FLOAT = 8
-ROUNDS = 5
+ROUNDS, FEW, LONG = 5, 2, 0.5
+"""Rounds, those of work that takes longer than so many seconds, and these."""
+
 SPEC = ExchangeSpec(features=32, hidden=16, classes=4, samples=4096, release="logits")
 
 
@@ -102,10 +105,13 @@ def one_thread() -> Iterator[None]:
 def timed(benchmark: BenchmarkFixture, one_thread: None) -> Callable[..., Any]:  # noqa: ARG001
     """Time work under a group's name, so that the table of the group compares backends."""
 
-    def run(group: str, side: Side, work: Callable[[], Any], *, rounds: int = ROUNDS) -> Any:
+    def run(group: str, side: Side, work: Callable[[], Any]) -> Any:
         benchmark.group = group
         reset_peak_memory()
-        result = benchmark.pedantic(work, rounds=rounds, warmup_rounds=1)
+        started = perf_counter()
+        work()  # warms up
+        rounds = ROUNDS if perf_counter() - started < LONG else FEW
+        result = benchmark.pedantic(work, rounds=rounds)
         benchmark.extra_info |= {
             "backend": side.name,
             "threads": kernels.describe().threads,

@@ -22,10 +22,7 @@ Describe = Callable[..., None]
 def test_generate_keys(timed: Timed, side: Any, benchmark: Any) -> None:
     params = side.plan.params
     keys = timed(
-        "keys",
-        side,
-        lambda: side.backend.generate_keys(params, relinearization=params.limbs),
-        rounds=3,
+        "keys", side, lambda: side.backend.generate_keys(params, relinearization=params.limbs)
     )
     size = len(keys.public.encryption) + len(keys.public.relinearization)
     benchmark.extra_info["bytes"] = size
