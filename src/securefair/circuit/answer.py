@@ -165,15 +165,28 @@ def release(
     value: CipherTensor[P],
     coefficients: NDArray[np.int64] | None,
 ) -> Released:
-    """Key switch if planned, come down to the flooding level, sanitise, shrink, extract.
+    """Key switch if planned, come down to the flooding level, sanitise, shrink, extract."""
+    value = sanitised(evaluator, schedule, value, slots=coefficients is None)
+    return shortened(evaluator, schedule, value, coefficients)
 
-    Everything after sanitising works on an answer that already tells only its plaintext, so
-    dropping to fewer limbs for the wire costs precision and no privacy.
-    """
-    slots = coefficients is None
+
+def sanitised(
+    evaluator: Evaluator[P], schedule: Schedule, value: CipherTensor[P], *, slots: bool
+) -> CipherTensor[P]:
+    """The first part of `release`; `slots`: whether whole ciphertexts leave."""
     if schedule.relinearize and value.meta.polys > 2:
         value = relinearized(evaluator, value, schedule.flooding_limbs, slots=slots)
     value = evaluator.rescale(value, schedule.flooding_limbs, slots=slots)
-    value = evaluator.sanitize(value, schedule.flooding_bits)
-    value = evaluator.rescale(value, schedule.answer_limbs, slots=slots)
+    return evaluator.sanitize(value, schedule.flooding_bits)
+
+
+def shortened(
+    evaluator: Evaluator[P],
+    schedule: Schedule,
+    value: CipherTensor[P],
+    coefficients: NDArray[np.int64] | None,
+) -> Released:
+    """The second part: what is sanitised tells only its plaintext, so dropping to fewer limbs for
+    the wire costs precision and no privacy."""
+    value = evaluator.rescale(value, schedule.answer_limbs, slots=coefficients is None)
     return evaluator.extract(value, coefficients)

@@ -13,7 +13,7 @@ from functools import cache
 
 import msgspec
 
-from securefair.circuit.evaluation import computed, evaluate
+from securefair.circuit.evaluation import Computed, computed
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import Pairs, Schedule
 from securefair.circuit.spec import ExchangeSpec
@@ -142,16 +142,27 @@ def _with_largest_scale(
         return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, pairs=pairs)
 
     largest, rise = None, 0
+    longest = MAX_ANSWER_LIMBS
     for product in range(1, limbs + 1) if spec.multiplies else (limbs,):
+        granted = longest + 1  # limbs of the shortest answer that grants, with this product
         for factor in FACTOR_SCALES if spec.multiplies else (0,):
             before = largest
-            largest = _largest_scale(spec, way, product, factor, before, rise)
-            if largest is None:
+            found = _largest_scale(spec, way, product, factor, before, rise)
+            if found is None:
+                largest = None
                 continue
+            largest, run = found
             if before is not None:
                 rise = _steps(largest) - _steps(before)
-            for plan in _ended(spec, largest, product, factor):
+            schedule = _schedule(spec, largest, product, factor)
+            for plan in _ended(run, schedule, min(longest, granted), lambda plan: plan.grants):
                 yield plan, largest.seconds
+                if plan.grants:
+                    granted = plan.schedule.answer_limbs
+        # All take the same time. Factors of more limbs are more bytes: only answers may be shorter.
+        longest = granted - 1
+        if not longest:
+            return
 
 
 def _largest_scale(
@@ -161,27 +172,34 @@ def _largest_scale(
     factor: int,
     before: Walk | None,
     rise: int,
-) -> Walk | None:
+) -> tuple[Walk, Computed] | None:
     """A larger scale is more precise until the value wraps around the modulus.
 
     It is looked for around what the last one has found, plus as much as that rose by: where scales
     of factors fall evenly, those of features rise evenly. Only the time depends on that.
     """
 
-    def fits(found: Walk) -> bool:
+    def at(steps: int) -> tuple[Walk, Computed] | None:
+        found = way(steps)
+        if found is None:
+            return None
         # Hardly flooded, at the product level: nothing after it restricts the scale from above.
-        schedule = _schedule(spec, found, product, factor, product, product)
-        schedule = msgspec.structs.replace(schedule, flooding_bits=0)
-        return evaluate(spec, schedule, logits=found.logits) is not None
+        schedule = _schedule(spec, found, product, factor)
+        run = computed(spec, schedule, logits=found.logits)
+        if run is None or not run.fits(msgspec.structs.replace(schedule, flooding_bits=0)):
+            return None
+        return found, run
 
-    low, high = MIN_FEATURE_SCALE * SCALE_STEPS - 1, rules.MAX_LOG2_ENCODED * SCALE_STEPS
-    largest, stride = None, 1
+    lowest, high = MIN_FEATURE_SCALE * SCALE_STEPS, rules.MAX_LOG2_ENCODED * SCALE_STEPS
+    low, largest, stride = lowest - 1, None, 1
     above = below = before is None  # whether low and high were found: then by bisection
     guess = 0 if before is None else _steps(before) + rise
+    if before is None and at(lowest) is None:
+        return None  # mostly, where the last one has found none either
     while low < high:
         middle = (low + high + 1) // 2 if above and below else min(max(guess, low + 1), high)
-        found = way(middle)
-        if found is not None and fits(found):
+        found = at(middle)
+        if found is not None:
             low, largest, below = middle, found, True
             guess = middle + stride
         else:
@@ -224,13 +242,20 @@ def _best_end(spec: ExchangeSpec, way: Walk) -> Candidate | None:
     if spec.multiplies:
         lowest = lowered(way.logits.meta, way.target)
         products = {lowest, min(limbs, lowest + 1)}
-    found = [
-        plan
-        for product in sorted(products)
-        for factor in (FEW_FACTOR_SCALES if spec.multiplies else (0,))
-        for plan in _ended(spec, way, product, factor)
-    ]
-    granting = [plan for plan in found if plan.relative_error <= spec.precision]
+
+    def precise(plan: ExchangePlan) -> bool:
+        return plan.relative_error <= spec.precision
+
+    found, longest = [], MAX_ANSWER_LIMBS
+    for product in sorted(products):
+        for factor in FEW_FACTOR_SCALES if spec.multiplies else (0,):
+            schedule = _schedule(spec, way, product, factor)
+            run = computed(spec, schedule, logits=way.logits)
+            for plan in _ended(run, schedule, longest, precise) if run else ():
+                found.append(plan)
+                if precise(plan):
+                    longest = plan.schedule.answer_limbs
+    granting = [plan for plan in found if precise(plan)]
     if granting:
         return min(granting, key=_size), way.seconds
     best = min(found, key=lambda plan: plan.relative_error, default=None)
@@ -242,23 +267,24 @@ def _size(plan: ExchangePlan) -> tuple[float, ...]:
     return schedule.answer_limbs, schedule.flooding_limbs, plan.relative_error
 
 
-def _ended(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Iterator[ExchangePlan]:
-    """Plans for all levels at which answers may be flooded, and may travel."""
-    whole = _schedule(spec, way, product, factor, product, product)
-    found = computed(spec, whole, logits=way.logits)
-    if found is None:
-        return
-    for answer_limbs in range(1, min(MAX_ANSWER_LIMBS, product) + 1):
+def _ended(
+    run: Computed, whole: Schedule, longest: int, enough: Callable[[ExchangePlan], bool]
+) -> Iterator[ExchangePlan]:
+    """Plans for the levels at which answers may be flooded, and may travel in at most `longest`
+    limbs, cheapest first; up to the first that is good enough, as every later one is dearer."""
+    product = whole.product_limbs
+    for answer_limbs in range(1, min(longest, product) + 1):
         for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
             levels = {"flooding_limbs": flooding, "answer_limbs": answer_limbs}
-            plan = found.released(msgspec.structs.replace(whole, **levels))
+            plan = run.released(msgspec.structs.replace(whole, **levels))
             if plan is not None:
                 yield plan
+                if enough(plan):
+                    return
 
 
-def _schedule(
-    spec: ExchangeSpec, way: Walk, product: int, factor: int, flooding: int, answer_limbs: int
-) -> Schedule:
+def _schedule(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Schedule:
+    """One that is flooded, and leaves, at the level of the product."""
     return Schedule(
         ckks=way.ckks,
         feature_scale=float(way.feature_scale),
@@ -266,8 +292,8 @@ def _schedule(
         product_limbs=product,
         relinearize=_answers_in_two(spec, way),
         flooding_bits=spec.flooding_bits,
-        flooding_limbs=flooding,
-        answer_limbs=answer_limbs,
+        flooding_limbs=product,
+        answer_limbs=product,
         stages=way.stages,
         pairs=way.pairs,
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from securefair.circuit.answer import release
+from securefair.circuit.answer import sanitised, shortened
 from securefair.circuit.monomials import rounding_error
 from securefair.circuit.network import affine_specs
 from securefair.circuit.on_paper import Run, parameters, run_on_paper
@@ -45,24 +45,45 @@ class Computed:
     Attributes:
         spec, params: see `ExchangePlan`.
         run: what they share.
+        flooded: what came out of flooding so far, which answers of all lengths share; None where
+            it did not fit.
     """
 
     spec: ExchangeSpec
     params: CkksParameters
     run: Run
+    flooded: dict[tuple[bool, int, int], CipherTensor[None] | None] = field(default_factory=dict)
 
     def released(self, schedule: Schedule) -> ExchangePlan | None:
         """The plan of a schedule that floods and shortens answers so; None if it does not fit."""
-        evaluator, run = PlanningEvaluator(self.params), self.run
-        try:
-            meta = release(evaluator, schedule, run.value, run.coefficients).meta
-        except EncryptionError:
+        meta, run = self._answer(schedule), self.run
+        if meta is None:
             return None
         error, relative = errors(self.spec, schedule, meta, run.blocks)
         return ExchangePlan(
             self.spec, schedule, self.params, affine_specs(self.spec), run.blocks,
             run.features, run.factors, meta, error, relative,
         )  # fmt: skip
+
+    def fits(self, schedule: Schedule) -> bool:
+        """Whether there is such a plan."""
+        return self._answer(schedule) is not None
+
+    def _answer(self, schedule: Schedule) -> CipherMeta | None:
+        """Public facts of a released tensor; None if it does not fit."""
+        evaluator, run = PlanningEvaluator(self.params), self.run
+        key = (schedule.relinearize, schedule.flooding_limbs, schedule.flooding_bits)
+        try:
+            if key not in self.flooded:
+                self.flooded[key] = None
+                slots = run.coefficients is None
+                self.flooded[key] = sanitised(evaluator, schedule, run.value, slots=slots)
+            flooded = self.flooded[key]
+            if flooded is None:
+                return None
+            return shortened(evaluator, schedule, flooded, run.coefficients).meta
+        except EncryptionError:
+            return None
 
 
 def computed(

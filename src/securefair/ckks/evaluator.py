@@ -246,8 +246,10 @@ class Evaluator(ABC, Generic[P]):
 
     def rescale(self, x: CipherTensor[P], limbs: int, *, slots: bool = True) -> CipherTensor[P]:
         """Divide by the last primes until `limbs` are left; `slots`: see `rules.rescale`."""
+        if limbs == x.meta.limbs:
+            return x
         meta = rules.rescale(x.meta, limbs, slots=slots)
-        return x if limbs == x.meta.limbs else CipherTensor(meta, self._rescale(x, limbs))
+        return CipherTensor(meta, self._rescale(x, limbs))
 
     def sanitize(self, x: CipherTensor[P], flooding_bits: int) -> CipherTensor[P]:
         """Re-randomise and flood a tensor so that it tells only its plaintext.

@@ -7,10 +7,10 @@ it joins the noise that is there already.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 
-from msgspec.structs import replace
-
+from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
 from securefair.ckks.tensor import CipherMeta
 
@@ -30,8 +30,12 @@ def switching_noise(x: CipherMeta) -> float:
     coefficients adds up to q_i / (1 - zeta) at a root zeta, N q_i / pi next to 1. That slot
     decides.
     """
-    n, p = x.params.ring_degree, x.params.special_prime
-    digits = n / math.pi * x.params.norm(x.limbs) * ERROR_STD / p
+    return _switching_noise(x.params, x.limbs)
+
+
+def _switching_noise(params: CkksParameters, limbs: int) -> float:
+    n = params.ring_degree
+    digits = n / math.pi * params.norm(limbs) * ERROR_STD / params.special_prime
     return math.hypot(digits, rounding(n, 2))
 
 
@@ -66,9 +70,17 @@ def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
 
 def divided(noise: float, x: CipherMeta, limbs: int, *, polys: int, slots: bool = True) -> float:
     """Noise after divisions by the last primes of x."""
-    for prime in reversed(x.params.primes[limbs : x.limbs]):
-        noise = math.hypot(noise / prime, rounding(x.params.ring_degree, polys, slots=slots))
-    return noise
+    rounded = rounding(x.params.ring_degree, polys, slots=slots)
+    return _divisions(noise, x.params.primes[limbs : x.limbs], rounded)[-1]
+
+
+def _divisions(noise: float, primes: Sequence[int], rounded: float) -> list[float]:
+    """Noise before and after each division, the last prime's first."""
+    found = [noise]
+    for prime in reversed(primes):
+        noise = math.hypot(noise / prime, rounded)
+        found.append(noise)
+    return found
 
 
 LATE = 2.0**-6
@@ -82,15 +94,15 @@ def switching_limbs(x: CipherMeta, limbs: int) -> int:
     Divisions round a third polynomial too, whose error s^2 multiplies, and the noise of the switch
     is divided by fewer primes after it. As long as x has far more noise, neither counts.
     """
-    early = _switched_noise(x, x.limbs, limbs)
-    for at in range(limbs, x.limbs):
-        if _switched_noise(x, at, limbs) <= (1 + LATE) * early:
-            return at
-    return x.limbs
+    params, primes = x.params, x.params.primes
+    two, three = (rounding(params.ring_degree, polys) for polys in (2, 3))
 
+    def switched(noise: float, at: int) -> float:
+        noise += _switching_noise(params, at)
+        return _divisions(noise, primes[limbs:at], two)[-1]
 
-def _switched_noise(x: CipherMeta, at: int, limbs: int) -> float:
-    """Noise of x when it was relinearised at `at` limbs and has `limbs`."""
-    noise = divided(x.noise, x, at, polys=3)
-    noise += switching_noise(replace(x, limbs=at))
-    return divided(noise, replace(x, limbs=at), limbs, polys=2)
+    most = (1 + LATE) * switched(x.noise, x.limbs)
+    before = _divisions(x.noise, primes[limbs : x.limbs], three)
+    return next(
+        (at for at in range(limbs, x.limbs) if switched(before[x.limbs - at], at) <= most), x.limbs
+    )

@@ -88,7 +88,7 @@ class CkksParameters:
             return self
         return CkksParameters(replace(self.spec, limb_bits=self.spec.limb_bits[:limbs]))
 
-    @property
+    @cached_property
     def ring_degree(self) -> int:
         """N: coefficients of a ciphertext polynomial."""
         return self.spec.ring_degree
@@ -108,7 +108,7 @@ class CkksParameters:
         """The key-switching prime."""
         return self._all_primes[-1]
 
-    @property
+    @cached_property
     def limbs(self) -> int:
         """Number of data primes: limbs of a fresh ciphertext."""
         return len(self.spec.limb_bits)

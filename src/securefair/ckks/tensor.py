@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import msgspec
@@ -86,9 +85,10 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
         return self.count, self.polys, self.limbs, self.params.ring_degree
 
 
-@dataclass(frozen=True)
-class CipherTensor(Generic[PayloadT]):
+class CipherTensor(msgspec.Struct, Generic[PayloadT], frozen=True):
     """d ciphertexts in one contiguous payload; knows no key.
+
+    A struct for the same reason.
 
     The payload is the backend's: residues int32 (d, polys, limbs, N) in NTT form for `seal` and
     `rns`, cleartext float64 (d, width) for `clear`, None for `planning`.

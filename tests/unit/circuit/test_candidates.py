@@ -1,9 +1,11 @@
 """The way to the largest scale: the same wherever the search begins."""
 
+import itertools
+
 import msgspec
 import pytest
 
-from securefair.circuit import candidates
+from securefair.circuit import candidates, planner
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
 from securefair.circuit.spec import ExchangeSpec
@@ -14,12 +16,13 @@ CKKS = CkksSpec(ring_degree=8192, limb_bits=(31,) * 5, special_bits=31)
 SPEC = ExchangeSpec(features=5, classes=3, samples=60, hidden=4, release="class_sums")
 
 
-def way(steps):
-    return walk(SPEC, affine_specs(SPEC), CKKS, steps / candidates.SCALE_STEPS, WHOLE)
+def way(steps, spec=SPEC):
+    return walk(spec, affine_specs(spec), CKKS, steps / candidates.SCALE_STEPS, WHOLE)
 
 
 def largest(product, factor, before=None, rise=0):
-    return candidates._largest_scale(SPEC, way, product, factor, before, rise)
+    found = candidates._largest_scale(SPEC, way, product, factor, before, rise)
+    return found and found[0]
 
 
 @pytest.mark.parametrize("start", [16.0, 30.0, 38.375, 40.0])
@@ -34,10 +37,36 @@ def test_nothing_larger_fits(product):
     found = largest(product, 40)
     more = way(round(found.feature_scale * candidates.SCALE_STEPS) + 1)
     for tried, fits in ((found, True), (more, False)):
-        schedule = candidates._schedule(SPEC, tried, product, 40, product, product)
+        schedule = candidates._schedule(SPEC, tried, product, 40)
         bare = msgspec.structs.replace(schedule, flooding_bits=0)
         assert (evaluate(SPEC, bare, logits=tried.logits) is not None) == fits
 
 
 def test_where_no_scale_fits_there_is_none():
     assert largest(1, 58) is None
+
+
+@pytest.mark.parametrize("release", ["class_sums", "loss", "projection"])
+def test_no_cheaper_plan_is_passed_over(release):
+    """The search leaves out what is dearer than a plan that grants; here nothing is left out."""
+    changes = {"release": release, "basis": "student", "q": 3, "hidden": 0, "flooding_bits": 20}
+    spec = msgspec.structs.replace(SPEC, **changes)
+    found = candidates._with_largest_scale(spec, affine_specs(spec), CKKS, pairs="none")
+    searched = [plan for plan, _ in found]
+    everything = []
+    for product, factor in itertools.product(range(1, 6), candidates.FACTOR_SCALES):
+        largest = candidates._largest_scale(
+            spec, lambda steps: way(steps, spec), product, factor, None, 0
+        )
+        for answer, flooding in itertools.product(range(1, 4), range(1, 5)):
+            if largest and answer <= flooding <= product:
+                schedule = candidates._schedule(spec, largest[0], product, factor)
+                levels = {"answer_limbs": answer, "flooding_limbs": flooding}
+                everything.append(evaluate(spec, msgspec.structs.replace(schedule, **levels)))
+    assert 0 < len(searched) < len(everything)
+    assert cheapest(searched) == cheapest(filter(None, everything))
+
+
+def cheapest(plans):
+    granting = [plan for plan in plans if plan.grants]
+    return min(granting, key=lambda plan: planner._cost((plan, 0.0))).schedule
