@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "division.hpp"
 #include "ntt.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -12,76 +13,36 @@ namespace securefair {
 
 namespace {
 
-// Division by the last `drop` primes of a basis: constants once, any number of polynomials.
-class Division {
-public:
-    Division(const Basis& basis, std::size_t drop) : basis_(basis), drop_(drop) {
-        const std::size_t left = basis.size() - drop;
-        among_.resize(drop);
-        for (std::size_t k = 0; k < drop; ++k)
-            for (std::size_t j = k + 1; j < drop; ++j)
-                among_[k].emplace_back(basis[left + j]->p, 1, basis[left + k]->p);
-        onto_.resize(left);
-        for (std::size_t i = 0; i < left; ++i) {
-            u32 later = 1;
-            for (std::size_t k = 0; k < drop; ++k) {
-                onto_[i].emplace_back(basis[left + k]->p, later, basis[i]->p);
-                later = onto_[i].back().w.value;
-            }
-        }
-    }
+// What is switched: to = (c0, c1) + what the key makes of `target`. Polynomials have one row for
+// each data prime; a null c1 is zero. `to` may be where c0 and c1 lie, one after the other.
+struct Task {
+    u32* to;
+    const u32 *c0, *c1, *target;
+};
 
-    // Words of scratch memory that `divide` needs.
-    std::size_t scratch_words() const { return (drop_ + 1) * basis_[0]->n; }
-
-    // One polynomial: x has a row for each prime, `to` for each that is left.
-    void divide(u32* to, const u32* x, u32* memory) const {
-        const std::size_t n = basis_[0]->n, left = basis_.size() - drop_;
-        u32* const correction = memory + drop_ * n;
-        for (std::size_t k = drop_; k-- > 0;) {
-            const Tables& q = *basis_[left + k];
-            u32* const digit = memory + k * n;
-            std::copy_n(x + (left + k) * n, n, digit);
-            ntt_inverse(digit, q);
-            for (std::size_t j = drop_; j-- > k + 1;) {
-                const DivisionStep& step = among_[k][j - k - 1];
-                scale_offset(correction, memory + j * n, step.w, step.offset, false, n, q);
-                scale_subtract(digit, digit, step.w, correction, n, q);
-            }
-            add_constant(digit, digit, q.p >> 1, n, q);
-        }
-        for (std::size_t i = 0; i < left; ++i) {
-            const Tables& q = *basis_[i];
-            for (std::size_t k = 0; k < drop_; ++k) {
-                const DivisionStep& step = onto_[i][k];
-                scale_offset(correction, memory + k * n, step.w, step.offset, k != 0, n, q);
-            }
-            ntt_forward(correction, q);
-            scale_subtract(to + i * n, x + i * n, onto_[i].back().w, correction, n, q);
-        }
-    }
-
-private:
-    Basis basis_;
-    std::size_t drop_;
-    std::vector<std::vector<DivisionStep>> among_, onto_;
+// Division of c0 and c1 by primes that they still have: their digits.
+struct Divided {
+    const Division* division;
+    const u32 *c0, *c1;
 };
 
 // Switching by one key. The special prime is divided away as soon as the sums of another prime are
 // there, so that few rows are in use at a time.
 class Switch {
 public:
-    Switch(const SwitchingKey& key, const Basis& basis)
+    // basis: the data primes that are left, then the special one.
+    Switch(const SwitchingKey& key, const std::vector<const Tables*>& basis)
         : key_(key), basis_(basis), data_(basis.size() - 1), n_(basis[0]->n) {
-        for (const Tables* const q : basis.first(data_))
-            steps_.emplace_back(basis.back()->p, 1, q->p);
+        for (std::size_t i = 0; i < data_; ++i)
+            steps_.emplace_back(basis.back()->p, 1, basis[i]->p);
     }
 
     // Words of memory that `run` needs: digits as coefficients, digits under one prime, both sums
     // under the special one, and two corrections.
     std::size_t words() const { return (2 * data_ + 4) * n_; }
 
-    void run(const SwitchTask& task, u32* memory) const {
+    // divided: where c0 and c1 are divided as well, which takes no transforms of its own.
+    void run(const Task& task, u32* memory, const Divided* divided = nullptr) const {
         std::copy_n(task.target, data_ * n_, memory);
         for (std::size_t j = 0; j < data_; ++j) ntt_inverse(memory + j * n_, *basis_[j]);
         u32* const at = memory + 2 * data_ * n_;
@@ -94,30 +55,38 @@ public:
         }
         for (std::size_t i = 0; i < data_; ++i) {
             u32* const to = task.to + i * n_;
-            sums({to, to + data_ * n_}, steps_[i].w, corrections(task, special, i), task, i,
-                 memory);
+            sums({to, to + data_ * n_}, steps_[i].w, corrections(task, special, i, divided), task,
+                 i, memory);
         }
     }
 
 private:
     // What is left of the division by the special prime, less what is added, under prime i.
-    Pair corrections(const SwitchTask& task, const Both& special, std::size_t i) const {
+    Pair corrections(const Task& task, const Both& special, std::size_t i,
+                     const Divided* divided) const {
         const Tables& q = *basis_[i];
         u32* const rows = special.c1 + n_;
         for (std::size_t part = 0; part < 2; ++part) {
             u32* const at = rows + part * n_;
             scale_offset(at, part == 0 ? special.c0 : special.c1, steps_[i].w, steps_[i].offset,
                          false, n_, q);
+            if (divided != nullptr)
+                divided->division->offset(at, part == 0 ? divided->c0 : divided->c1, i, true);
             ntt_forward(at, q);
             const u32* const addend = part == 0 ? task.c0 : task.c1;
-            if (addend != nullptr) subtract(at, at, addend + i * n_, n_, q);
+            if (divided != nullptr) {
+                const u32 negative = q.p - divided->division->factor(i).value;
+                add_scaled(at, at, addend + i * n_, factor(negative, q.p), n_, q);
+            } else if (addend != nullptr) {
+                subtract(at, at, addend + i * n_, n_, q);
+            }
         }
         return {rows, rows + n_};
     }
 
     // All digits under prime i times the rows of the key that belong to them.
-    void sums(const Both& to, Factor w, const Pair& corrections, const SwitchTask& task,
-              std::size_t i, u32* memory) const {
+    void sums(const Both& to, Factor w, const Pair& corrections, const Task& task, std::size_t i,
+              u32* memory) const {
         const std::size_t row = i == data_ ? key_.limbs - 1 : i;
         std::vector<const u32*> left;
         std::vector<Pair> right;
@@ -132,33 +101,45 @@ private:
     }
 
     SwitchingKey key_;
-    Basis basis_;
+    std::vector<const Tables*> basis_;
     std::size_t data_, n_;
     std::vector<DivisionStep> steps_;
 };
 
 }  // namespace
 
-void divide_by_last(u32* to, const u32* x, std::size_t count, const Basis& basis,
-                    std::size_t drop) {
-    const Division division(basis, drop);
-    const std::size_t n = basis[0]->n, limbs = basis.size();
-    parallel_for(count, [&](std::size_t i) {
-        division.divide(to + i * (limbs - drop) * n, x + i * limbs * n,
-                        scratch(division.scratch_words()));
+void relinearize(u32* to, const u32* x, std::size_t count, const SwitchingKey& key,
+                 const Basis& basis, std::size_t drop) {
+    const Basis data = basis.first(basis.size() - 1);
+    const std::size_t n = data[0]->n, poly = data.size() * n, left = data.size() - drop;
+    std::vector<const Tables*> raised(data.begin(), data.begin() + left);
+    raised.push_back(basis.back());
+    const Switch by_key(key, raised);
+    const Division division(data, drop);
+    parallel_for(count, [&](std::size_t task) {
+        const u32* const from = x + 3 * task * poly;
+        u32* const at = to + 2 * task * left * n;
+        if (drop == 0) {
+            by_key.run({at, from, from + poly, from + 2 * poly}, scratch(by_key.words()));
+            return;
+        }
+        // Digits of the three polynomials, and the third one divided.
+        u32* const memory = scratch((3 * drop + 1 + left) * n + by_key.words());
+        u32* const row = memory + 3 * drop * n;
+        u32* const target = row + n;
+        for (std::size_t part = 0; part < 3; ++part)
+            division.digits(memory + part * drop * n, from + part * poly);
+        const u32* const third = memory + 2 * drop * n;
+        for (std::size_t i = 0; i < left; ++i)
+            division.divide_row(target + i * n, from + 2 * poly, third, i, row);
+        const Divided divided{&division, memory, memory + drop * n};
+        by_key.run({at, from, from + poly, target}, target + left * n, &divided);
     });
-}
-
-void switch_key(const std::vector<SwitchTask>& tasks, const SwitchingKey& key,
-                const Basis& basis) {
-    const Switch by_key(key, basis);
-    parallel_for(tasks.size(),
-                 [&](std::size_t i) { by_key.run(tasks[i], scratch(by_key.words())); });
 }
 
 void add_conjugates(u32* to, u32* x, std::size_t count, const SwitchingKey& key,
                     const Basis& basis) {
-    const Switch by_key(key, basis);
+    const Switch by_key(key, {basis.begin(), basis.end()});
     const std::size_t data = basis.size() - 1, n = basis[0]->n, poly = data * n;
     parallel_for(count, [&](std::size_t i) {
         u32* const c0 = x + 2 * i * poly;

@@ -16,6 +16,7 @@
 
 #include "binding.hpp"
 #include "dispatch.hpp"
+#include "division.hpp"
 #include "encode.hpp"
 #include "gemm.hpp"
 #include "keyswitch.hpp"
@@ -190,19 +191,30 @@ void rescale(const Tensor& to, const Tensor& x, const Primes& primes) {
     divide_by_last(words(to), words(x), d * polys, tables(n, primes), limbs - to.shape(2));
 }
 
-// primes: those of x, then the special one.
-void relinearize(const Tensor& to, const Tensor& x, const Tensor& key, const Primes& primes) {
+// to[g] = sum_t y[groups[g, t]]^2, y = x rescaled to the limbs of `to`.
+void rescaled_square_sums(const Tensor& to, const Tensor& x, const Table& groups,
+                          const Primes& primes) {
+    const std::size_t d = x.shape(0), limbs = primes.size(), n = x.shape(3);
+    require_shape(x, d, 2, limbs, n, "x is not (d, 2, limbs, n)");
+    require(to.shape(2) >= 1 && to.shape(2) < limbs, "nothing is left, or nothing to drop");
+    require_shape(to, groups.shape(0), 3, to.shape(2), n, "out is not (groups, 3, fewer limbs, n)");
+    require(groups.shape(1) > 0, "a group is empty");
+    require_below(groups, 0, d);
+    divided_square_sums(words(to), words(x), {groups.data(), groups.size()}, groups.shape(1),
+                        tables(n, primes), limbs - to.shape(2));
+}
+
+// primes: those of x, then the special one; x is rescaled to the limbs of `to` first.
+void relinearize_to(const Tensor& to, const Tensor& x, const Tensor& key, const Primes& primes) {
     require(primes.size() >= 2, "a special prime is needed");
-    const std::size_t d = x.shape(0), limbs = primes.size() - 1, n = x.shape(3), poly = limbs * n;
+    const std::size_t d = x.shape(0), limbs = primes.size() - 1, n = x.shape(3);
+    const std::size_t left = to.shape(2);
     require_shape(x, d, 3, limbs, n, "x is not (d, 3, limbs, n)");
-    require_shape(to, d, 2, limbs, n, "out is not (d, 2, limbs, n)");
-    require_key(key, limbs, n);
-    std::vector<SwitchTask> tasks;
-    for (std::size_t i = 0; i < d; ++i) {
-        const u32* const at = words(x) + 3 * i * poly;
-        tasks.push_back({words(to) + 2 * i * poly, at, at + poly, at + 2 * poly});
-    }
-    switch_key(tasks, {words(key), key.shape(0), key.shape(2)}, tables(n, primes));
+    require(left >= 1 && left <= limbs, "nothing is left, or more limbs than x has");
+    require_shape(to, d, 2, left, n, "out is not (d, 2, left, n)");
+    require_key(key, left, n);
+    relinearize(words(to), words(x), d, {words(key), key.shape(0), key.shape(2)},
+                tables(n, primes), limbs - left);
 }
 
 // Calls body(row of x, row of plain, tables) for the first `polys` polynomials of every x.
@@ -317,7 +329,7 @@ NB_MODULE(_native, m) {
     m.def("decode", decode_slots, "out"_a, "x"_a, "scale"_a, "primes"_a, release());
     // Python refuses a module with another number: grows whenever a function
     // is added or changes its arguments.
-    m.attr("INTERFACE") = 4;
+    m.attr("INTERFACE") = 5;
     bind_arrivals(m);
     m.def("square", square_tensor, "out"_a, "x"_a, "primes"_a, release());
     m.def("sum_products", sum_of_products, "out"_a, "x"_a, "y"_a, "left"_a, "right"_a, "primes"_a,
@@ -328,7 +340,9 @@ NB_MODULE(_native, m) {
     m.def("square_patches", squared, "out"_a, "blocks"_a, "rows"_a, "pairs"_a, "weights"_a,
           "reads"_a, "writes"_a, "bias"_a, "groups"_a, "primes"_a, release());
     m.def("rescale", rescale, "out"_a, "x"_a, "primes"_a, release());
-    m.def("relinearize", relinearize, "out"_a, "x"_a, "key"_a, "primes"_a, release());
+    m.def("rescaled_square_sums", rescaled_square_sums, "out"_a, "x"_a, "groups"_a, "primes"_a,
+          release());
+    m.def("relinearize", relinearize_to, "out"_a, "x"_a, "key"_a, "primes"_a, release());
 }
 
 }  // namespace securefair

@@ -1,6 +1,7 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "simd.hpp"
 
@@ -8,7 +9,8 @@ namespace securefair {
 namespace {
 
 constexpr std::size_t sum_registers = 16;       // of each of the three sums of products
-constexpr std::size_t quotient_registers = 16;  // of each of the two sums of a key switch
+constexpr std::size_t quotient_registers = 4;   // of each of the two sums of a key switch
+constexpr std::size_t columns_ahead = 128;      // that a key switch fetches early
 
 }  // namespace
 }  // namespace securefair

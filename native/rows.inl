@@ -127,41 +127,70 @@ TARGET void sum_products(const Triple& to, const Pair* x, const Pair* y, std::si
     }
 }
 
-// Adds the products of one factor with a pair to both sums of `count` registers each.
-static INLINE TARGET void add_switched(V::wide (*sums)[quotient_registers], const u32* x,
-                                       const Pair& y, std::size_t count, const Prime& q) {
-    for (std::size_t i = 0; i < count; ++i) {
-        const reg v = V::load(x + i * V::width);
-        sums[0][i] = accumulate(sums[0][i], v, V::load(y.c0 + i * V::width), q);
-        sums[1][i] = accumulate(sums[1][i], v, V::load(y.c1 + i * V::width), q);
+// A sum below 2^doublings p^2 -> below p^2.
+static INLINE TARGET V::wide settle(V::wide sum, int doublings, const Prime& q) {
+    while (doublings-- > 0) sum = V::subtract_if_not_below(sum, q.square << doublings);
+    return sum;
+}
+
+// w (sum_i x_i y_i) - correction, or the sum alone, for `registers` registers of both rows.
+template <std::size_t registers>
+static INLINE TARGET void quotients(const Both& to, Factor w, const Pair& corrections,
+                                    const u32* const* x, const Pair* y, std::size_t terms,
+                                    std::size_t first, const Prime& q) {
+    constexpr std::size_t columns = registers * V::width;
+    const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
+    // Products are below p^2: so many of them fit a sum before it must be reduced.
+    const std::size_t most = std::min<u64>(terms, V::wide_limit / q.square);
+    const int doublings = std::bit_width(most - 1);
+    V::wide sums[2][registers];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < registers; ++i) sums[0][i] = sums[1][i] = V::zero();
+    for (std::size_t t = 0, room = most; t < terms; ++t, --room) {
+        if (room == 0) {
+#pragma GCC unroll 4
+            for (std::size_t i = 0; i < registers; ++i) {
+                sums[0][i] = settle(sums[0][i], doublings, q);
+                sums[1][i] = settle(sums[1][i], doublings, q);
+            }
+            room = most - 1;
+        }
+        const u32 *const v = x[t] + first, *const c0 = y[t].c0 + first, *const c1 = y[t].c1 + first;
+#pragma GCC unroll 4
+        for (std::size_t line = 0; line < columns; line += 16) {
+            // The many rows are read in runs too short to be foreseen.
+            __builtin_prefetch(c0 + columns_ahead + line);
+            __builtin_prefetch(c1 + columns_ahead + line);
+        }
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < registers; ++i) {
+            const reg factor = V::load(v + i * V::width);
+            const std::size_t at = i * V::width;
+            sums[0][i] = V::plus(sums[0][i], V::product(factor, V::load(c0 + at)));
+            sums[1][i] = V::plus(sums[1][i], V::product(factor, V::load(c1 + at)));
+        }
+    }
+    u32* const rows[] = {to.c0 + first, to.c1 + first};
+    const u32* const subtracted[] = {corrections.c0, corrections.c1};
+    for (int part = 0; part < 2; ++part) {
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < registers; ++i) {
+            const std::size_t at = i * V::width;
+            reg v = V::remainder(settle(sums[part][i], doublings, q), q);
+            if (subtracted[part] != nullptr)
+                v = difference(scale(v, value, quotient, p),
+                               V::load(subtracted[part] + first + at), p);
+            V::store(rows[part] + at, v);
+        }
     }
 }
 
 TARGET void inner_quotients(const Both& to, Factor w, const Pair& corrections, const u32* const* x,
                             const Pair* y, std::size_t terms, std::size_t n, const Prime& q) {
-    const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
-    // Some columns of all terms at a time: the sums stay in the first-level cache, and each of the
-    // many rows is read in runs that are long enough to be fetched ahead.
+    // Both sums of some columns of all terms stay in registers.
     constexpr std::size_t columns = quotient_registers * V::width;
-    for (std::size_t first = 0; first < n; first += columns) {
-        const std::size_t count = std::min(columns, n - first) / V::width;
-        V::wide sums[2][quotient_registers];
-        for (auto& sum : sums) std::fill_n(sum, count, V::zero());
-        for (std::size_t t = 0; t < terms; ++t)
-            add_switched(sums, x[t] + first, {y[t].c0 + first, y[t].c1 + first}, count, q);
-        u32* const rows[] = {to.c0 + first, to.c1 + first};
-        const u32* const subtracted[] = {corrections.c0, corrections.c1};
-        for (int part = 0; part < 2; ++part) {
-            for (std::size_t i = 0; i < count; ++i) {
-                const std::size_t at = i * V::width;
-                reg v = V::remainder(sums[part][i], q);
-                if (subtracted[part] != nullptr)
-                    v = difference(scale(v, value, quotient, p),
-                                   V::load(subtracted[part] + first + at), p);
-                V::store(rows[part] + at, v);
-            }
-        }
-    }
+    for (std::size_t first = 0; first < n; first += columns)
+        quotients<quotient_registers>(to, w, corrections, x, y, terms, first, q);
 }
 
 TARGET void reduce(u32* to, const u32* x, std::size_t n, const Prime& q) {

@@ -1,6 +1,7 @@
 // Vector types that kernels are written on: the same operations for one word, AVX2 and AVX-512.
 //
-// `reg` holds `width` residues below 2^32; `wide` holds as many 64-bit values. transpose<T> treats
+// `reg` holds `width` residues below 2^32; `wide` holds as many 64-bit values, which
+// subtract_if_not_below compares as long as they are at most wide_limit. transpose<T> treats
 // two registers as rows of blocks of T words and swaps blocks 1, 3, .. of the first with blocks
 // 0, 2, .. of the second; expand<T> repeats each of the first words T times; reverse turns the
 // order of the words around.
@@ -23,6 +24,7 @@ struct V {
     using reg = u32;
     using wide = u64;
     static constexpr std::size_t width = 1;
+    static constexpr u64 wide_limit = ~u64{0};
 
     // Messages lie at any address, so words need not be aligned.
     static INLINE reg load(const u32* p) {
@@ -79,6 +81,7 @@ struct V {
         __m256i even, odd;
     };
     static constexpr std::size_t width = 8;
+    static constexpr u64 wide_limit = ~u64{0} >> 1;
 
     OPERATION reg load(const u32* p) {
         return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -192,6 +195,7 @@ struct V {
         __m512i even, odd;
     };
     static constexpr std::size_t width = 16;
+    static constexpr u64 wide_limit = ~u64{0};
 
     OPERATION reg load(const u32* p) { return _mm512_loadu_si512(p); }
     OPERATION void store(u32* p, reg x) { _mm512_storeu_si512(p, x); }

@@ -9,7 +9,7 @@ from contract.operands import assert_opens_to, layer_for, padded, values
 from securefair.ckks import rules
 from securefair.ckks.encoding import to_coefficients
 from securefair.ckks.layers import AffineLayer
-from securefair.errors import ModelError
+from securefair.errors import EncryptionError, ModelError
 
 
 def test_an_upload_opens_to_what_was_encrypted(wide):
@@ -71,6 +71,33 @@ def test_products_before_and_after_relinearisation(wide):
     switched = wide.evaluator.relinearize(product)
     assert switched.meta.polys == 2
     assert_opens_to(wide, switched, a * b)
+
+
+def test_what_is_rescaled_on_the_way(wide):
+    x, y = (wide.upload(values(2, seed), log2_scale=40) for seed in (1, 2))
+    a, b = (padded(values(2, seed), wide.params) for seed in (1, 2))
+    product, groups = wide.evaluator.multiply(x, y), np.array([[0, 1]])
+    limbs = x.meta.limbs - 1
+    for found, apart, exact in (
+        (
+            wide.evaluator.relinearize(product, limbs),
+            wide.evaluator.relinearize(wide.evaluator.rescale(product, limbs)),
+            a * b,
+        ),
+        (
+            wide.evaluator.square_sums(x, groups, limbs),
+            wide.evaluator.square_sums(wide.evaluator.rescale(x, limbs), groups),
+            (a * a).sum(axis=0, keepdims=True),
+        ),
+    ):
+        assert found.meta == apart.meta
+        assert_opens_to(wide, found, exact)
+        assert_opens_to(wide, apart, exact)
+    for refused in (0, x.meta.limbs + 1):
+        with pytest.raises(EncryptionError, match="limbs"):
+            wide.evaluator.relinearize(product, refused)
+        with pytest.raises(EncryptionError, match="limbs"):
+            wide.evaluator.square_sums(x, groups, refused)
 
 
 def test_inner_and_outer_products(wide):

@@ -166,10 +166,8 @@ def relinearized(
 
     `slots`: see `rules.rescale`.
     """
-    late = switching_limbs(value.meta, limbs)
-    if late < value.meta.limbs:
-        value = evaluator.rescale(value, late)
-    value = evaluator.relinearize(value)
+    late = min(switching_limbs(value.meta, limbs), value.meta.limbs)
+    value = evaluator.relinearize(value, late)
     return value if late == limbs else evaluator.rescale(value, limbs, slots=slots)
 
 
@@ -258,7 +256,9 @@ class Stream(Generic[P]):
             value = evaluator.square_sums_from(blocks, rows, spec, layer, groups)
         else:
             linear = evaluator.linear_from(blocks, rows, spec, layer)
-            value = evaluator.square_sums(rescaled(evaluator, linear, square), groups)
+            if square.relinearize:
+                linear = rescaled(evaluator, linear, square)
+            value = evaluator.square_sums(linear, groups, square.limbs)
         self._release(level - 1, units.tolist())
         return value
 

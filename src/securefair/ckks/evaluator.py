@@ -55,8 +55,7 @@ class Evaluator(ABC, Generic[P]):
         Raises:
             ModelError: the weights exceed what the public spec bounds.
         """
-        if layer is not None:
-            check_layer(spec, layer)
+        check_layer(spec, layer)
         meta = rules.linear(x.meta, spec)
         return CipherTensor(meta, self._linear(x, spec, layer, meta))
 
@@ -78,8 +77,7 @@ class Evaluator(ABC, Generic[P]):
         Raises:
             ModelError: see `linear`.
         """
-        if layer is not None:
-            check_layer(spec, layer)
+        check_layer(spec, layer)
         meta = rules.paired_linear(x.meta, spec)
         return CipherTensor(meta, self._paired_linear(x, spec, layer, meta))
 
@@ -117,18 +115,23 @@ class Evaluator(ABC, Generic[P]):
         Raises:
             ModelError, EncryptionError: see `linear` and `gather`.
         """
-        if layer is not None:
-            check_layer(spec, layer)
+        check_layer(spec, layer)
         meta = rules.linear(rules.gathered([block.meta for block in blocks], len(rows)), spec)
         return CipherTensor(meta, self._linear_from(blocks, rows, spec, layer, meta))
 
-    def square_sums(self, x: CipherTensor[P], groups: NDArray[np.int64]) -> CipherTensor[P]:
+    def square_sums(
+        self, x: CipherTensor[P], groups: NDArray[np.int64], limbs: int | None = None
+    ) -> CipherTensor[P]:
         """sum_t x_g(t)^2 for every group g of indices (groups, terms); three polynomials.
 
-        One term a group is a plain square; four are a square and a 2x2 pool.
+        One term a group is a plain square; four are a square and a 2x2 pool. `limbs`: x is rescaled
+        to so many first, which need not exist as a whole.
         """
-        meta = rules.group_sums(rules.multiply(x.meta, x.meta), *groups.shape)
-        return CipherTensor(meta, self._square_sums(x, groups))
+        lower = x.meta if limbs is None else rules.rescale(x.meta, limbs)
+        meta = rules.group_sums(rules.multiply(lower, lower), *groups.shape)
+        if lower.limbs == x.meta.limbs:
+            return CipherTensor(meta, self._square_sums(x, groups))
+        return CipherTensor(meta, self._rescaled_square_sums(x, groups, lower))
 
     def square_sums_from(
         self,
@@ -139,8 +142,7 @@ class Evaluator(ABC, Generic[P]):
         groups: NDArray[np.int64],
     ) -> CipherTensor[P]:
         """`square_sums` of `linear_from`, which need not exist as a whole; raises as that."""
-        if layer is not None:
-            check_layer(spec, layer)
+        check_layer(spec, layer)
         linear = rules.linear(rules.gathered([block.meta for block in blocks], len(rows)), spec)
         meta = rules.group_sums(rules.multiply(linear, linear), *groups.shape)
         return CipherTensor(meta, self._square_sums_from(blocks, rows, spec, layer, linear, groups))
@@ -239,10 +241,13 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.outer_plain(x.meta, spec)
         return CipherTensor(meta, self._outer_plain(x, spec, polynomials))
 
-    def relinearize(self, x: CipherTensor[P]) -> CipherTensor[P]:
-        """Three polynomials -> two, with the peer's relinearisation key."""
-        meta = rules.relinearize(x.meta)
-        return CipherTensor(meta, self._relinearize(x))
+    def relinearize(self, x: CipherTensor[P], limbs: int | None = None) -> CipherTensor[P]:
+        """Three polynomials -> two, with the peer's key; `limbs` as of `square_sums`."""
+        lower = x.meta if limbs is None else rules.rescale(x.meta, limbs)
+        meta = rules.relinearize(lower)
+        if lower.limbs == x.meta.limbs:
+            return CipherTensor(meta, self._relinearize(x))
+        return CipherTensor(meta, self._rescaled_relinearize(x, lower))
 
     def rescale(self, x: CipherTensor[P], limbs: int, *, slots: bool = True) -> CipherTensor[P]:
         """Divide by the last primes until `limbs` are left; `slots`: see `rules.rescale`."""
@@ -313,6 +318,16 @@ class Evaluator(ABC, Generic[P]):
         """Backends that need not keep what is between override this."""
         values = CipherTensor(meta, self._linear_from(blocks, rows, spec, layer, meta))
         return self._square_sums(values, groups)
+
+    def _rescaled_square_sums(
+        self, x: CipherTensor[P], groups: NDArray[np.int64], meta: CipherMeta
+    ) -> P:
+        """`meta`: of x rescaled. Backends that need not keep x rescaled override this."""
+        return self._square_sums(CipherTensor(meta, self._rescale(x, meta.limbs)), groups)
+
+    def _rescaled_relinearize(self, x: CipherTensor[P], meta: CipherMeta) -> P:
+        """As `_rescaled_square_sums`."""
+        return self._relinearize(CipherTensor(meta, self._rescale(x, meta.limbs)))
 
     def _quadratic(
         self,

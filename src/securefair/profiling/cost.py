@@ -107,6 +107,10 @@ def _once(step: Step) -> Cost:
             division = _division(limbs + 1, 1)
             transforms = count * (limbs + limbs * limbs + 2 * division[0])
             multiply_adds = count * (2 * limbs * (limbs + 1) + 2 * division[1]) * n
+            dropped = step.inputs[0].limbs - limbs
+            if dropped:  # first; what is added to the switched polynomials needs no transforms
+                transforms += count * (3 * dropped + limbs)
+                multiply_adds += count * 3 * _division(limbs + dropped, dropped)[1] * n
             read += 2 * limbs * (limbs + 1) * n  # the key
             if step.inputs[0].packing == "sample pairs":
                 multiply_adds += 2 * written

@@ -16,12 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.kernel_checks import (
     MAX_WEIGHT,
     SEED_BYTES,
     check,
     check_device,
+    check_indices,
     check_key,
     check_pair,
     check_with_plain,
@@ -68,6 +72,7 @@ __all__ = [
     "receive",
     "relinearize",
     "rescale",
+    "rescaled_square_sums",
     "set_threads",
     "square",
     "square_patches",
@@ -137,31 +142,67 @@ def rescale(x: Residues, limbs: int, basis: Basis) -> Residues:
     Bit for bit SEAL's rescale_to: (d, polys, len(basis), N) -> (d, polys, limbs, N).
     """
     check("x", x, (None, None, len(basis), basis.ring_degree))
-    if not 1 <= limbs < len(basis):
-        raise EncryptionError(
-            "cannot rescale to that many limbs",
-            where="limbs",
-            found=limbs,
-            expected=f"1 to {len(basis) - 1}",
-        )
+    _check_limbs(limbs, len(basis) - 1)
     result: Residues = implementation(device_of(x)).rescale(x, limbs, basis)
     return result
 
 
-def relinearize(x: Residues, key: Residues, special: int, basis: Basis) -> Residues:
-    """(d, 3, limbs, N) -> (d, 2, limbs, N), bit for bit SEAL's relinearize at any level.
+def _check_limbs(limbs: int, most: int) -> None:
+    if not 1 <= limbs <= most:
+        raise EncryptionError(
+            "cannot rescale to that many limbs",
+            where="limbs",
+            found=limbs,
+            expected=f"1 to {most}",
+        )
+
+
+def rescaled_square_sums(
+    x: Residues, groups: NDArray[np.int64], limbs: int, basis: Basis
+) -> Residues:
+    """sum_t y[groups[g, t]]^2 of y = `rescale` of x, which need not exist as a whole.
+
+    Args:
+        x: ciphertexts (d, 2, len(basis), N).
+        groups: int64 (groups, terms), indices into x.
+        limbs: of y, fewer than x has.
+        basis: primes of x.
+
+    Returns:
+        Ciphertexts (groups, 3, limbs, N).
+    """
+    check("x", x, (None, 2, len(basis), basis.ring_degree))
+    _check_limbs(limbs, len(basis) - 1)
+    if groups.ndim != 2 or groups.size == 0:
+        raise EncryptionError(
+            "indices must be (groups, terms), not empty", where="groups", found=groups.shape
+        )
+    check_indices("groups", groups, len(x))
+    result: Residues = implementation(device_of(x)).rescaled_square_sums(
+        x, np.ascontiguousarray(groups), limbs, basis
+    )
+    return result
+
+
+def relinearize(
+    x: Residues, key: Residues, special: int, basis: Basis, limbs: int | None = None
+) -> Residues:
+    """(d, 3, len(basis), N) -> (d, 2, limbs, N), bit for bit SEAL's rescale_to and relinearize.
 
     Args:
         x: products of ciphertexts.
         key: SEAL's key for s^2, int32 (digits, 2, key limbs, N): one digit for each data prime,
             the special prime last of the key limbs.
         special: the special prime.
-        basis: the data primes left in x, a prefix of the key's.
+        basis: the data primes left in x, a prefix of the key's at least as far as `limbs`.
+        limbs: x is rescaled to so many first; None leaves it as it is.
     """
     check("x", x, (None, 3, len(basis), basis.ring_degree))
     check_device("key", key, x)
-    check_key(key, special, basis)
-    result: Residues = implementation(device_of(x)).relinearize(x, key, special, basis)
+    left = len(basis) if limbs is None else limbs
+    _check_limbs(left, len(basis))
+    check_key(key, special, basis.prefix(left))
+    result: Residues = implementation(device_of(x)).relinearize(x, key, special, basis, left)
     return result
 
 

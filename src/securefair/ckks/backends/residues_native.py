@@ -17,7 +17,7 @@ from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.kernel_checks import Patch
 
-INTERFACE = 4
+INTERFACE = 5
 """Of the module that these functions call: an older build beside newer sources is not used."""
 
 if getattr(_native, "INTERFACE", 1) != INTERFACE:
@@ -216,9 +216,18 @@ def rescale(x: _Array, limbs: int, basis: Basis) -> _Array:
     return result
 
 
-def relinearize(x: _Array, key: _Array, special: int, basis: Basis) -> _Array:
+def rescaled_square_sums(x: _Array, groups: NDArray[np.int64], limbs: int, basis: Basis) -> _Array:
+    """See `kernels.rescaled_square_sums`."""
+    result = _new(len(groups), 3, limbs, x.shape[3])
+    _native.rescaled_square_sums(result, _read(x), _read(groups), basis.prime_list)
+    return result
+
+
+def relinearize(
+    x: _Array, key: _Array, special: int, basis: Basis, limbs: int | None = None
+) -> _Array:
     """See `kernels.relinearize`."""
-    result = _new(len(x), 2, *x.shape[2:])
+    result = _new(len(x), 2, limbs or len(basis), x.shape[3])
     _native.relinearize(result, _read(x), _read(key), [*basis.primes, special])
     return result
 

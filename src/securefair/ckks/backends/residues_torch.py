@@ -40,6 +40,7 @@ __all__ = [
     "receive",
     "relinearize",
     "rescale",
+    "rescaled_square_sums",
     "square",
     "square_patches",
     "subtract",
@@ -269,17 +270,29 @@ def rescale(x: torch.Tensor, limbs: int, basis: Basis) -> torch.Tensor:
     return _residues(wide)
 
 
-def relinearize(x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis) -> torch.Tensor:
+def rescaled_square_sums(
+    x: torch.Tensor, groups: NDArray[np.int64], limbs: int, basis: Basis
+) -> torch.Tensor:
+    """See `kernels.rescaled_square_sums`."""
+    left = rescale(x, limbs, basis)
+    return sum_products(left, left, groups, groups, basis.prefix(limbs))
+
+
+def relinearize(
+    x: torch.Tensor, key: torch.Tensor, special: int, basis: Basis, limbs: int | None = None
+) -> torch.Tensor:
     """See `kernels.relinearize`."""
+    if limbs is not None:
+        x, basis = rescale(x, limbs, basis), basis.prefix(limbs)
     digits = len(basis)
     raised = Basis(basis.ring_degree, (*basis.primes, special))
     p = moduli(raised, x.device)
-    limbs = [*range(digits), key.shape[2] - 1]
+    rows = [*range(digits), key.shape[2] - 1]
     target = _inverse(x[:, 2].long(), basis)
     total = x.new_zeros((len(x), 2, digits + 1, basis.ring_degree), dtype=torch.int64)
     for j in range(digits):
         digit = _forward(target[:, j : j + 1] % p, raised)
-        total = (total + digit[:, None] * key[j, :, limbs].long()) % p
+        total = (total + digit[:, None] * key[j, :, rows].long()) % p
     switched = _divide_by_last(total, raised)
     return _residues((switched + x[:, :2]) % moduli(basis, x.device))
 

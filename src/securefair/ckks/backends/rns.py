@@ -188,6 +188,12 @@ class RnsEvaluator(Evaluator[Payload]):
         values = expanded(x.payload)
         return kernels.sum_products(values, values, groups, groups, self._basis(x.meta))
 
+    def _rescaled_square_sums(
+        self, x: RnsTensor, groups: NDArray[np.int64], meta: CipherMeta
+    ) -> Payload:
+        basis = self._basis(x.meta)
+        return kernels.rescaled_square_sums(expanded(x.payload), groups, meta.limbs, basis)
+
     def _square_sums_from(
         self,
         blocks: Sequence[RnsTensor],
@@ -242,10 +248,13 @@ class RnsEvaluator(Evaluator[Payload]):
         return kernels.multiply_plain(copies, factors, basis)
 
     def _relinearize(self, x: RnsTensor) -> Payload:
+        return self._rescaled_relinearize(x, x.meta)
+
+    def _rescaled_relinearize(self, x: RnsTensor, meta: CipherMeta) -> Payload:
         if self._key is None:
             raise EncryptionError("the peer sent no relinearisation key")
-        special = self.params.special_prime
-        return kernels.relinearize(expanded(x.payload), self._key, special, self._basis(x.meta))
+        values, special = expanded(x.payload), self.params.special_prime
+        return kernels.relinearize(values, self._key, special, self._basis(x.meta), meta.limbs)
 
     def _rescale(self, x: RnsTensor, limbs: int) -> Payload:
         return kernels.rescale(expanded(x.payload), limbs, self._basis(x.meta))

@@ -82,6 +82,10 @@ def test_other_devices_compute_in_torch() -> None:
         (lambda _: kernels.encode(np.full((1, 1), math.nan), 1.0, BASIS), "slots"),
         (lambda x: kernels.multiply_plain(x, x[:1, 0].copy(), BASIS), "plain"),
         (lambda x: kernels.relinearize(x, x, SPECIAL, BASIS), "x"),
+        (lambda x: kernels.relinearize(kernels.square(x, BASIS), x, SPECIAL, BASIS, 0), "limbs"),
+        (lambda x: kernels.rescaled_square_sums(x, GROUPS, len(BASIS), BASIS), "limbs"),
+        (lambda x: kernels.rescaled_square_sums(x, GROUPS, 1, BASIS), "groups"),
+        (lambda x: kernels.rescaled_square_sums(x, GROUPS[0], 1, BASIS), "groups"),
     ],
 )
 def test_unfit_arguments_are_refused_by_name(call, where: str) -> None:
@@ -114,6 +118,7 @@ READ = {
     "sum_products": lambda k, f: k.sum_products(f(X), f(X), f(ROWS), f(ROWS), BASIS),
     "rescale": lambda k, f: k.rescale(f(X), 2, BASIS),
     "relinearize": lambda k, f: k.relinearize(f(k.square(X, BASIS)), f(KEY), SPECIAL, BASIS),
+    "rescaled_square_sums": lambda k, f: k.rescaled_square_sums(f(X), f(ROWS), 2, BASIS),
     "coefficients": lambda k, f: k.coefficients(f(X), [0, 5], BASIS),
     "expand_seeds": lambda k, f: k.expand_seeds(f(SEEDS), BASIS),
     "receive": lambda k, f: k.receive(f(PACKED), f(SEEDS), BASIS),

@@ -231,6 +231,42 @@ def test_relinearize_adds_the_rounded_inner_product_with_the_key(
     assert equals(compute.relinearize(x, key, SPECIAL, basis), expected)
 
 
+@pytest.mark.parametrize("limbs", [1, 3, 4])
+def test_what_is_rescaled_on_the_way_has_the_same_bits(compute: ModuleType, limbs: int) -> None:
+    left = BASIS.prefix(limbs)
+    key = random_residues(11, len(BASIS), 2, basis=Basis(N, (*BASIS.primes, SPECIAL)))
+    for x in (random_residues(13, 4, 3), corners(4, 3, value=1), corners(4, 3, value=-1)):
+        apart = compute.relinearize(compute.rescale(x, limbs, BASIS), key, SPECIAL, left)
+        assert np.array_equal(compute.relinearize(x, key, SPECIAL, BASIS, limbs), apart)
+        two = np.ascontiguousarray(x[:, :2])
+        lower = compute.rescale(two, limbs, BASIS)
+        for groups in (np.array([[0], [3]]), np.array([[2, 0], [1, 1]]), np.array([[3, 1, 0, 2]])):
+            expected = compute.sum_products(lower, lower, groups, groups, left)
+            found = compute.rescaled_square_sums(two, groups, limbs, BASIS)
+            assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("digits", [2, 8, 16, 17])
+def test_sums_of_many_products_with_a_key(compute: ModuleType, digits: int) -> None:
+    """As many terms as fit a sum, and more, of residues that are as large as they can be."""
+    primes = tuple(ntt_primes(N, 30, digits))
+    basis, raised = Basis(N, primes), Basis(N, (*primes, SPECIAL))
+    largest = np.array(raised.primes, dtype=np.int32)[:, None] - 1
+    key = np.broadcast_to(largest, (digits, 2, digits + 1, N)).copy()
+    x = np.broadcast_to(largest[:-1], (1, 3, digits, N)).copy()
+    # Constant digits, each the largest below its prime.
+    digit = np.zeros((1, digits, N), dtype=np.int32)
+    digit[0, :, 0] = np.array(primes) - 1
+    sums = 0
+    for j, p in enumerate(primes):
+        sums = (sums + (p - 1) % moduli(raised) * wide(key[j])) % moduli(raised)
+    compute.ntt_forward_(digit, basis)
+    x[:, 2] = digit
+    switched = compute.rescale(sums.astype(np.int32)[None], digits, raised)
+    expected = (wide(switched) + wide(x[:, :2])) % moduli(basis)
+    assert equals(compute.relinearize(x, key, SPECIAL, basis), expected)
+
+
 def test_coefficients_are_those_of_the_inverse_transform(compute: ModuleType) -> None:
     x = random_residues(13, 2, 3)
     whole = x.copy()
