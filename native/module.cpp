@@ -22,7 +22,7 @@
 #include "keyswitch.hpp"
 #include "ntt.hpp"
 #include "parallel.hpp"
-#include "patches.hpp"
+#include "patch_checks.hpp"
 #include "product.hpp"
 #include "rows.hpp"
 #include "scratch.hpp"
@@ -112,12 +112,6 @@ void linear(const Tensor& to, const Rows& weights, const Tensor& x,
                  inputs, polys, tables(n, primes));
 }
 
-void require_below(const Table& x, i64 least, std::size_t below) {
-    const i64* const at = x.data();
-    for (std::size_t i = 0; i < x.size(); ++i)
-        require(at[i] >= least && at[i] < static_cast<i64>(below), "index out of range");
-}
-
 // Checked arguments of a product by patches. rows: (inputs, 2), of each input the block and the
 // ciphertext in it.
 struct Patches {
@@ -133,7 +127,7 @@ struct Patches {
         for (const Tensor& block : blocks)
             require_shape(block, block.shape(0), polys, limbs, n,
                           "a block is not (count, polys, limbs, n)");
-        require(rows.shape(1) == 2 && pairs_.shape(1) == 2, "rows and pairs have two columns");
+        require(rows.shape(1) == 2, "rows have two columns");
         require(bias.shape(1) == limbs, "bias is not (outputs, limbs)");
         for (std::size_t i = 0; i < inputs; ++i) {
             const i64 block = rows.data()[2 * i], row = rows.data()[2 * i + 1];
@@ -142,21 +136,8 @@ struct Patches {
                     "no such ciphertext");
             sources.push_back(words(blocks[block]) + row * polys * limbs * n);
         }
-        require_below(pairs_, -1, inputs);
-        for (std::size_t k = 0; k < pairs_.shape(0); ++k)
-            require(pairs_.data()[2 * k] >= 0, "a pair without a first input");
-        pairs = {pairs_.data(), pairs_.size()};
-        require(weights.size() == reads.size() && reads.size() == writes.size(), "patches differ");
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-            const std::size_t o = weights[i].shape(0), k = weights[i].shape(1);
-            const std::size_t places = reads[i].shape(0);
-            require(reads[i].shape(1) == (k + 1) / 2 && writes[i].shape(0) == places &&
-                        writes[i].shape(1) == o,
-                    "places do not fit the weights");
-            require_below(reads[i], 0, pairs_.shape(0));
-            require_below(writes[i], 0, outputs);
-            patches.push_back({weights[i].data(), o, k, places, reads[i].data(), writes[i].data()});
-        }
+        pairs = checked_pairs(pairs_, inputs);
+        patches = checked_patches(weights, reads, writes, pairs_.shape(0), outputs);
     }
 };
 
@@ -329,7 +310,7 @@ NB_MODULE(_native, m) {
     m.def("decode", decode_slots, "out"_a, "x"_a, "scale"_a, "primes"_a, release());
     // Python refuses a module with another number: grows whenever a function
     // is added or changes its arguments.
-    m.attr("INTERFACE") = 5;
+    m.attr("INTERFACE") = 6;
     bind_arrivals(m);
     m.def("square", square_tensor, "out"_a, "x"_a, "primes"_a, release());
     m.def("sum_products", sum_of_products, "out"_a, "x"_a, "y"_a, "left"_a, "right"_a, "primes"_a,

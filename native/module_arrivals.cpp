@@ -1,14 +1,19 @@
 // The Python face of messages as they arrive.
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <tuple>
+#include <vector>
 
+#include "arrived_patches.hpp"
 #include "binding.hpp"
 #include "maps.hpp"
 #include "packing.hpp"
 #include "parallel.hpp"
+#include "patch_checks.hpp"
 #include "prng.hpp"
 
 using namespace nanobind::literals;
@@ -145,6 +150,53 @@ void paired_maps(const Tensor& to, const Tensor& hidden, const Bytes& first, con
                            tables(n, primes));
 }
 
+// Inputs, pairs, weights, reads and writes of every patch, bias; then groups.
+using Map = std::tuple<Integers, Table, std::vector<Rows>, std::vector<Table>, std::vector<Table>,
+                       Rows>;
+using Band = std::tuple<Map, Table>;
+
+PatchMap patch_map(const Map& map, std::size_t values, std::size_t limbs) {
+    const auto& [inputs, pairs, weights, reads, writes, bias] = map;
+    require(bias.shape(1) == limbs, "bias is not (outputs, limbs)");
+    const std::span<const i64> numbers(inputs.data(), inputs.shape(0));
+    for (const i64 i : numbers)
+        require(i >= 0 && static_cast<std::size_t>(i) < values, "no such input");
+    return {numbers, checked_pairs(pairs, numbers.size()),
+            checked_patches(weights, reads, writes, pairs.shape(0), bias.shape(0)), words(bias),
+            bias.shape(0)};
+}
+
+// Messages lie one after the other in `first` and `seeds`; inputs of bands are numbers of their
+// ciphertexts, inputs of the outer map numbers of groups.
+void patched_quadratic(const Tensor& to, const std::vector<Bytes>& first,
+                       const std::vector<Bytes>& seeds, const std::vector<Band>& bands,
+                       const Map& outer, const Primes& primes) {
+    const std::size_t limbs = primes.size(), n = to.shape(3);
+    require(first.size() == seeds.size() && !bands.empty(), "no messages, or no bands");
+    ArrivedRows x;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        const Message part = message(first[i], seeds[i], primes, n);
+        for (std::size_t k = 0; k < part.count; ++k) {
+            x.first.push_back(part.first + k * part.first_stride);
+            const std::uint8_t* const seed = part.seeds + k * part.seed_stride;
+            x.seeds.insert(x.seeds.end(), seed, seed + seed_bytes);
+        }
+    }
+    std::vector<SquaredMap> maps;
+    std::size_t sums = 0;
+    for (const auto& [map, groups] : bands) {
+        require(groups.shape(0) > 0 && groups.shape(1) > 0, "a group is empty");
+        maps.push_back({patch_map(map, x.first.size(), limbs),
+                        {groups.data(), groups.size()},
+                        groups.shape(1)});
+        require_below(groups, 0, maps.back().outputs);
+        sums += maps.back().sums();
+    }
+    const PatchMap last = patch_map(outer, sums, limbs);
+    require_shape(to, last.outputs, 3, limbs, n, "out is not (outputs, 3, limbs, n)");
+    apply_patched_quadratic(words(to), x, maps, last, tables(n, primes));
+}
+
 }  // namespace
 
 void bind_arrivals(nb::module_& m) {
@@ -157,6 +209,8 @@ void bind_arrivals(nb::module_& m) {
     m.def("arrived_maps", arrived_maps, "out"_a, "first"_a, "seeds"_a,
           "second"_a.none(), "known"_a, "weights"_a, "bias"_a, "outer_weights"_a.none(),
           "outer_bias"_a.none(), "primes"_a, release());
+    m.def("patched_quadratic", patched_quadratic, "out"_a, "first"_a, "seeds"_a, "bands"_a,
+          "outer"_a, "primes"_a, release());
     m.def("paired_maps", paired_maps, "out"_a, "hidden"_a, "first"_a, "seeds"_a,
           "second"_a.none(), "known"_a, "samples"_a, "weights"_a, "bias"_a, "outer_weights"_a,
           "outer_bias"_a, "key"_a, "primes"_a, release());

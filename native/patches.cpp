@@ -3,11 +3,10 @@
 #include "patches.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "gemm_simd.hpp"
-#include "packed_weights.hpp"
 #include "parallel.hpp"
+#include "patch_tile.hpp"
 #include "rows.hpp"
 #include "scratch.hpp"
 
@@ -15,33 +14,9 @@ namespace securefair {
 
 namespace {
 
-constexpr std::size_t cached_words = 192 * 1024;
 constexpr std::size_t most_columns = 256;
 // A tile's rows are far apart, so the processor does not foresee them: fetch some rows early.
 constexpr std::size_t pairs_ahead = 4;
-
-struct PairedRows {
-    std::span<const u32* const> sources;
-    std::span<const i64> pairs;
-};
-
-struct PackedPatch {
-    PackedWeights weights;
-    std::size_t outputs, pairs, places;
-    const i64 *reads, *writes;
-    std::vector<u32> constants;  // (limbs, outputs), what the digits leave out
-};
-
-// Columns of one limb of one polynomial: what to read, where to write, what to add.
-struct PatchTile {
-    PairedRows x;
-    std::size_t offset;  // of the columns in every source
-    u32* to;
-    std::size_t stride, columns, limb, limbs;
-    const std::vector<PackedPatch>* patches;
-    const u32* bias;
-    const Prime* prime;
-};
 
 }  // namespace
 
@@ -52,11 +27,19 @@ struct PatchTile {
 
 namespace securefair {
 
-namespace {
-
 void multiply_patches(const PatchTile& tile, u32* strips) {
     DISPATCH(multiply_patches, tile, strips)
 }
+
+void square_columns(const Triple& to, const Pair* values, std::size_t terms, std::size_t columns,
+                    const Prime& q) {
+    if (terms == 1)
+        square(to, *values, columns, q);
+    else
+        sum_products(to, values, values, terms, columns, q);
+}
+
+namespace {
 
 PackedPatch pack(const Patch& patch, const Basis& basis) {
     PackedPatch packed{PackedWeights(patch.weights, patch.outputs, patch.inputs),
@@ -72,32 +55,20 @@ PackedPatch pack(const Patch& patch, const Basis& basis) {
     return packed;
 }
 
+}  // namespace
+
 std::vector<PackedPatch> pack(const std::vector<Patch>& patches, const Basis& basis) {
     std::vector<PackedPatch> packed;
     for (const Patch& patch : patches) packed.push_back(pack(patch, basis));
     return packed;
 }
 
-// As many columns as keep so many words for each in the cache.
-std::size_t fitting_columns(std::size_t words, std::size_t n) {
-    const std::size_t fitting = std::bit_floor(std::max<std::size_t>(1, cached_words / words));
-    return std::min(n, std::clamp<std::size_t>(fitting, 16, most_columns));
-}
-
-// Words for the digits of all pairs. The widest register is the largest need: narrower ones fill
-// the same words.
-std::size_t digit_words(std::size_t pairs, std::size_t columns) {
-    return columns / 16 * strip_words(pairs, 16) + columns * 16;
-}
-
-}  // namespace
-
 void linear_patches(u32* to, std::span<const u32* const> sources, std::span<const i64> pairs,
                     const std::vector<Patch>& patches, const u32* bias, std::size_t polys,
                     const Basis& basis) {
     const auto packed = pack(patches, basis);
     const std::size_t limbs = basis.size(), n = basis[0]->n, count = pairs.size() / 2;
-    const std::size_t columns = fitting_columns(2 * count, n), tiles = n / columns;
+    const std::size_t columns = fitting_columns(2 * count, std::min(n, most_columns)), tiles = n / columns;
     parallel_for(polys * limbs * tiles, [&](std::size_t task) {
         const std::size_t row = task / tiles, limb = row % limbs;
         const std::size_t offset = row * n + task % tiles * columns;
@@ -113,7 +84,9 @@ void square_patches(u32* to, std::span<const u32* const> sources, std::span<cons
     const auto packed = pack(patches, basis);
     const std::size_t limbs = basis.size(), n = basis[0]->n, poly = limbs * n;
     const std::size_t count = pairs.size() / 2;
-    const std::size_t columns = fitting_columns(2 * count + 2 * outputs, n), tiles = n / columns;
+    const std::size_t columns =
+        fitting_columns(2 * count + 2 * outputs, std::min(n, most_columns));
+    const std::size_t tiles = n / columns;
     const std::size_t digits = digit_words(count, columns);
     parallel_for(limbs * tiles, [&](std::size_t task) {
         const std::size_t limb = task / tiles, offset = limb * n + task % tiles * columns;
@@ -135,10 +108,7 @@ void square_patches(u32* to, std::span<const u32* const> sources, std::span<cons
             }
             u32* const at = to + 3 * g * poly + offset;
             const Triple target{at, at + poly, at + 2 * poly};
-            if (terms == 1)
-                square(target, factors[0], columns, *basis[limb]);
-            else
-                sum_products(target, factors.data(), factors.data(), terms, columns, *basis[limb]);
+            square_columns(target, factors.data(), terms, columns, *basis[limb]);
         }
     });
 }

@@ -129,8 +129,6 @@ class Evaluator(ABC, Generic[P]):
         """
         lower = x.meta if limbs is None else rules.rescale(x.meta, limbs)
         meta = rules.group_sums(rules.multiply(lower, lower), *groups.shape)
-        if lower.limbs == x.meta.limbs:
-            return CipherTensor(meta, self._square_sums(x, groups))
         return CipherTensor(meta, self._rescaled_square_sums(x, groups, lower))
 
     def square_sums_from(
@@ -245,8 +243,6 @@ class Evaluator(ABC, Generic[P]):
         """Three polynomials -> two, with the peer's key; `limbs` as of `square_sums`."""
         lower = x.meta if limbs is None else rules.rescale(x.meta, limbs)
         meta = rules.relinearize(lower)
-        if lower.limbs == x.meta.limbs:
-            return CipherTensor(meta, self._relinearize(x))
         return CipherTensor(meta, self._rescaled_relinearize(x, lower))
 
     def rescale(self, x: CipherTensor[P], limbs: int, *, slots: bool = True) -> CipherTensor[P]:
@@ -322,12 +318,12 @@ class Evaluator(ABC, Generic[P]):
     def _rescaled_square_sums(
         self, x: CipherTensor[P], groups: NDArray[np.int64], meta: CipherMeta
     ) -> P:
-        """`meta`: of x rescaled. Backends that need not keep x rescaled override this."""
-        return self._square_sums(CipherTensor(meta, self._rescale(x, meta.limbs)), groups)
+        """`meta`: of x rescaled, or of x. Who need not keep what is between overrides this."""
+        return self._square_sums(self.rescale(x, meta.limbs), groups)
 
     def _rescaled_relinearize(self, x: CipherTensor[P], meta: CipherMeta) -> P:
         """As `_rescaled_square_sums`."""
-        return self._relinearize(CipherTensor(meta, self._rescale(x, meta.limbs)))
+        return self._relinearize(self.rescale(x, meta.limbs))
 
     def _quadratic(
         self,

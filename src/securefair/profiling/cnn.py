@@ -1,19 +1,20 @@
 """Measure a whole network on encrypted images: a batch from pixels to opened logits.
 
-One run, since a batch takes minutes and its parts are long enough to be steady. What is uploaded
-lies in a temporary file, as it would at a teacher that serves large batches; student and teacher
-share the process and its memory.
+One run, since a batch takes minutes and its parts are long enough to be steady. A large upload lies
+in a temporary file, as it would at a teacher that serves large batches, others in memory; student
+and teacher share the process and its memory.
 """
 
 from __future__ import annotations
 
 import gc
+import io
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -39,6 +40,10 @@ from securefair.profiling.measure import Stopwatch, peak_memory, reset_peak_memo
 
 KEYS, ENCRYPT, COMPILE, ANSWER, OPEN = "keys", "encrypt", "compile", "answer", "open"
 
+IN_MEMORY = 1 << 29
+"""Bytes of an upload that are kept in memory; more of them lie in a file."""
+
+Read = Callable[[int, int], bytes | memoryview]
 Logits = NDArray[np.float64]
 
 
@@ -140,15 +145,14 @@ def profile_cnn(
             relinearization=plan.relinearization_limbs,
             conjugation=plan.conjugation_limbs,
         )
-    with _encrypted(task, keys, watch) as upload:
-        size = upload.seek(0, os.SEEK_END)
+    with _encrypted(task, keys, watch) as (size, read):
         with watch.stage(COMPILE), processor.stage(COMPILE):
             evaluator = engine.evaluator(plan.params, keys.public)
             compiled = compiled_network(task.network, plan.spec.network)
         if warm:
-            _answered(evaluator, plan, upload, size, compiled.maps)
+            _answered(evaluator, plan, size, read, compiled.maps)
         with watch.stage(ANSWER), processor.stage(ANSWER):
-            released = _answered(evaluator, plan, upload, size, compiled.maps)
+            released = _answered(evaluator, plan, size, read, compiled.maps)
     with watch.stage(OPEN):
         found = _opened(plan, keys, released)
     peak = peak_memory()
@@ -191,10 +195,11 @@ def profile_cnn(
 
 
 @contextmanager
-def _encrypted(task: CnnTask, keys: StudentKeys, watch: Stopwatch) -> Iterator[BinaryIO]:
-    """The upload in a file that is gone afterwards."""
+def _encrypted(task: CnnTask, keys: StudentKeys, watch: Stopwatch) -> Iterator[tuple[int, Read]]:
+    """The upload's size, and what reads it from memory, or from a file that is gone afterwards."""
     meta = task.plan.features
-    with tempfile.TemporaryFile(prefix="securefair-upload-") as file:
+    small = task.plan.feature_bytes <= IN_MEMORY
+    with io.BytesIO() if small else tempfile.TemporaryFile(prefix="securefair-upload-") as file:
         with watch.stage(ENCRYPT):
             for start in range(0, meta.count, steps.ENCRYPTED_AT_ONCE):
                 stop = min(start + steps.ENCRYPTED_AT_ONCE, meta.count)
@@ -202,15 +207,18 @@ def _encrypted(task: CnnTask, keys: StudentKeys, watch: Stopwatch) -> Iterator[B
                 for part in steps.encrypted_parts(keys.encryptor, meta, rows):
                     file.write(part)
             file.flush()
-        yield file
+        size = file.seek(0, os.SEEK_END)
+        if isinstance(file, io.BytesIO):
+            whole = memoryview(file.getvalue())
+            yield size, lambda start, stop: whole[start:stop]
+        else:
+            number = file.fileno()
+            yield size, lambda start, stop: os.pread(number, stop - start, start)
 
 
 def _answered(
-    evaluator: Evaluator[Any], plan: ExchangePlan, upload: BinaryIO, size: int, maps: Any
+    evaluator: Evaluator[Any], plan: ExchangePlan, size: int, read: Read, maps: Any
 ) -> Released:
-    def read(start: int, stop: int) -> bytes:
-        return os.pread(upload.fileno(), stop - start, start)
-
     chunks: list[Chunk[Any]] = steps.feature_chunks(evaluator, plan.features, size, read)
     nothing = np.zeros(0, dtype=np.int64)
     inputs = Inputs([chunks], [], np.ones(1, dtype=np.int64), nothing)

@@ -59,6 +59,13 @@ def test_a_batch_is_classified_within_the_planned_error(task, backend):
     assert shown.row_count > 10
 
 
+def test_a_large_upload_lies_in_a_file(task, monkeypatch):
+    monkeypatch.setattr("securefair.profiling.cnn.IN_MEMORY", 0)
+    found = profile_cnn(task, threads=1)
+    assert found.max_abs_error <= found.error_bound
+    assert found.bytes_up_per_image * 50 == task.plan.feature_bytes
+
+
 def test_slots_beyond_the_batch_repeat_it(task):
     rows = task.features(7, 9)
     assert rows.shape == (2, task.plan.params.slots)

@@ -69,6 +69,14 @@ def arrived_maps(
     outer_bias: _Rows | None,
     primes: _Primes,
 ) -> None: ...
+def patched_quadratic(
+    out: _Rows,
+    first: list[_Rows],
+    seeds: list[_Rows],
+    bands: list[tuple[tuple[Any, ...], _Rows]],
+    outer: tuple[Any, ...],
+    primes: _Primes,
+) -> None: ...
 def paired_maps(
     out: _Rows,
     hidden: _Rows,

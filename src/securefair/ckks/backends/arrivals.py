@@ -71,6 +71,11 @@ class Arrivals:
     def __len__(self) -> int:
         return len(self._seeds)
 
+    @property
+    def message(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Packed first polynomials (d, bytes) and seeds (d, 64)."""
+        return self._first, self._seeds
+
     def apply(self, maps: Sequence[Map]) -> Residues:
         """One dense map, or two with a square between them.
 

@@ -17,7 +17,7 @@ from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.kernel_checks import Patch
 
-INTERFACE = 5
+INTERFACE = 6
 """Of the module that these functions call: an older build beside newer sources is not used."""
 
 if getattr(_native, "INTERFACE", 1) != INTERFACE:
@@ -25,6 +25,7 @@ if getattr(_native, "INTERFACE", 1) != INTERFACE:
 
 _Array = NDArray[Any]
 _Map = tuple[NDArray[np.int64], _Array]  # weights and bias
+_NumberedMap = tuple[NDArray[np.int64], Sequence[Patch], _Array]  # inputs, patches, bias
 _PatchArguments = tuple[
     list[_Array], _Array, _Array, list[_Array], list[_Array], list[_Array], _Array
 ]
@@ -149,16 +150,17 @@ def _patch_arguments(
     bias: _Array,
 ) -> _PatchArguments:
     """In the order in which the native module takes them."""
-    pairs, paired = _pairs([reads for _, reads, _ in patches], len(rows))
-    return (
-        [_read(block) for block in blocks],
-        _read(rows),
-        pairs,
-        [_read(weights, np.int32) for weights, _, _ in patches],
-        paired,
-        [_read(writes) for _, _, writes in patches],
-        _read(bias),
-    )
+    read = [_read(block) for block in blocks]
+    return (read, _read(rows), *_patch_arrays(patches, len(rows)), _read(bias))
+
+
+def _patch_arrays(
+    patches: Sequence[Patch], inputs: int
+) -> tuple[_Array, list[_Array], list[_Array], list[_Array]]:
+    """Pairs; weights, the pairs that places read, and what they write, of every patch."""
+    pairs, paired = _pairs([reads for _, reads, _ in patches], inputs)
+    weights = [_read(w, np.int32) for w, _, _ in patches]
+    return pairs, weights, paired, [_read(writes) for _, _, writes in patches]
 
 
 def _pairs(
@@ -299,6 +301,38 @@ def arrived_maps(
         bias,
         outer_weights,
         outer_bias,
+        basis.prime_list,
+    )
+    return result
+
+
+def patched_quadratic(
+    messages: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint8]]],
+    bands: Sequence[tuple[_NumberedMap, NDArray[np.int64]]],
+    outer: _NumberedMap,
+    basis: Basis,
+) -> _Array:
+    """See `patched.linear_patches`.
+
+    Args:
+        messages: packed first polynomials and seeds.
+        bands: maps of their ciphertexts, by number over all messages, and groups of outputs whose
+            squares are added up.
+        outer: a map of these sums, by number over all bands.
+        basis: primes of the limbs.
+    """
+
+    def arguments(one: _NumberedMap) -> tuple[Any, ...]:
+        numbers, patches, bias = one
+        return (_read(numbers), *_patch_arrays(patches, len(numbers)), _read(bias))
+
+    result = _new(len(outer[2]), 3, len(basis), basis.ring_degree)
+    _native.patched_quadratic(
+        result,
+        [first for first, _ in messages],
+        [seeds for _, seeds in messages],
+        [(arguments(one), _read(groups)) for one, groups in bands],
+        arguments(outer),
         basis.prime_list,
     )
     return result

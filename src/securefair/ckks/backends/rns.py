@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from securefair.ckks import rules
 from securefair.ckks.backends import kernels, pairs, seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
-from securefair.ckks.backends.arrivals import Arrivals, Map, Payload, Room, arrive, expanded
+from securefair.ckks.backends.arrivals import Arrivals, Map, Room, arrive
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.entropy import uniform_residues
+from securefair.ckks.backends.patched import PatchMap, Payload, Squares, linear_patches, whole
 from securefair.ckks.backends.public_zeros import PublicZeros
 from securefair.ckks.backends.residues import (
     Device,
@@ -93,7 +94,7 @@ class RnsEvaluator(Evaluator[Payload]):
         weights, bias = layer.weights, self._bias(layer, meta)
         if isinstance(x.payload, Arrivals):
             return x.payload.apply([(weights, bias)])
-        return kernels.linear(weights, x.payload, self._basis(meta), bias)
+        return kernels.linear(weights, whole(x.payload), self._basis(meta), bias)
 
     def _quadratic(
         self,
@@ -122,7 +123,7 @@ class RnsEvaluator(Evaluator[Payload]):
         products = (
             x.payload.apply([(weights, bias)])
             if isinstance(x.payload, Arrivals)
-            else kernels.linear(weights, x.payload, self._basis(meta), bias)
+            else kernels.linear(weights, whole(x.payload), self._basis(meta), bias)
         )
         if x.meta.packing == "sample pairs":
             pairs.add_to_both_(products, bias, self._basis(meta))
@@ -139,7 +140,7 @@ class RnsEvaluator(Evaluator[Payload]):
 
     def _real_parts(self, x: RnsTensor) -> tuple[Payload, ...]:
         key, special = self._conjugation_key(), self.params.special_prime
-        values, basis = expanded(x.payload), self._basis(x.meta)
+        values, basis = whole(x.payload), self._basis(x.meta)
         if x.meta.packing == "sample pairs":
             return pairs.split(values, key, special, basis)
         return (pairs.add_conjugates(values, key, special, basis),)
@@ -159,13 +160,12 @@ class RnsEvaluator(Evaluator[Payload]):
     ) -> Payload:
         if not isinstance(layer, PatchLayer):
             return super()._linear_from(blocks, rows, spec, layer, meta)
-        return kernels.linear_patches(
-            [expanded(block.payload) for block in blocks],
-            rows,
-            [(p.weights, p.reads, p.writes) for p in layer.patches],
-            self._basis(meta),
-            self._bias(layer, meta),
-        )
+        patches = self._patch_map(rows, layer, meta)
+        return linear_patches([block.payload for block in blocks], patches, self._basis(meta))
+
+    def _patch_map(self, rows: NDArray[np.int64], layer: PatchLayer, meta: CipherMeta) -> PatchMap:
+        patches = [(p.weights, p.reads, p.writes) for p in layer.patches]
+        return PatchMap(rows, patches, self._bias(layer, meta))
 
     def _bias(self, layer: Layer, meta: CipherMeta) -> Residues:
         """Residues (outputs, limbs) of the bias at the scale that the ciphertexts then have."""
@@ -174,25 +174,27 @@ class RnsEvaluator(Evaluator[Payload]):
         return placed(np.array(bias), self._device)
 
     def _gather(self, blocks: Sequence[RnsTensor], rows: NDArray[np.int64]) -> Payload:
-        each = [expanded(block.payload) for block in blocks]
+        each = [whole(block.payload) for block in blocks]
         return stack([each[block][row] for block, row in rows.tolist()])
 
     def _combine(self, x: RnsTensor, y: RnsTensor, sign: int) -> Payload:
         combine = kernels.add if sign > 0 else kernels.subtract
-        return combine(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
+        return combine(whole(x.payload), whole(y.payload), self._basis(x.meta))
 
     def _square(self, x: RnsTensor) -> Payload:
-        return kernels.square(expanded(x.payload), self._basis(x.meta))
+        return kernels.square(whole(x.payload), self._basis(x.meta))
 
     def _square_sums(self, x: RnsTensor, groups: NDArray[np.int64]) -> Payload:
-        values = expanded(x.payload)
+        values = whole(x.payload)
         return kernels.sum_products(values, values, groups, groups, self._basis(x.meta))
 
     def _rescaled_square_sums(
         self, x: RnsTensor, groups: NDArray[np.int64], meta: CipherMeta
     ) -> Payload:
+        if meta.limbs == x.meta.limbs:
+            return self._square_sums(x, groups)
         basis = self._basis(x.meta)
-        return kernels.rescaled_square_sums(expanded(x.payload), groups, meta.limbs, basis)
+        return kernels.rescaled_square_sums(whole(x.payload), groups, meta.limbs, basis)
 
     def _square_sums_from(
         self,
@@ -205,23 +207,21 @@ class RnsEvaluator(Evaluator[Payload]):
     ) -> Payload:
         if not isinstance(layer, PatchLayer):
             return super()._square_sums_from(blocks, rows, spec, layer, meta, groups)
-        return kernels.square_patches(
-            [expanded(block.payload) for block in blocks],
-            rows,
-            [(p.weights, p.reads, p.writes) for p in layer.patches],
-            self._basis(meta),
-            self._bias(layer, meta),
-            groups,
-        )
+        patches, basis = self._patch_map(rows, layer, meta), self._basis(meta)
+        arrived = [block.payload for block in blocks if isinstance(block.payload, Arrivals)]
+        if len(arrived) == len(blocks):
+            return Squares(arrived, patches, groups, basis)
+        each = [whole(block.payload) for block in blocks]
+        return kernels.square_patches(each, rows, patches.patches, basis, patches.bias, groups)
 
     def _multiply(self, x: RnsTensor, y: RnsTensor) -> Payload:
-        return kernels.multiply(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
+        return kernels.multiply(whole(x.payload), whole(y.payload), self._basis(x.meta))
 
     def _inner(self, x: RnsTensor, y: RnsTensor) -> Payload:
-        return kernels.inner(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
+        return kernels.inner(whole(x.payload), whole(y.payload), self._basis(x.meta))
 
     def _outer(self, x: RnsTensor, y: RnsTensor) -> Payload:
-        return kernels.outer(expanded(x.payload), expanded(y.payload), self._basis(x.meta))
+        return kernels.outer(whole(x.payload), whole(y.payload), self._basis(x.meta))
 
     def _inner_plain(
         self, x: RnsTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
@@ -231,7 +231,7 @@ class RnsEvaluator(Evaluator[Payload]):
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
         factors = placed(polynomial_residues(polynomials, basis), self._device)
-        products = kernels.multiply_plain(expanded(x.payload), factors, basis)
+        products = kernels.multiply_plain(whole(x.payload), factors, basis)
         total = copied(products[:1])
         for at in range(1, len(products)):
             kernels.add_(total, products[at : at + 1], basis)
@@ -244,7 +244,7 @@ class RnsEvaluator(Evaluator[Payload]):
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
         factors = placed(polynomial_residues(polynomials, basis), self._device)
-        copies = repeated(expanded(x.payload), spec.count)
+        copies = repeated(whole(x.payload), spec.count)
         return kernels.multiply_plain(copies, factors, basis)
 
     def _relinearize(self, x: RnsTensor) -> Payload:
@@ -253,11 +253,11 @@ class RnsEvaluator(Evaluator[Payload]):
     def _rescaled_relinearize(self, x: RnsTensor, meta: CipherMeta) -> Payload:
         if self._key is None:
             raise EncryptionError("the peer sent no relinearisation key")
-        values, special = expanded(x.payload), self.params.special_prime
+        values, special = whole(x.payload), self.params.special_prime
         return kernels.relinearize(values, self._key, special, self._basis(x.meta), meta.limbs)
 
     def _rescale(self, x: RnsTensor, limbs: int) -> Payload:
-        return kernels.rescale(expanded(x.payload), limbs, self._basis(x.meta))
+        return kernels.rescale(whole(x.payload), limbs, self._basis(x.meta))
 
     def _sanitize(self, x: RnsTensor, log2_amplitude: int) -> Payload:
         meta, basis = x.meta, self._basis(x.meta)
@@ -268,7 +268,7 @@ class RnsEvaluator(Evaluator[Payload]):
         )
         flood = placed(noise, self._device)
         kernels.ntt_forward_(flood, basis)
-        out = copied(expanded(x.payload))
+        out = copied(whole(x.payload))
         kernels.add_to_first_(out, flood, basis)
         for shift in range(meta.polys - 1):
             zeros = placed(self._zeros.take(meta.limbs, meta.count), self._device)
@@ -279,7 +279,7 @@ class RnsEvaluator(Evaluator[Payload]):
         return out
 
     def _extract(self, x: RnsTensor, coefficients: NDArray[np.int64] | None) -> bytes:
-        residues = expanded(x.payload)
+        residues = whole(x.payload)
         if coefficients is None:
             return in_memory(residues).astype("<u4", copy=False).tobytes()
         first = contiguous(residues[:, 0])
