@@ -143,8 +143,8 @@ private:
                     factors[t] = {value, value + poly};
                 }
                 const std::size_t next = sums_ * columns_;
-                square_columns({sum, sum + next, sum + 2 * next}, factors.data(), band.terms,
-                               columns_, q);
+                sum_squares({sum, sum + next, sum + 2 * next}, factors.data(), band.terms, columns_,
+                            q);
             }
         }
         for (std::size_t part = 0; part < 3; ++part) {

@@ -96,10 +96,7 @@ void divided_square_sums(u32* to, const u32* x, std::span<const i64> groups, std
                 factors[t] = {rows + 2 * t * n, rows + (2 * t + 1) * n};
             u32* const at = to + (3 * g * left + i) * n;
             const Triple target{at, at + left * n, at + 2 * left * n};
-            if (terms == 1)
-                square(target, factors[0], n, *basis[i]);
-            else
-                sum_products(target, factors.data(), factors.data(), terms, n, *basis[i]);
+            sum_squares(target, factors.data(), terms, n, *basis[i]);
         }
     });
 }

@@ -49,10 +49,9 @@ struct M : V {
                               double constant, double p, double inverse) {
         double r = static_cast<std::int32_t>(low) + base * static_cast<std::int32_t>(high);
         if (sum != nullptr) r += *sum;
-        fold(&r, p, inverse);
         r += constant;
-        r += r < 0 ? p : 0;
-        *to = static_cast<u32>(r >= p ? r - p : r);
+        fold(&r, p, inverse);
+        *to = static_cast<u32>(r < 0 ? r + p : r);
     }
 };
 
@@ -96,13 +95,10 @@ struct M : V {
         for (int i = 0; i < 8; i += 4)
             _mm256_storeu_pd(at + i, nearest(_mm256_loadu_pd(at + i), p, inverse));
     }
+    // From -p to p.
     OPERATION __m128i close(__m256d v, double constant, double p, double inverse) {
-        const __m256d m = _mm256_set1_pd(p);
-        __m256d r = _mm256_add_pd(nearest(v, p, inverse), _mm256_set1_pd(constant));
-        const __m256d negative = _mm256_cmp_pd(r, _mm256_setzero_pd(), _CMP_LT_OQ);
-        r = _mm256_add_pd(r, _mm256_and_pd(negative, m));
-        r = _mm256_sub_pd(r, _mm256_and_pd(_mm256_cmp_pd(r, m, _CMP_GE_OQ), m));
-        return _mm256_cvttpd_epi32(r);
+        return _mm256_cvttpd_epi32(
+            nearest(_mm256_add_pd(v, _mm256_set1_pd(constant)), p, inverse));
     }
     OPERATION void finish(u32* to, const double* sum, reg low, reg high, double base,
                           double constant, double p, double inverse) {
@@ -111,8 +107,9 @@ struct M : V {
             a = _mm256_add_pd(a, _mm256_loadu_pd(sum));
             b = _mm256_add_pd(b, _mm256_loadu_pd(sum + 4));
         }
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), close(a, constant, p, inverse));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 4), close(b, constant, p, inverse));
+        const __m128i x = close(a, constant, p, inverse), y = close(b, constant, p, inverse);
+        const reg r = _mm256_inserti128_si256(_mm256_castsi128_si256(x), y, 1);
+        V::store(to, V::min(r, V::add(r, V::set1(static_cast<u32>(p)))));
     }
 };
 #undef OPERATION
@@ -159,12 +156,10 @@ struct M : V {
         for (int i = 0; i < 16; i += 8)
             _mm512_storeu_pd(at + i, nearest(_mm512_loadu_pd(at + i), p, inverse));
     }
+    // From -p to p.
     OPERATION __m256i close(__m512d v, double constant, double p, double inverse) {
-        const __m512d m = _mm512_set1_pd(p);
-        __m512d r = _mm512_add_pd(nearest(v, p, inverse), _mm512_set1_pd(constant));
-        r = _mm512_mask_add_pd(r, _mm512_cmp_pd_mask(r, _mm512_setzero_pd(), _CMP_LT_OQ), r, m);
-        r = _mm512_mask_sub_pd(r, _mm512_cmp_pd_mask(r, m, _CMP_GE_OQ), r, m);
-        return _mm512_cvttpd_epi32(r);
+        return _mm512_cvttpd_epi32(
+            nearest(_mm512_add_pd(v, _mm512_set1_pd(constant)), p, inverse));
     }
     OPERATION void finish(u32* to, const double* sum, reg low, reg high, double base,
                           double constant, double p, double inverse) {
@@ -174,7 +169,8 @@ struct M : V {
             b = _mm512_add_pd(b, _mm512_loadu_pd(sum + 8));
         }
         const __m256i x = close(a, constant, p, inverse), y = close(b, constant, p, inverse);
-        V::store(to, _mm512_inserti64x4(_mm512_castsi256_si512(x), y, 1));
+        const reg r = _mm512_inserti64x4(_mm512_castsi256_si512(x), y, 1);
+        V::store(to, V::min(r, V::add(r, V::set1(static_cast<u32>(p)))));
     }
 };
 #undef OPERATION

@@ -36,7 +36,8 @@ public:
         for (std::size_t i = 0; i < map_.inputs; ++i) {
             const u32* const y = values.at + i * values.stride;
             u32* const z = memory + 3 * i * columns;
-            square({z, z + columns, z + 2 * columns}, {y, y + values.polynomial}, columns, q);
+            const Pair value{y, y + values.polynomial};
+            sum_squares({z, z + columns, z + 2 * columns}, &value, 1, columns, q);
         }
         for (std::size_t part = 0; part < 3; ++part) {
             const std::size_t row = part * limbs + limb;

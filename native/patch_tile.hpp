@@ -8,7 +8,6 @@
 
 #include "packed_weights.hpp"
 #include "patches.hpp"
-#include "rows.hpp"
 
 namespace securefair {
 
@@ -52,9 +51,5 @@ inline std::size_t fitting_columns(std::size_t words, std::size_t most) {
     const std::size_t fitting = std::bit_floor(std::max<std::size_t>(1, cached_words / words));
     return std::clamp(fitting, least, most);
 }
-
-// to = sum_t y_t^2 of columns of ciphertexts, in three polynomials.
-void square_columns(const Triple& to, const Pair* values, std::size_t terms, std::size_t columns,
-                    const Prime& q);
 
 }  // namespace securefair

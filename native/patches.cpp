@@ -31,14 +31,6 @@ void multiply_patches(const PatchTile& tile, u32* strips) {
     DISPATCH(multiply_patches, tile, strips)
 }
 
-void square_columns(const Triple& to, const Pair* values, std::size_t terms, std::size_t columns,
-                    const Prime& q) {
-    if (terms == 1)
-        square(to, *values, columns, q);
-    else
-        sum_products(to, values, values, terms, columns, q);
-}
-
 namespace {
 
 PackedPatch pack(const Patch& patch, const Basis& basis) {
@@ -108,7 +100,7 @@ void square_patches(u32* to, std::span<const u32* const> sources, std::span<cons
             }
             u32* const at = to + 3 * g * poly + offset;
             const Triple target{at, at + poly, at + 2 * poly};
-            square_columns(target, factors.data(), terms, columns, *basis[limb]);
+            sum_squares(target, factors.data(), terms, columns, *basis[limb]);
         }
     });
 }

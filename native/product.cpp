@@ -22,7 +22,8 @@ void square_each(u32* to, const u32* x, std::size_t count, const Basis& basis) {
         const std::size_t i = task / limbs, limb = task % limbs;
         const u32* const from = x + 2 * i * poly + limb * n;
         u32* const at = to + 3 * i * poly + limb * n;
-        square({at, at + poly, at + 2 * poly}, {from, from + poly}, n, *basis[limb]);
+        const Pair value{from, from + poly};
+        sum_squares({at, at + poly, at + 2 * poly}, &value, 1, n, *basis[limb]);
     });
 }
 

@@ -36,8 +36,9 @@ void multiply(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q
     DISPATCH(multiply, to, x, y, n, q)
 }
 
-void square(const Triple& to, const Pair& x, std::size_t n, const Prime& q) {
-    DISPATCH(square, to, x, n, q)
+void sum_squares(const Triple& to, const Pair* x, std::size_t terms, std::size_t n,
+                 const Prime& q) {
+    DISPATCH(sum_squares, to, x, terms, n, q)
 }
 
 void add_scaled(u32* to, const u32* x, const u32* y, Factor w, std::size_t n, const Prime& q) {

@@ -20,7 +20,6 @@ void add(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q);
 void subtract(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q);
 void add_constant(u32* to, const u32* x, u32 constant, std::size_t n, const Prime& q);
 void multiply(u32* to, const u32* x, const u32* y, std::size_t n, const Prime& q);
-void square(const Triple& to, const Pair& x, std::size_t n, const Prime& q);
 
 // x + w y
 void add_scaled(u32* to, const u32* x, const u32* y, Factor w, std::size_t n, const Prime& q);
@@ -30,6 +29,10 @@ void mirror(u32* to, const u32* x, std::size_t n);
 
 // x plus its values backwards, in place.
 void add_mirrored(u32* x, std::size_t n, const Prime& q);
+
+// sum_i x_i^2 of `terms` ciphertexts, as polynomials in the secret key.
+void sum_squares(const Triple& to, const Pair* x, std::size_t terms, std::size_t n,
+                 const Prime& q);
 
 // sum_i x_i y_i of `terms` pairs of factors, as polynomials in the secret key.
 void sum_products(const Triple& to, const Pair* x, const Pair* y, std::size_t terms,

@@ -17,6 +17,12 @@ static INLINE TARGET V::wide accumulate(V::wide sum, reg x, reg y, const Prime& 
     return V::subtract_if_not_below(V::plus(sum, V::product(x, y)), q.square);
 }
 
+// A sum below 2^doublings p^2 -> below p^2.
+static INLINE TARGET V::wide settle(V::wide sum, int doublings, const Prime& q) {
+    while (doublings-- > 0) sum = V::subtract_if_not_below(sum, q.square << doublings);
+    return sum;
+}
+
 static INLINE TARGET bool any(reg x) {
     u32 words[V::width];
     V::store(words, x);
@@ -48,17 +54,6 @@ TARGET void multiply(u32* to, const u32* x, const u32* y, std::size_t n, const P
         V::store(to + i, V::remainder(V::product(V::load(x + i), V::load(y + i)), q));
 }
 
-TARGET void square(const Triple& to, const Pair& x, std::size_t n, const Prime& q) {
-    for (std::size_t i = 0; i < n; i += V::width) {
-        const reg a = V::load(x.c0 + i), b = V::load(x.c1 + i);
-        const V::wide cross = V::product(a, b);
-        V::store(to.c0 + i, V::remainder(V::product(a, a), q));
-        V::store(to.c1 + i,
-                 V::remainder(V::subtract_if_not_below(V::plus(cross, cross), q.square), q));
-        V::store(to.c2 + i, V::remainder(V::product(b, b), q));
-    }
-}
-
 TARGET void add_scaled(u32* to, const u32* x, const u32* y, Factor w, std::size_t n,
                        const Prime& q) {
     const reg p = V::set1(q.p), value = V::set1(w.value), quotient = V::set1(w.quotient);
@@ -80,6 +75,31 @@ TARGET void add_mirrored(u32* x, std::size_t n, const Prime& q) {
         const reg sum = reduce_once(V::add(V::load(x + i), V::reverse(V::load(late))), p);
         V::store(x + i, sum);
         V::store(late, V::reverse(sum));
+    }
+}
+
+// Sums of a^2, a b and b^2 stay in registers; that of a b is doubled last.
+TARGET void sum_squares(const Triple& to, const Pair* x, std::size_t terms, std::size_t n,
+                        const Prime& q) {
+    const reg p = V::set1(q.p);
+    const std::size_t most = std::min<u64>(terms, V::wide_limit / q.square);
+    const int doublings = std::bit_width(most - 1);
+    for (std::size_t i = 0; i < n; i += V::width) {
+        V::wide sums[3] = {V::zero(), V::zero(), V::zero()};
+        for (std::size_t t = 0, room = most; t < terms; ++t, --room) {
+            if (room == 0) {
+                for (V::wide& sum : sums) sum = settle(sum, doublings, q);
+                room = most - 1;
+            }
+            const reg a = V::load(x[t].c0 + i), b = V::load(x[t].c1 + i);
+            sums[0] = V::plus(sums[0], V::product(a, a));
+            sums[1] = V::plus(sums[1], V::product(a, b));
+            sums[2] = V::plus(sums[2], V::product(b, b));
+        }
+        const reg cross = V::remainder(settle(sums[1], doublings, q), q);
+        V::store(to.c0 + i, V::remainder(settle(sums[0], doublings, q), q));
+        V::store(to.c1 + i, reduce_once(V::add(cross, cross), p));
+        V::store(to.c2 + i, V::remainder(settle(sums[2], doublings, q), q));
     }
 }
 
@@ -125,12 +145,6 @@ TARGET void sum_products(const Triple& to, const Pair* x, const Pair* y, std::si
             for (std::size_t i = 0; i < count; ++i)
                 V::store(results[part] + i * V::width, V::remainder(sums[part][i], q));
     }
-}
-
-// A sum below 2^doublings p^2 -> below p^2.
-static INLINE TARGET V::wide settle(V::wide sum, int doublings, const Prime& q) {
-    while (doublings-- > 0) sum = V::subtract_if_not_below(sum, q.square << doublings);
-    return sum;
 }
 
 // w (sum_i x_i y_i) - correction, or the sum alone, for `registers` registers of both rows.
