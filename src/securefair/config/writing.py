@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from securefair.config.base import has_default
 from securefair.config.describing import Location, expectation, key_names, node_at
@@ -20,6 +21,18 @@ def to_toml(config: RunConfig, *, comments: bool = False, unread: Collection[str
         config: what to write. Keys that are not set (None) have no TOML and are left out.
         comments: precede each key by its description and what it accepts; of a list of sections,
             in the first of each kind.
+        unread: as of `plain_sections`.
+    """
+    table = plain_sections(config, unread=unread)
+    lines = _section_lines(table, (), "", comments, set(), frozenset(unread))
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def plain_sections(config: RunConfig, *, unread: Collection[str]) -> dict[str, Any]:
+    """Every section with its keys as plain values, defaults included.
+
+    Args:
+        config: what is written.
         unread: dotted keys that are left out where they have their default, with sections of
             nothing else: what no algorithm of the configuration reads. Any other value stays: a
             control may read it, and what is written repeats the figures.
@@ -29,9 +42,7 @@ def to_toml(config: RunConfig, *, comments: bool = False, unread: Collection[str
         section, _, key = dotted.partition(".")
         if section in table and has_default(getattr(config, section), key):
             table[section].pop(key, None)
-    kept = {key: value for key, value in table.items() if value != {}}
-    lines = _section_lines(kept, (), "", comments, set(), frozenset(unread))
-    return "\n".join(lines).lstrip("\n") + "\n"
+    return {key: value for key, value in table.items() if value != {}}
 
 
 def plain_toml(table: Mapping[str, object]) -> str:

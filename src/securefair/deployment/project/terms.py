@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from securefair.collaboration.kinds import kinds_of
+from securefair.collaboration.kinds import kinds_of, unread_keys
 from securefair.config import RunConfig, checked_settings, defaults
 from securefair.config.base import Ratio, Section
+from securefair.config.writing import plain_sections
 from securefair.errors import ConfigError
 from securefair.protocol.messages import PROTOCOL_VERSION
 
@@ -88,7 +89,7 @@ class Terms:
         return self.project.valid_until
 
     def as_table(self) -> dict[str, Any]:
-        """All keys that are set, as plain values; of a file those that it names."""
+        """All keys that its kind reads, as plain values; of a file those that it names."""
         if self.written is not None:
             return copy.deepcopy(dict(self.written))
         settings = project_sections(self.config)
@@ -122,8 +123,13 @@ def check_version(terms: Terms) -> None:
 
 
 def project_sections(config: RunConfig) -> dict[str, Any]:
-    """Of a configuration, what a project has too, as plain values."""
-    return config.model_dump(mode="json", exclude_none=True, include=_SETTINGS)
+    """Of a configuration, what a project has too, as plain values.
+
+    Everything that its kind reads, defaults included: what all sign must not change with the
+    defaults of a later version. What no kind of it reads has no place in an agreement.
+    """
+    sections = plain_sections(config, unread=unread_keys(config))
+    return {name: keys for name, keys in sections.items() if name in _SETTINGS}
 
 
 def checked_terms(table: Mapping[str, Any], *, source: str) -> Terms:

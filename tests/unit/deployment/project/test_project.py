@@ -1,5 +1,10 @@
+import tomllib
+from dataclasses import replace
+
 import pytest
 
+from securefair.collaboration.kinds import unread_by
+from securefair.config import kinds_keys
 from securefair.deployment.project.identity import Identity
 from securefair.deployment.project.project import Project, load_project, parse_project
 from securefair.deployment.project.terms import checked_terms
@@ -39,6 +44,38 @@ def test_a_signed_project_survives_its_file(tmp_path):
     assert again.unsigned == ()
     again.check_signatures()
     again.check_time(NOW)
+
+
+@pytest.mark.parametrize("algorithm", ["vpdl", "cycle", "cycle-gossip"])
+def test_a_project_says_what_its_kind_reads_and_nothing_else(algorithm):
+    """Defaults included: what was signed must not change with those of a later version."""
+    agreed = terms(algorithm=algorithm)
+    table = tomllib.loads(Project(terms=agreed, cards=()).to_toml())
+    written = {
+        f"{section}.{key}"
+        for section in table.keys() - {"format", "cards", "project"}
+        for key in table[section]
+    }
+    unread = unread_by([algorithm])
+    assert written.isdisjoint(unread)
+    for dotted in kinds_keys() - unread:
+        section, _, key = dotted.partition(".")
+        assert dotted in written or getattr(getattr(agreed.config, section), key, None) is None
+
+
+def test_a_file_with_all_sections_is_read_and_stays_as_it_was_signed():
+    """As earlier versions wrote it."""
+    sections = terms().config.model_dump(
+        mode="json",
+        exclude_none=True,
+        include={"model", "training", "transfer", "distillation", "fairness", "gossip"},
+    )
+    everything = terms().as_table() | sections
+    assert "gossip" not in terms().as_table()
+    signed = Project(terms=replace(terms(), written=everything), cards=(NORTH.card,)).signed(NORTH)
+    again = parse_project(signed.to_toml(), source="p")
+    assert again.terms.as_table() == everything
+    assert again == signed
 
 
 def test_every_value_changes_the_digest():
