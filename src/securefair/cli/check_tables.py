@@ -92,6 +92,11 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
         yield Text("A feature with ? says whether the value is missing.", style="dim")
     for name, why in checked.unused.items():
         yield Text(f"Column {name} is not used: {why}.", style="dim")
+    if len(checked.classes) == 2:
+        other, positive = checked.classes
+        yield Text(
+            f"Sensitivity is of class {positive}; table.positive can name {other}.", style="dim"
+        )
 
 
 def _folded(features: Sequence[str]) -> Iterator[str]:

@@ -26,6 +26,12 @@ def new(
     label: Annotated[
         str | None, typer.Option("--label", help="Column of your tables to predict.")
     ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive", help="Code of the class that must not be missed (default: the last one)."
+        ),
+    ] = None,
     join_spellings: Annotated[
         bool,
         typer.Option("--join-spellings", help="Take codes that differ in case only for one."),
@@ -67,6 +73,7 @@ def new(
             name,
             tables=data or (),
             label=label,
+            positive=positive,
             joined=join_spellings,
             image=None if image is None else image_column(image, extractor, weights, features),
             unread=unread_by([default_algorithm()]),

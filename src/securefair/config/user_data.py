@@ -248,6 +248,11 @@ class TableSection(Section):
         description="Codes of the label, one class each; a list of codes shares a class. "
         "Without it: the codes that occur",
     )
+    positive: Code | None = Field(
+        default=None,
+        description="Of two classes the one that must not be missed, by one of its codes: "
+        "sensitivity is of it. Without it: the last one",
+    )
     missing: Codes = Field(default=defaults.MISSING, description="Codes of a missing value")
     spellings: Literal["exact", "joined"] = Field(
         default=defaults.SPELLINGS,
@@ -263,6 +268,11 @@ class TableSection(Section):
         default=(),
         description="The features; other columns are not used. Without any: inferred, and shown",
     )
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Codes of the classes in the order of their labels: the positive one last."""
+        return tuple(sorted(self.classes, key=lambda codes: self.positive in codes))
 
     def in_folder(self, folder: Path) -> TableSection:
         """The same with absolute paths; a path in here is relative to that folder."""
@@ -296,5 +306,17 @@ class TableSection(Section):
                 found=[list(codes) for codes in self.classes],
                 expected="two or more classes",
             )
-        refuse_repeats("classes", [code for codes in self.classes for code in codes])
+        codes = [code for group in self.classes for code in group]
+        refuse_repeats("classes", codes)
+        if self.positive is not None and codes and self.positive not in codes:
+            raise contradiction(
+                "positive", "no class has this code", found=self.positive, expected=", ".join(codes)
+            )
+        if self.positive is not None and len(self.classes) > 2:
+            raise contradiction(
+                "positive",
+                "sensitivity is of one class where there are two, and a mean where there are more",
+                found=f"{len(self.classes)} classes",
+                expected="two classes, or no such key",
+            )
         return self

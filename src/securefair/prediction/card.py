@@ -183,9 +183,8 @@ def positive(found: Evaluation) -> str:
     if len(found.classes) != 2:
         return ""
     return (
-        f"Sensitivity is the share of class {_plain(found.classes[1])}, the second one of the "
-        f"configuration, that the model recognises; specificity that of class "
-        f"{_plain(found.classes[0])}."
+        f"Sensitivity is the share of class {_plain(found.classes[1])} that the model recognises; "
+        f"specificity that of class {_plain(found.classes[0])}."
     )
 
 

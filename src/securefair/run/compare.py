@@ -206,7 +206,7 @@ def _task(config: RunConfig) -> str:
     """What was to be predicted from what, as far as a configuration says it; paths may differ."""
     data, table = config.data, config.table
     settings = (data.source, data.partition, data.test_fraction, data.entry, data.feature_range)
-    return repr((settings, table and (table.label, table.classes, table.columns)))
+    return repr((settings, table and (table.label, table.groups, table.columns)))
 
 
 def _cautions(runs: Sequence[ComparedRun], tasks: Set[str]) -> list[str]:

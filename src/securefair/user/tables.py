@@ -78,14 +78,17 @@ def resolve(config: RunConfig, image: ImageColumn | None = None) -> Resolved:
     joined = table.spellings == "joined"
     if table.columns:
         classes = [list(codes) for codes in infer_classes(proposals, joined=joined)]
-        return Resolved(override(config, {"table.classes": classes}))
+        return Resolved(override(config, {"table.classes": classes}, source="the tables"))
     inferred = infer_table(
         proposals, joined=joined, given=() if image is None else (image_rule(image),)
     )
     settings = table_settings(inferred.spec) | {"origin": "participants"}
+    if table.positive is not None:
+        settings["positive"] = table.positive
     if image is not None:
         settings["columns"] = [*settings["columns"], image.model_dump(mode="json")]
-    return Resolved(override(config, {"table": settings}), True, inferred.unused)
+    config = override(config, {"table": settings}, source="the tables")
+    return Resolved(config, True, inferred.unused)
 
 
 def table_spec(table: TableSection) -> TableSpec:
@@ -134,7 +137,7 @@ def table_spec(table: TableSection) -> TableSpec:
                 columns.append(image_rule(one))
     return TableSpec(
         columns=tuple(columns),
-        target=Target(name=table.label, groups=table.classes),
+        target=Target(name=table.label, groups=table.groups),
         missing=table.missing,
         spellings=table.spellings,
     )

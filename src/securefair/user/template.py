@@ -83,6 +83,7 @@ def new_project(
     *,
     tables: Sequence[Path | str] = (),
     label: str | None = None,
+    positive: str | None = None,
     joined: bool = False,
     image: Mapping[str, object] | None = None,
     unread: Collection[str] = (),
@@ -94,6 +95,7 @@ def new_project(
         tables: one for each participant, named after its file, or a query with a name before it,
             "north=duckdb:clinic.db?query=..."; none for the packaged example.
         label: column of the tables to predict.
+        positive: a code of it, of the class that sensitivity is of; None: of the last one.
         joined: take codes of the tables that differ in case or white space only for one.
         image: a column of the tables that names images (`image_column`).
         unread: keys that the default algorithms do not read, and that are not written.
@@ -114,12 +116,15 @@ def new_project(
         )
     if tables:
         files, unused, findings = _own_files(
-            name, folder, tables, label, joined=joined, image=image, unread=unread
+            name, folder, tables, label, positive, joined=joined, image=image, unread=unread
         )
-    elif label is not None or image is not None:
-        option = "label" if label is not None else "image"
+    elif given := [
+        option
+        for option, value in (("label", label), ("positive", positive), ("image", image))
+        if value is not None
+    ]:
         raise ConfigError(
-            f"a {option} needs tables", where=f"--{option}", hint="Name them with --data"
+            f"--{given[0]} needs tables", where=f"--{given[0]}", hint="Name them with --data"
         )
     else:
         files, unused, findings = _example_files(name, unread), {}, []
@@ -189,6 +194,7 @@ def _own_files(
     folder: Path,
     tables: Sequence[Path | str],
     label: str | None,
+    positive: str | None,
     *,
     joined: bool,
     image: Mapping[str, object] | None,
@@ -218,6 +224,8 @@ def _own_files(
         )
     people = [_plain(one.in_folder(Path.cwd())) for one in given]
     rules: dict[str, object] = {"label": label, "spellings": "joined" if joined else "exact"}
+    if positive is not None:
+        rules["positive"] = positive
     smallest = _config(name, people, rules)
     column = None if image is None else _checked_column(name, people, rules, image)
     resolved = resolve(smallest, column)

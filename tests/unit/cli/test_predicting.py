@@ -94,7 +94,37 @@ def test_an_external_table_is_scored(invoke, kept):
     assert found["patients"] == 40
     assert sum(map(sum, found["confusion"])) == 40
     shown = " ".join(invoke("evaluate", kept / "north", "south.csv").stdout.split())
-    assert "Sensitivity is the share of class yes, the second one" in shown
+    assert "Sensitivity is the share of class yes that the model recognises" in shown
+
+
+def test_sensitivity_is_of_the_class_that_is_called_positive(finished, tmp_path, invoke):
+    """From the tables to the report, the model's card and predictions."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    text = (tmp_path / "p" / "config.toml").read_text()
+    (tmp_path / "p" / "config.toml").write_text(
+        text.replace('label = "ill"', 'label = "ill"\npositive = "no"')
+    )
+    done = invoke("run", "p/config.toml", "--backend", "clear", "--out", "other")
+    assert done.exit_code == 0, done.output
+    before, after = (
+        json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("out", "other")
+    )
+    assert (before["classes"], after["classes"]) == (["no", "yes"], ["yes", "no"])
+    assert "patients of class no, the share that the model recognises" in (
+        tmp_path / "other" / "report.html"
+    ).read_text(encoding="utf-8")
+    shown = " ".join(invoke("evaluate", "other/models/north", "south.csv").stdout.split())
+    assert "Sensitivity is the share of class no that the model recognises" in shown
+    of_no, of_yes = (
+        json.loads(invoke("evaluate", f"{name}/models/north", "south.csv", "--json").stdout)
+        for name in ("other", "out")
+    )
+    for found, recognised in ((of_no, of_no["confusion"][1]), (of_yes, of_yes["confusion"][1])):
+        share = recognised[1] / sum(recognised)
+        assert found["scores"]["sensitivity"] == pytest.approx(share)
+    (tmp_path / "new.csv").write_text("smoker,age\n0,30\n")
+    said = json.loads(invoke("predict", "other/models/north", "new.csv", "--json").stdout)
+    assert said["classes"] == ["yes", "no"]
 
 
 def test_the_card_is_shown(invoke, kept):

@@ -77,6 +77,16 @@ class TestNew:
             "\n", " "
         )
 
+    def test_the_class_that_must_not_be_missed_is_named(self, invoke, tmp_path, tables):
+        for name, given, others in (("last", (), "0"), ("first", ("--positive", "0"), "1")):
+            assert invoke("new", name, *tables, *given).exit_code == 0
+            checked = " ".join(invoke("check", f"{name}/config.toml").stdout.split())
+            one = "1" if others == "0" else "0"
+            assert f"Sensitivity is of class {one}; table.positive can name {others}." in checked
+            facts = json.loads(invoke("check", f"{name}/config.toml", "--json").stdout)
+            assert facts["classes"] == [others, one]
+        assert "# positive =" in (tmp_path / "last" / "config.toml").read_text()
+
     def test_json_lists_what_was_made(self, invoke):
         facts = json.loads(invoke("new", "mine", "--json").stdout)
         assert facts["folder"] == "mine"
@@ -88,7 +98,15 @@ class TestNew:
             (("new", "taken"), "taken: the folder is taken"),
             (("new", "file"), "file: the folder is taken"),
             (("new", "..."), "cannot be named so"),
-            (("new", "x", "--label", "ill"), "a label needs tables"),
+            (("new", "x", "--label", "ill"), "--label needs tables"),
+            (("new", "x", "--positive", "ill"), "--positive needs tables"),
+            (
+                (
+                    *("new", "x", "--data", "north.csv", "--data", "south.csv", "--label", "ill"),
+                    *("--positive", "yes"),
+                ),
+                "table.positive: no class has this code (found 'yes', expected '0, 1')",
+            ),
             (("new", "x", "--data", "north.csv"), "--label diagnosis"),
             (("new", "x", "--data", "no.csv", "--data", "north.csv", "--label", "ill"), "no.csv"),
             (("new", "x", "--data", "north.csv", "--label", "ill"), "two tables or more"),

@@ -98,6 +98,8 @@ def test_the_folder_of_a_module_is_that_of_the_file(tmp_path):
         ('name = "sex"', 'name = "age"', "table.columns", "listed twice"),
         ('name = "sex"', 'name = "ill"', "table.columns", "the label is among"),
         ("[0, [1, 2]]", "[[0, 1]]", "table.classes", "two or more"),
+        ("[0, [1, 2]]", "[0, [1, 2]]\npositive = 3", "table.positive", "expected '0, 1, 2'"),
+        ("[0, [1, 2]]", "[0, 1, 2]\npositive = 1", "table.positive", "found '3 classes'"),
         ("[0, [1, 2]]", "[0, [0, 1]]", "table.classes", "listed twice"),
         ('source = "files"', 'source = "heart"', "participants", 'data.source = "files"'),
         ('source = "files"', 'source = "files"\nentry = "a:b"', "data.entry", "means nothing"),
@@ -121,6 +123,19 @@ def test_a_mistake_is_named(old, new, where, words):
         parse_config(FILES.replace(old, new), source="t.toml")
     assert caught.value.where == f"t.toml: {where}"
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("positive", "groups"),
+    [
+        ("", (("0",), ("1", "2"))),
+        ("positive = 2", (("0",), ("1", "2"))),
+        ("positive = 0", (("1", "2"), ("0",))),
+    ],
+)
+def test_the_positive_class_is_the_last(positive, groups):
+    text = FILES.replace("[0, [1, 2]]", f"[0, [1, 2]]\n{positive}")
+    assert parse_config(text, source="t").table.groups == groups
 
 
 def test_one_participant_is_not_enough():
