@@ -173,8 +173,10 @@ class Kind(ABC, Generic[A]):
         return False
 
     @property
-    def prices(self) -> str:
-        """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
+    def prices(self) -> str | None:
+        """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`; None: it
+        has none.
+        """
         return "rounds"
 
     @property

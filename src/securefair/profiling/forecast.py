@@ -10,9 +10,10 @@ import numpy as np
 
 from securefair.collaboration.forecast import CheckedAlgorithm, CheckedDisclosure, CheckedSums
 from securefair.collaboration.interface import PublicFacts
-from securefair.collaboration.kinds import kinds_of
+from securefair.collaboration.kinds import REGISTERED, kind_of, kinds_of
 from securefair.config import RunConfig
 from securefair.data import ParticipantData
+from securefair.errors import ConfigError
 from securefair.profiling.estimate import Estimate
 from securefair.profiling.planned import PlanReport, report_plan
 from securefair.profiling.pricing import MEASURE, PRICINGS
@@ -79,7 +80,8 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
         cost_model: file of `securefair profile scale --out`.
 
     Raises:
-        SecureFairError: exactly where a run would refuse; or the prices cannot be used.
+        SecureFairError: exactly where a run would refuse; or the prices cannot be used, or nothing
+            of the run has one.
     """
     kinds = kinds_of(config)
     resolved = resolve(config)
@@ -99,9 +101,19 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     measure, cost = MEASURE, None
     if config.run.main in kinds:
         main = agreed[config.run.main]
-        pricing = PRICINGS[kinds[config.run.main].prices]
-        measure = pricing.measure(main)
-        cost = None if cost_model is None else pricing.cost(cost_model, config, main, plan)
+        prices = kinds[config.run.main].prices
+        if prices is not None:
+            measure = PRICINGS[prices].measure(main)
+            if cost_model is not None:
+                cost = PRICINGS[prices].cost(cost_model, config, main, plan)
+    if cost_model is not None and cost is None:
+        raise ConfigError(
+            "there are no measured prices for this",
+            where=str(cost_model),
+            found=config.run.main,
+            expected=" or ".join(name for name in REGISTERED if kind_of(name).prices),
+            hint="Check without --model; `securefair profile averaging` measures sums of models",
+        )
     table = config.table
     return Checked(
         name=config.run.name,

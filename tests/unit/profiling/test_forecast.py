@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from securefair.config import demo_config, override
-from securefair.errors import DataError, PlanError
+from securefair.errors import ConfigError, DataError, PlanError
 from securefair.profiling.forecast import check_config
 from securefair.report import show_progress
 from securefair.run.execute import run_experiment
@@ -115,6 +115,15 @@ def test_alone_nothing_is_planned():
 def test_what_a_run_would_refuse_is_refused():
     with pytest.raises(PlanError, match=r"^Switzerland, q"):
         check_config(small(**{"distillation.q": 100}))
+
+
+@pytest.mark.parametrize("main", ["cycle-gossip", "standalone"])
+def test_what_has_no_price_is_told(tmp_path, main):
+    config = small(**{"run.algorithms": list({"standalone": 0, main: 0})})
+    with pytest.raises(ConfigError, match="no measured prices") as caught:
+        check_config(config, cost_model=tmp_path / "cost.json")
+    assert caught.value.found == main
+    assert caught.value.expected == "transfer or vpdl or cycle"
 
 
 def test_a_cost_model_must_be_one(tmp_path):

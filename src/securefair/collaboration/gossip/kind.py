@@ -197,6 +197,11 @@ class GossipKind(Kind[GossipAgreement]):
         return host
 
     @property
+    def prices(self) -> str | None:
+        """None: `profile averaging` measures a sum, and nothing foretells a run by it."""
+        return None
+
+    @property
     def refits(self) -> bool:
         """See `Kind`."""
         return False
