@@ -121,7 +121,9 @@ def change(
 ) -> None:
     """Change the passphrase of private keys. Stop a site first.
 
-    Copies of the old file, such as backups, still open with the old passphrase.
+    Copies of the old file, such as backups, still open with the old passphrase. After an error the
+    old one opens the file. If it does not, the new one does: the file was written, and only its
+    folder could not be synced.
 
     Example: securefair identity passphrase ~/securefair/north.keys
     """

@@ -146,19 +146,26 @@ def check(
     say(f"\nNext: securefair run {shown(config)}")
 
 
-def config(json: JsonOption = False) -> None:
+def config(
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="Only what this kind of collaboration reads: transfer, vpdl, ..."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
     """Print the demo's configuration, a commented template for your own.
 
     Above each key stands what it means and what it accepts.
 
-    Example: securefair config > my-hospitals.toml
+    Example: securefair config --algorithm transfer > my-hospitals.toml
     """
 
-    from securefair.collaboration.kinds import unread_keys
+    from securefair.collaboration.kinds import narrowed, unread_keys
     from securefair.config import demo_config
     from securefair.user.template import demo_text
 
+    settings = demo_config() if algorithm is None else narrowed(demo_config(), algorithm)
     if json:
-        say_json(demo_config().model_dump(mode="json"))
+        say_json(settings.model_dump(mode="json"))
         return
-    say(demo_text(unread_keys(demo_config())), nl=False)
+    say(demo_text(settings, unread_keys(settings)), nl=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from securefair.collaboration.interface import Kind
 from securefair.collaboration.wording import CEILING_WORDING, CONTROL_WORDINGS, Wording
-from securefair.config import RunConfig, given_keys, kinds_keys
+from securefair.config import RunConfig, checked_settings, given_keys, kinds_keys
 from securefair.config.run import RunSection
 from securefair.errors import ConfigError
 from securefair.records import CEILING
@@ -111,6 +111,22 @@ def unread_keys(config: RunConfig) -> frozenset[str]:
     if not set(config.run.collaborative) <= set(REGISTERED):
         return frozenset()
     return unread_by(config.run.collaborative)
+
+
+def narrowed(config: RunConfig, algorithm: str) -> RunConfig:
+    """The same configuration about one algorithm alone, without what that one does not read.
+
+    Raises:
+        ConfigError: there is no such algorithm.
+    """
+    table = config.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    for dotted in unread_by([algorithm]):
+        section, _, key = dotted.partition(".")
+        table.get(section, {}).pop(key, None)
+    table["run"]["algorithms"] = ["standalone", algorithm]
+    if algorithm != config.run.main:
+        table["run"].pop("smaller", None)  # so many samples suit the algorithm that was last
+    return checked_settings(table, source=f"configuration of {algorithm}")
 
 
 def refuse_unread(config: RunConfig) -> None:

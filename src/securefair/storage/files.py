@@ -30,7 +30,8 @@ def replace_file(path: Path, data: bytes, *, mode: int, durable: bool = True) ->
         durable: wait until the bytes and the name are on the disk.
 
     Raises:
-        OSError: the folder cannot be written, or the disk is full; nothing is left behind.
+        OSError: the folder cannot be written, or the disk is full; nothing is left behind. Where
+            only the folder cannot be synced, the new file is in its place already.
     """
     # Same folder, because a rename is atomic only within one file system; a name of its own,
     # because two runs may write at once.
@@ -56,7 +57,7 @@ def write_private(path: Path, data: bytes) -> None:
     """Write a file of mode 0600 as `replace_file` does.
 
     Raises:
-        StorageError: the folder cannot be written, or the disk is full; nothing is left behind.
+        StorageError: as `replace_file`.
     """
     try:
         replace_file(path, data, mode=PRIVATE_FILE)

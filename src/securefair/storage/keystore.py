@@ -217,7 +217,11 @@ class Keystore:
                 self._write(entries)
 
     def change_passphrase(self, passphrase: Secret, *, cost: Cost | None = None) -> None:
-        """Encrypt the entries under another passphrase. Copies of the old file keep the old one."""
+        """Encrypt the entries under another passphrase. Copies of the old file keep the old one.
+
+        Raises:
+            StorageError: as `write_private`; then open the file anew, by the passphrase it has.
+        """
         with locked_folder(self.path.parent):
             entries = self._read()
             self._cost = self._cost if cost is None else cost

@@ -41,8 +41,8 @@ _INTRODUCTION = """\
 #
 # Every key that these algorithms read is explained above its value. Others are refused, unless they
 # say their default. Paths of data are relative to this file. Parameters of the encryption are never
-# chosen by hand: they follow from the sections here and the data. `securefair config` shows keys of
-# the demo's algorithms.
+# chosen by hand: they follow from the sections here and the data. `securefair config --algorithm
+# NAME` shows the keys of another.
 
 """
 
@@ -158,10 +158,16 @@ def image_column(
     } | ({} if weights is None else {"weights": str(weights)})
 
 
-def demo_text(unread: Collection[str]) -> str:
-    """The demo's configuration with every key explained but those that nothing in it reads."""
-    title = "Four hospitals predict heart disease together: what `securefair demo` runs."
-    return _config_text(demo_config(), title, unread)
+def demo_text(config: RunConfig, unread: Collection[str]) -> str:
+    """The demo's configuration with every key explained but those that nothing in it reads.
+
+    Args:
+        config: of the demo, or of one of its algorithms alone.
+        unread: keys that its algorithms do not read.
+    """
+    title = "Four hospitals predict heart disease together"
+    demo = ": what `securefair demo` runs." if config == demo_config() else "."
+    return _config_text(config, title + demo, unread)
 
 
 def _example_files(name: str, unread: Collection[str]) -> dict[str, str]:

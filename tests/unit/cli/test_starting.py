@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from securefair.cli import app
-from securefair.collaboration.kinds import unread_keys
+from securefair.collaboration.kinds import REGISTERED, kind_of, refuse_unread, unread_keys
 from securefair.config import demo_config, given_keys, load_config, parse_config
 from securefair.user import tables as own_tables
 
@@ -214,6 +214,21 @@ class TestConfig:
         lines = [line for line in text.splitlines() if line and not line.startswith("[")]
         for before, line in pairwise(lines):
             assert line.startswith("#") or before.startswith("#"), line
+
+    @pytest.mark.parametrize("name", REGISTERED)
+    def test_that_of_one_algorithm_has_its_keys_only(self, invoke, name):
+        text = invoke("config", "--algorithm", name).stdout
+        config = parse_config(text, source="template")
+        assert config.run.algorithms == ("standalone", name)
+        assert set(unread_keys(config)).isdisjoint(given_keys(config))
+        refuse_unread(config)
+        kind_of(name).check(config)
+        assert "[distillation]" not in text or name in ("vpdl", "cycle")
+
+    def test_an_algorithm_that_nobody_has_is_refused(self, invoke):
+        done = invoke("config", "--algorithm", "transfr")
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "Did you mean transfer" in done.stderr
 
     def test_json_holds_the_same(self, invoke):
         assert json.loads(invoke("config", "--json").stdout)["training"]["rounds"] == 8

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from securefair.errors import LedgerError, StorageError
-from securefair.storage import Cost, Keystore, Secret
+from securefair.storage import Cost, Keystore, Secret, files
 from support.examples import examples
 
 CHEAP = Cost(log2_n=4)
-PASSPHRASE = Secret(b"correct horse")
+PASSPHRASE, NEW = Secret(b"correct horse"), Secret(b"new")
 CANARY = b"canary of thirty-two bytes here!"
 
 
@@ -121,6 +121,24 @@ def test_a_changed_passphrase_is_the_only_one(path):
     assert Keystore.open(path, Secret(b"new")).get("secret") == Secret(CANARY)
     with pytest.raises(StorageError, match="passphrase is wrong"):
         Keystore.open(path, PASSPHRASE)
+
+
+@pytest.mark.parametrize(("fails", "opens"), [("fsync", PASSPHRASE), ("sync_folder", NEW)])
+def test_a_change_that_fails_leaves_one_passphrase_that_opens(path, monkeypatch, fails, opens):
+    """The old one, but where only the folder is not synced: then the file is written already."""
+    keys = Keystore.open(path, PASSPHRASE)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    place = files.os if fails == "fsync" else files
+    with monkeypatch.context() as failing:
+        failing.setattr(place, fails, full)
+        with pytest.raises(StorageError, match="cannot be written"):
+            keys.change_passphrase(NEW)
+    assert Keystore.open(path, opens).get("secret") == Secret(CANARY)
+    with pytest.raises(StorageError, match="passphrase is wrong"):
+        Keystore.open(path, PASSPHRASE if opens is NEW else NEW)
 
 
 def test_every_writing_is_encrypted_anew(path):

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from securefair.collaboration.host import Host
-from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of, unread_by
+from securefair.collaboration.kinds import REGISTERED, default_algorithm, kind_of, narrowed
 from securefair.config import defaults, demo_config
 from securefair.data import ParticipantData, Samples
 from securefair.deployment.operator.making import new_project
@@ -267,18 +267,15 @@ def _halves(own: ParticipantData) -> Iterator[ParticipantData]:
 def _project(
     data: Sequence[ParticipantData], algorithm: str, rounds: int, backend: str
 ) -> tuple[Project, dict[str, Identity]]:
-    kind_of(algorithm)  # a wrong name is found before any key is made
+    settings = project_sections(narrowed(demo_config(), algorithm))
     now = time.time()
     identities = {own.name: Identity.generate(own.name, now=now) for own in data}
-    settings = project_sections(demo_config())
-    settings["training"]["rounds"] = rounds
+    if "rounds" in settings.get("training", {}):
+        settings["training"]["rounds"] = rounds
     settings["encryption"]["backend"] = backend
     # Fine, so that noise of answers, which no two processes share, hides no difference.
     settings["encryption"]["precision"] = FINE
     settings.pop("disclosure")
-    for key in unread_by([algorithm]):
-        section, name = key.split(".")
-        settings.get(section, {}).pop(name, None)
     project = new_project(
         "rehearsal",
         [identity.card for identity in identities.values()],

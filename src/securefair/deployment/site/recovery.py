@@ -134,7 +134,8 @@ def change_passphrase(
     Raises:
         StorageError: there is no keystore, it belongs to another user, the passphrase is wrong, the
             new one is none or the same one, the site runs, or the disk is full; then the file is as
-            it was.
+            it was. Only where the folder cannot be synced, the new file is in its place already: it
+            opens with the new passphrase, and a loss of power may bring the old one back.
     """
     file = Path(os.path.realpath(path / KEYS if path.is_dir() else path))
     _refuse_others_file(file)
