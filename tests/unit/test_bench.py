@@ -8,7 +8,10 @@ import pytest
 BENCH = Path(__file__).parents[2] / "bench"
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in BENCH.glob("*.py")))
-def test_a_benchmark_can_be_imported(name, monkeypatch):
-    monkeypatch.syspath_prepend(BENCH)
-    importlib.import_module(name)
+SCRIPTS = sorted([*BENCH.glob("*.py"), BENCH / "peers" / "head.py"])
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_benchmark_can_be_imported(script, monkeypatch):
+    monkeypatch.syspath_prepend(script.parent)
+    importlib.import_module(script.stem)
