@@ -2,9 +2,10 @@
 
 Exchanges over a grid of samples and features give the model. One off the grid, which the fit
 never saw, says how far it can be trusted, and so do encrypted rounds among several participants.
-The grid is measured several times over, in turn, and the shortest times count: what else happens
-on the machine only ever adds to them. They are times of the processor on one thread, where nothing
-is done by child processes: what the same work takes on a core of its own.
+All are measured several times over, in turn, and the shortest times count: what else happens on
+the machine only ever adds to them, and a load that changes meets all alike. They are times of the
+processor on one thread, where nothing is done by child processes: what the same work takes on a
+core of its own.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def profile_scale(
         held_out: samples and features of the point to predict.
         participants: sizes of the collaborations.
         backend: encryption engine.
-        repeats: how often the grid is measured.
+        repeats: how often everything is measured.
         on_point: called after every exchange and collaboration, to show progress.
 
     Raises:
@@ -132,10 +133,15 @@ def profile_scale(
     plans = [plan_exchange(msgspec.structs.replace(spec, samples=b, features=d)) for b, d in sizes]
     _measure(plans[0], backend)  # starts what starts only once
     measured: list[dict[str, float]] = [{} for _ in plans]
+    groups: dict[int, tuple[float, int]] = {}
     for _ in range(repeats):
         for shortest, plan in zip(measured, plans, strict=True):
             for name, value in _measure(plan, backend).items():
                 shortest[name] = min(value, shortest.get(name, value))
+            on_point()
+        for count in participants:
+            found = _collaborate(plans[0], count, backend)
+            groups[count] = min(found, groups.get(count, found))
             on_point()
     model = fit_model(
         plans[:-1],
@@ -147,12 +153,8 @@ def profile_scale(
     *points, last = [
         _point(plan, found, model) for plan, found in zip(plans, measured, strict=True)
     ]
-    groups = []
-    for count in participants:
-        runs = [_collaborate(plans[0], count, backend, model) for _ in range(repeats)]
-        groups.append(min(runs, key=lambda run: run.teacher_seconds))
-        on_point()
-    return ScaleProfile(model=model, points=points, held_out=last, participants=groups)
+    together = [_together(plans[0], model, count, *found) for count, found in groups.items()]
+    return ScaleProfile(model=model, points=points, held_out=last, participants=together)
 
 
 def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
@@ -210,10 +212,11 @@ def _teacher(seconds: dict[str, float]) -> float:
     return sum(seconds[name] for name in TEACHER)
 
 
-def _collaborate(
-    plan: ExchangePlan, participants: int, backend: str, model: CostModel
-) -> ParticipantsPoint:
-    """Rounds of always sharing among equal participants, without local training."""
+def _collaborate(plan: ExchangePlan, participants: int, backend: str) -> tuple[float, int]:
+    """Rounds of always sharing among equal participants, without local training.
+
+    A teacher's seconds and a student's bytes, means over participants.
+    """
     spec = plan.spec
     names = [f"P{n}" for n in range(1, participants + 1)]
     data = [
@@ -231,13 +234,19 @@ def _collaborate(
     )
     for _ in run.rounds(ROUNDS):
         pass
-    expected = estimate(plan, model, participants=participants, rounds=ROUNDS)
     seconds = sum(p.teacher_seconds for p in everyone) / participants
+    return seconds, sum(row.bytes for row in run.traffic) // participants
+
+
+def _together(
+    plan: ExchangePlan, model: CostModel, participants: int, seconds: float, size: int
+) -> ParticipantsPoint:
+    expected = estimate(plan, model, participants=participants, rounds=ROUNDS)
     return ParticipantsPoint(
         participants=participants,
         rounds=ROUNDS,
         teacher_seconds=seconds,
-        bytes=sum(row.bytes for row in run.traffic) // participants,
+        bytes=size,
         estimate=expected,
         error=expected.teacher_hours * 3600 / seconds - 1,
     )
