@@ -122,11 +122,9 @@ def _decoded(data: Any, template: Any) -> Any:
 
 def _encoded_train_state(train_state: TrainState) -> tuple[object, object]:
     """Parameters in the model's order, and the momentum of each; None before the first step."""
-    parameters = list(train_state.model.parameters())
-    momentum = [train_state.optimizer.state.get(p, {}).get("momentum_buffer") for p in parameters]
     return (
-        [_encoded(parameter, "parameter") for parameter in parameters],
-        [_encoded(buffer, "momentum") for buffer in momentum],
+        [_encoded(parameter, "parameter") for parameter in train_state.model.parameters()],
+        [_encoded(each, "momentum") for each in train_state.momentum],
     )
 
 
@@ -137,11 +135,13 @@ def _decoded_train_state(data: list[Any], template: object) -> TrainState:
     values, momentum = ([_decoded(part, None) for part in parts] for parts in data)
     parameters = list(train_state.model.parameters())
     with torch.no_grad():
-        for parameter, value, buffer in zip(parameters, values, momentum, strict=True):
+        for parameter, value in zip(parameters, values, strict=True):
             if parameter.shape != value.shape or parameter.dtype != value.dtype:
                 raise ValueError(f"a parameter of shape {tuple(value.shape)} does not fit")
             parameter.copy_(value)
-            train_state.optimizer.state[parameter] = {"momentum_buffer": buffer}
+    if len(momentum) != len(parameters):
+        raise ValueError(f"momentum of {len(momentum)} parameters does not fit")
+    train_state.momentum[:] = momentum
     return train_state
 
 

@@ -1,4 +1,4 @@
-"""Scores of predicted probabilities, areas under curves from scikit-learn's metrics."""
+"""Scores of predicted probabilities."""
 
 from __future__ import annotations
 
@@ -48,8 +48,6 @@ def probabilistic_scores(
             range.
     """
     check_predictions(probabilities, labels)
-    from sklearn import metrics  # takes a second to load
-
     classes = probabilities.shape[1]
     predicted = probabilities.argmax(axis=1)
     counted = np.ones(len(labels)) if weights is None else weights
@@ -64,7 +62,7 @@ def probabilistic_scores(
         rejected = predicted[~of_class] != one
         specificities.append(np.average(rejected, weights=counted[~of_class]) if others else None)
         areas.append(
-            metrics.roc_auc_score(of_class, probabilities[:, one], sample_weight=counted)
+            _area(probabilities[:, one], of_class, counted)
             if found and others and one in every[only]
             else None
         )
@@ -115,6 +113,18 @@ def nearly_constant(probabilities: Array) -> bool:
 def _mean(values: list[float | None]) -> float | None:
     defined = [value for value in values if value is not None]
     return float(np.mean(defined)) if defined else None
+
+
+def _area(score: Array, positive: NDArray[np.bool_], weights: Array) -> float:
+    """Area under the curve: how often a positive outranks a negative, equals count half.
+
+    The same as from scikit-learn, whose metrics take a second to load and a millisecond each.
+    """
+    values, at = np.unique(score, return_inverse=True)
+    positives = np.bincount(at, weights * positive, len(values))
+    negatives = np.bincount(at, weights * ~positive, len(values))
+    below = negatives.cumsum() - negatives / 2
+    return float(positives @ below / (positives.sum() * negatives.sum()))
 
 
 def _calibration_error(probabilities: Array, labels: NDArray[np.int64], weights: Array) -> float:

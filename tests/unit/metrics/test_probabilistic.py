@@ -52,6 +52,18 @@ def test_many_weightings_at_once_are_what_scikit_learn_says(seed, count, classes
                 assert found == pytest.approx(expected[name], abs=1e-9), name
 
 
+@given(seed=st.integers(0, 2**32), count=st.integers(2, 40), apart=st.integers(0, 3))
+def test_areas_are_those_of_scikit_learn(seed, count, apart):
+    """With equals among the probabilities, and weights of which some are 0."""
+    rng = np.random.default_rng(seed)
+    ill = rng.random(count).round(apart)
+    labels = np.concatenate([[0, 1], rng.integers(0, 2, count - 2)])
+    weights = np.concatenate([[1, 1], rng.integers(0, 3, count - 2)]).astype(float)
+    scores = probabilistic_scores(np.column_stack([1 - ill, ill]), labels, weights)
+    area = reference.roc_auc_score(labels, ill, sample_weight=weights)
+    assert scores["auc"] == pytest.approx(area, abs=1e-12)
+
+
 @pytest.mark.slow
 @given(seed=st.integers(0, 2**32), classes=st.integers(2, 4))
 def test_agrees_with_scikit_learn_on_several_classes(seed, classes):

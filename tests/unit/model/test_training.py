@@ -29,6 +29,17 @@ def train_state(seed=0, **settings):
     return TrainState.start(build_head("quadratic", 3, 6, 2, seed), OptimizerConfig(**settings))
 
 
+def as_torch_has_it(train_state):
+    """torch's own optimiser of the same model."""
+    of = train_state.optimizer
+    return torch.optim.SGD(
+        train_state.model.parameters(),
+        lr=of.learning_rate,
+        momentum=of.momentum,
+        weight_decay=of.weight_decay,
+    )
+
+
 def parameters(train_state):
     return torch.cat([p.detach().reshape(-1) for p in train_state.model.parameters()]).numpy()
 
@@ -88,6 +99,7 @@ def test_distillation_equals_descent_on_the_sum_of_exact_losses():
     samples, rng = blobs(), np.random.default_rng(1)
     answers = [TeacherAnswer(rng.normal(0, 4, (60, 2)), weight) for weight in (0.3, 7.0, 0.0)]
     subject, reference = train_state(), train_state()
+    torchs = as_torch_has_it(reference)
     distil_steps(subject, samples, answers, 5, temperature=5.0)
     x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
     for _ in range(5):
@@ -97,10 +109,10 @@ def test_distillation_equals_descent_on_the_sum_of_exact_losses():
             loss = (
                 loss + answer.weight * exact_kl(logits, torch.from_numpy(answer.logits), 5.0).mean()
             )
-        reference.optimizer.zero_grad()
+        torchs.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(reference.model.parameters(), 5.0)
-        reference.optimizer.step()
+        torchs.step()
     np.testing.assert_allclose(parameters(subject), parameters(reference), atol=1e-10)
 
 
@@ -129,15 +141,27 @@ def test_a_copy_goes_its_own_way_with_the_same_momentum():
     assert (parameters(subject) == parameters(copied)).all()
 
 
-def test_heads_pay_no_penalty_to_the_last_bit():
-    samples, subject, bare = blobs(), train_state(), train_state()
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"momentum": 0.0},
+        {"weight_decay": 0.0},
+        {"clip_norm": None},
+        {"clip_norm": 0.01, "weight_decay": 0.1},
+    ],
+)
+def test_steps_are_those_of_torch_and_heads_pay_no_penalty_to_the_last_bit(settings):
+    samples, subject, bare = blobs(), train_state(**settings), train_state(**settings)
+    torchs, clip_norm = as_torch_has_it(bare), bare.optimizer.clip_norm
     x, y = torch.tensor(samples.features), torch.tensor(samples.labels)
-    for _ in range(5):
-        bare.optimizer.zero_grad()
+    for _ in range(20):
+        torchs.zero_grad()
         cross_entropy(bare.model(x), y).backward()
-        torch.nn.utils.clip_grad_norm_(bare.model.parameters(), 5.0)
-        bare.optimizer.step()
-    train_epochs(subject, samples, 5)
+        if clip_norm is not None:
+            torch.nn.utils.clip_grad_norm_(bare.model.parameters(), clip_norm)
+        torchs.step()
+    train_epochs(subject, samples, 20)
     assert parameters(subject).tobytes() == parameters(bare).tobytes()
 
 

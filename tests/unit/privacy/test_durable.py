@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from securefair.privacy.durable import PrivacyAccount, composed, reference_of
 from securefair.privacy.guarantees import PatientGuarantee, PrivacyTarget
 from securefair.privacy.patients import Patients
 from securefair.storage import Guarantee, PrivacyEvent, Store
+from support.processes import run
 
 pytestmark = pytest.mark.slow
 
@@ -87,9 +86,12 @@ account.once("fit", one, lambda: os.kill(os.getpid(), 9))
 """
 
 
-def test_a_process_killed_between_charge_and_answer_overspends_nothing(folder: Path) -> None:
+def test_a_process_killed_between_charge_and_answer_overspends_nothing(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "killed.py").write_text(KILLED)
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)
+        done = run(str(tmp_path / "killed.py"), [folder], cwd=tmp_path)
         assert done.returncode == -9
         with Store.open(folder) as store:
             assert PrivacyAccount(store, "north", LIMIT).spent.epsilon == 1.0

@@ -31,7 +31,6 @@ LOADED_ONCE = (
     *sorted({where.partition(":")[0] for where in REGISTERED.values()}),
     "securefair.ckks.backends.rns",
     "scipy.stats",
-    "torch._dynamo",  # when the first optimiser is made
 )
 """What sites load when they begin, or soon after: two thirds of their seconds in a rehearsal."""
 
