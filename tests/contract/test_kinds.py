@@ -1,19 +1,18 @@
 """Every kind of collaboration that is registered keeps the laws of `collaboration.interface`."""
 
 import itertools
-from functools import cache
 
 import numpy as np
 import pytest
 from pydantic import BaseModel
 
+from contract.kinds import MARGIN, SEED, begun, configured, everyone, finished
 from securefair.algorithms.tuned import Tuned
 from securefair.collaboration.host import Stored
 from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import REGISTERED, kind_of
 from securefair.collaboration.wording import HOSPITALS
-from securefair.config import kinds_keys, override, parse_config
-from securefair.data import ParticipantData, Samples
+from securefair.config import kinds_keys, override
 from securefair.errors import ConfigError, DataError
 from securefair.fairness import sharing
 from securefair.model.stored import logits_of, to_bytes
@@ -24,64 +23,8 @@ from securefair.simulation.network import Network
 from securefair.storage import Store
 from support.concluded import concluded
 
-CONFIG = """
-[run]
-name = "contract"
-[data]
-source = "breast-cancer"
-[data.partition]
-kind = "homogeneous"
-participants = 3
-[model]
-kind = "linear"
-[training]
-rounds = 2
-local_epochs = 2
-local_steps = 1
-[distillation]
-q = 3
-lambda_0 = 1.0
-[fairness]
-forced_every = 2
-[gossip]
-sketch = 0
-"""
-SEED, MARGIN = 28, 0.15
-"""With this seed no reputation lies nearer to 0, or to the coin that decides by it: so no error of
-an encryption changes who asks or answers. A test looks."""
 FRAMES = 128
 """Bytes of a message besides what is foretold: its own fields, and the envelope's."""
-
-
-def configured(name, **changes):
-    text = parse_config(CONFIG, source="contract")
-    return override(text, {"run.algorithms": ["standalone", name]} | changes, source="test")
-
-
-def everyone():
-    rng = np.random.default_rng(3)
-    normal = rng.standard_normal(4)
-    people = []
-    for name in ("North", "South", "East"):
-        parts = []
-        for size in (16, 8):
-            x = rng.uniform(-1, 1, (size, 4))
-            parts.append(Samples(x, (x @ normal > 0).astype(np.int64), 2))
-        people.append(ParticipantData(name, *parts))
-    return people
-
-
-def begun(name, backend, *, trained=True, **changes):
-    kind, data = kind_of(name), everyone()
-    config = configured(name, **{"encryption.backend": backend} | changes)
-    agreement = kind.agree(config, PublicFacts.of(data), seed=SEED)
-    return kind.start(config, agreement, data, seed=SEED, trained=trained), kind.rounds(config)
-
-
-@cache
-def finished(name, backend):
-    run, rounds = begun(name, backend)
-    return run, list(run.rounds(rounds)), run.facts()
 
 
 @pytest.fixture(params=sorted(REGISTERED))

@@ -1,4 +1,4 @@
-"""One call trains everyone's own modules together, and refuses what it cannot use."""
+"""One call trains everyone's own modules together."""
 
 import copy
 
@@ -7,34 +7,16 @@ import pytest
 import torch
 from rich.console import Console
 from torch import nn
-from torch.utils.data import Dataset
 
 import securefair as sf
 from securefair.collaboration.disclosure import DisclosureLimits
-from securefair.collaboration.private import PrivacyTerms
-from securefair.errors import ConfigError, DataError, ModelError, PlanError
 from securefair.fairness import ReputationRule
 from securefair.library.settings import ENTRY, settings
 from securefair.model.training import OptimizerConfig
-from securefair.privacy import SgdSettings
 from securefair.report.progress import PlainProgress
 from securefair.run.execute import run_experiment
 from securefair.user.participants import load_participants
-
-QUICK = {"algorithm": "cycle", "rounds": 6, "local_epochs": 10, "backend": "clear"}
-
-
-class Classifier(nn.Module):
-    """As people write modules: layers as attributes, and a forward pass."""
-
-    def __init__(self, hidden=5, features=4):
-        super().__init__()
-        self.inner = nn.Linear(features, hidden)
-        self.activation = sf.Quadratic()
-        self.outer = nn.Linear(hidden, 2)
-
-    def forward(self, x):
-        return self.outer(self.activation(self.inner(x.flatten(1))))
+from support.own_modules import QUICK, Classifier, own_modules
 
 
 def test_without_a_word_hospitals_transfer(hospitals):
@@ -61,11 +43,6 @@ class Hears:
 
     def on_round(self, record):
         self.records.append(record)
-
-
-def own_modules(hospitals, **sizes):
-    torch.manual_seed(3)
-    return {name: Classifier(**sizes) for name in hospitals}
 
 
 @pytest.mark.slow
@@ -212,142 +189,6 @@ class TestRun:
         assert all(exchange.answered for exchange in result.exchanges if exchange.round == 0)
 
 
-class TestRefusals:
-    """Every error is one of ours and says where."""
-
-    def refusal(self, kind, *args, **settings):
-        with pytest.raises(kind) as caught:
-            sf.collaborate(*args, **QUICK | settings)
-        return str(caught.value)
-
-    @pytest.mark.parametrize(
-        ("layer", "word"),
-        [(nn.ReLU(), "'ReLU'"), (nn.Dropout(), "'Dropout'"), (nn.BatchNorm1d(5), "'BatchNorm1d'")],
-    )
-    def test_layers_that_encryption_does_not_know(self, hospitals, layer, word):
-        model = nn.Sequential(nn.Linear(4, 5), layer, nn.Linear(5, 2))
-        message = self.refusal(ModelError, hospitals, model)
-        assert word in message
-        assert "securefair.Quadratic()" in message
-
-    @pytest.mark.parametrize(
-        ("model", "words"),
-        [
-            ("resnet", ("no model", "'resnet'", "quadratic, linear")),
-            (Classifier, ("no model", "not its class")),
-            (3, ("no model",)),
-            ({"North": "linear"}, ("do not go together", "North, South, East")),
-            (nn.Linear(9, 2), ("North", "does not fit", "9 features", "4 features")),
-        ],
-    )
-    def test_what_is_no_model_for_these_data(self, hospitals, model, words):
-        message = self.refusal((ModelError, ConfigError), hospitals, model)
-        for word in words:
-            assert word in message
-
-    def test_models_of_different_shape(self, hospitals):
-        models = own_modules(hospitals) | {"South": Classifier(hidden=6)}
-        message = self.refusal(ModelError, hospitals, models)
-        assert "same shape" in message
-        assert "South: 6 hidden units" in message
-
-    @pytest.mark.parametrize("count", [0, 1])
-    def test_nobody_to_collaborate_with(self, hospitals, count):
-        message = self.refusal(ConfigError, dict(list(hospitals.items())[:count]))
-        assert message.startswith("hospitals: a collaboration needs at least two")
-
-    def test_hospitals_without_names(self, hospitals):
-        assert "come by name" in self.refusal(ConfigError, list(hospitals.values()))
-        assert "is a text" in self.refusal(ConfigError, dict(enumerate(hospitals.values())))
-
-    @pytest.mark.parametrize(
-        ("change", "words"),
-        [
-            (lambda x, y: (x[:, :3], y), ("South: the number of features differs from North's",)),
-            (lambda x, y: (np.where(x > 0.9, np.nan, x), y), ("South, sample", "NaN or infinite")),
-            (lambda x, y: (np.where(x > 0.9, np.inf, x), y), ("South, sample", "NaN or infinite")),
-            (lambda x, y: (3 * x, y), ("South, sample", "[-1, 1]", "feature_range")),
-            (lambda x, y: (x, np.where(y, "ill", "well")), ("South", "class number", "from 0")),
-            (lambda x, y: (x, y + 0.5), ("South", "class number", "float64")),
-            (lambda x, y: (x, np.eye(2)[y]), ("South", "class number", "argmax")),
-            (lambda x, y: (x, y - 1), ("South, sample", "no class", "-1")),
-            (lambda x, y: (x, y[1:]), ("South", "disagree", "40 and 39")),
-            (lambda x, y: (x[:1], y[:1]), ("South", "too few samples")),
-            (lambda x, y: (x[:2], y[:2] * 0), ("South", "too few samples to train on")),
-            (lambda x, _: {"x": x}, ("South", "no data set", "dict")),
-            (lambda *_: "south.csv", ("South", "no data set", "label=")),
-        ],
-    )
-    def test_data_that_cannot_be_used(self, make_arrays, change, words):
-        data = {"North": make_arrays(30, 1), "South": change(*make_arrays(40, 2))}
-        message = self.refusal(DataError, data)
-        for word in words:
-            assert word in message
-
-    def test_a_data_set_that_fails_is_named(self, make_arrays):
-        class Broken(Dataset):
-            def __len__(self):
-                return 3
-
-            def __getitem__(self, at):
-                raise OSError("the disk is gone")
-
-        message = self.refusal(DataError, {"North": make_arrays(30), "South": Broken()})
-        assert message == "South, sample 0: the data set failed with OSError: the disk is gone"
-
-    def test_data_of_one_class(self, make_arrays):
-        data = {name: (x, y * 0) for name, (x, y) in zip("ab", [make_arrays(9)] * 2, strict=True)}
-        assert "one class only" in self.refusal(DataError, data)
-
-    @pytest.mark.parametrize(
-        ("settings", "words"),
-        [
-            ({"algorithm": "fedavg"}, ("algorithm", "vpdl, cycle")),
-            ({"rounds": 0}, ("training.rounds", "at least 1")),
-            ({"rounds": 2.5}, ("training.rounds", "whole number")),
-            ({"local_epochs": -1}, ("training.local_epochs", "at least 0")),
-            ({"local_steps": 0}, ("training.local_steps",)),
-            ({"temperature": 0}, ("distillation.temperature", "above 0")),
-            ({"lambda_0": -1}, ("distillation.lambda_0",)),
-            ({"hidden": 0}, ("model.hidden",)),
-            ({"test_fraction": 1.5}, ("data.test_fraction", "below 1")),
-            ({"feature_range": (1, -1)}, ("data.feature_range", "the smaller first")),
-            ({"release": "loss"}, ("distillation.release", "only monitors")),
-            ({"q": 0}, ("distillation.q",)),
-            ({"forced_every": 0}, ("fairness.forced_every",)),
-            ({"backend": "gpu"}, ("encryption.backend", '"rns"')),
-            ({"flooding_bits": 10}, ("encryption.flooding_bits", "at least 30")),
-            ({"seed": -1}, ("run.seeds",)),
-            ({"optimizer": torch.optim.SGD}, ("optimizer", "OptimizerConfig")),
-            ({"rule": "strict"}, ("rule", "ReputationRule")),
-            ({"disclosure": 100}, ("disclosure", "DisclosureLimits")),
-            ({"threads": 0}, ("threads", "found 0")),
-            ({"callbacks": [3]}, ("callbacks", "on_round")),
-            ({"callbacks": print}, ("callbacks", "as a list")),
-            ({"extractor": np.tanh}, ("extractor", "torch.nn.Module")),
-        ],
-    )
-    def test_settings_out_of_range(self, hospitals, settings, words):
-        message = self.refusal(ConfigError, hospitals, **settings)
-        for word in words:
-            assert word in message
-
-    def test_more_numbers_than_samples(self, hospitals):
-        message = self.refusal(PlanError, hospitals, q=40)
-        assert message.startswith("North, q: so many numbers")
-
-    def test_an_extractor_for_other_samples(self, hospitals):
-        message = self.refusal(DataError, hospitals, extractor=nn.Linear(6, 2))
-        assert message.startswith("North: the extractor cannot take these samples")
-        assert "(12, 4)" in message
-
-    def test_training_that_diverges(self, hospitals):
-        steep = OptimizerConfig(learning_rate=1e6, clip_norm=None)
-        message = self.refusal(ModelError, hospitals, optimizer=steep, local_epochs=100)
-        assert message.startswith("North, step")
-        assert "Lower the learning rate" in message
-
-
 def test_what_a_caller_gives_stands_in_the_configuration(hospitals):
     config = sf.collaborate(
         hospitals,
@@ -380,46 +221,8 @@ def test_what_a_call_leaves_out_is_what_a_file_leaves_out():
     assert given_keys(given) == []
 
 
-@pytest.mark.parametrize(
-    ("given", "keys"),
-    [
-        ({"rounds": 5}, ["training.rounds"]),
-        (
-            {"model": "linear", "rounds": 9, "lambda_0": 3, "local_epochs": 3},
-            ["training.local_epochs", "training.rounds", "distillation.lambda_0"],
-        ),
-        ({"hidden": 5}, ["model.hidden"]),
-        (
-            {"rule": ReputationRule(alpha=0.1, tau_opt=0.1)},
-            [f"fairness.{key}" for key in ("alpha", "tau_opt")],
-        ),
-        ({"algorithm": "vpdl", "forced_every": 2}, ["fairness.forced_every"]),
-        ({"algorithm": "cycle-gossip", "q": 5}, ["distillation.q"]),
-    ],
-)
-def test_what_the_algorithm_does_not_read_is_refused_and_never_passed_over(hospitals, given, keys):
-    with pytest.raises(ConfigError, match="no algorithm of this run learns by") as caught:
-        sf.collaborate(hospitals, **given)
-    assert caught.value.where.split(", ") == keys
-    assert "cycle" in caught.value.hint
-
-
 def test_a_transfer_follows_the_model_and_the_numbers_that_are_asked_for(hospitals):
     result = sf.collaborate(hospitals, "quadratic", q=3, backend="clear")
     assert (result.config.transfer.fit, result.config.transfer.q) == ("quadratic", 3)
     assert result.plan.spec.hidden > 0
     assert {row.numbers_per_answer for row in result.ledger} == {3}
-
-
-def test_a_transfer_takes_no_module(hospitals):
-    with pytest.raises(ConfigError, match="models of its own"):
-        sf.collaborate(hospitals, nn.Linear(4, 2), algorithm="transfer", backend="clear")
-
-
-def test_terms_of_privacy_that_a_configuration_cannot_hold_are_not_dropped(hospitals):
-    terms = PrivacyTerms(epsilon=2.0, by_column=True)
-    with pytest.raises(DataError, match="which patient each row is about"):
-        sf.collaborate(hospitals, "linear", privacy=terms, **QUICK)
-    terms = PrivacyTerms(epsilon=2.0, settings=SgdSettings(steps=7))
-    with pytest.raises(ConfigError, match=r"privacy\.settings"):
-        sf.collaborate(hospitals, "linear", privacy=terms, **QUICK)
