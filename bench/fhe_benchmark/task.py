@@ -73,6 +73,7 @@ def spec(images: int) -> sf.ExchangeSpec:
         flooding_bits=int(os.environ.get("SECUREFAIR_FLOODING_BITS", "30")),
         precision=2.0**-10,
         bounds=BOUNDS,
+        answers=1,
     )
 
 

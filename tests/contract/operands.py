@@ -51,3 +51,15 @@ def coefficient_errors(ring, tensor, expected):
     n = ring.params.ring_degree
     opened = ring.open(tensor, np.arange(n))
     return (opened - to_coefficients(expected, n)) * 2.0**tensor.meta.log2_scale
+
+
+def coefficient_upload(ring, rows, log2_scale=45):
+    meta = rules.fresh(
+        ring.params,
+        count=len(rows),
+        limbs=ring.params.limbs,
+        log2_scale=log2_scale,
+        bound=1.0,
+        packing="coefficients",
+    )
+    return ring.evaluator.load(ring.keys.encryptor.encrypt(rows, meta), meta)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from contract.operands import layer_for, values
-from securefair.ckks import rules
+from contract.operands import coefficient_upload, layer_for, values
+from securefair.ckks import plain_rules, rules
 from securefair.ckks.encoding import negacyclic_product, reversed_integers, to_integers
 from securefair.ckks.specs import FactorSpec, PolynomialSpec
 from securefair.errors import EncryptionError, ModelError
@@ -15,18 +15,6 @@ from securefair.errors import EncryptionError, ModelError
 def unit_rows(count, width, seed):
     rows = np.random.default_rng(seed).normal(size=(count, width))
     return rows / np.linalg.norm(rows)
-
-
-def coefficient_upload(ring, rows, log2_scale=45):
-    meta = rules.fresh(
-        ring.params,
-        count=len(rows),
-        limbs=ring.params.limbs,
-        log2_scale=log2_scale,
-        bound=1.0,
-        packing="coefficients",
-    )
-    return ring.evaluator.load(ring.keys.encryptor.encrypt(rows, meta), meta)
 
 
 @pytest.mark.parametrize(("count", "used"), [(1, 4096), (1, 100), (3, 4000)])
@@ -42,7 +30,7 @@ def test_the_constant_coefficient_of_a_plain_product_is_an_inner_product(
     x = coefficient_upload(narrow, a)
     polynomials = reversed_integers(b, spec.log2_scale, n)
     product = narrow.evaluator.inner_plain(x, spec, polynomials)
-    assert product.meta == rules.inner_plain(x.meta, spec)
+    assert product.meta == plain_rules.inner_plain(x.meta, spec)
     constant = narrow.open(product, np.zeros(1, dtype=np.int64))[0, 0]
     rounding = math.sqrt(count * n) / 2 * 2.0**-spec.log2_scale
     error = rules.coefficient_error(product.meta) + rounding
@@ -132,7 +120,7 @@ def test_one_number_times_private_polynomials(backend, ring, packing):
     polynomials[1] = 0
     x = number_upload(narrow, 0.7, packing)
     product = narrow.evaluator.outer_plain(x, spec, polynomials)
-    assert product.meta == rules.outer_plain(x.meta, spec)
+    assert product.meta == plain_rules.outer_plain(x.meta, spec)
     assert product.meta.packing == "coefficients"
     opened = narrow.open(product, np.arange(n))
     error = np.abs(opened - 0.7 * polynomials * 2.0**-spec.log2_scale).max()

@@ -24,8 +24,8 @@ class Exchange:
     The student is the attacker: it may call anything here, but not look at `layers`.
     """
 
-    def __init__(self, spec, features, *, backend, seed=1, model=None, monomials=False):
-        self.plan = plan_exchange(spec, monomials=monomials)
+    def __init__(self, spec, features, *, backend, seed=1, model=None, monomials=False, plan=None):
+        self.plan = plan or plan_exchange(spec, monomials=monomials)
         self.params = self.plan.params
         self.backend = get_backend(backend)
         self.keys = self.backend.generate_keys(

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from securefair.averaging import pairwise
 from securefair.averaging.spec import SumPlan, SumSpec, check_spec
-from securefair.ckks import rules
+from securefair.ckks import plain_rules, rules
 from securefair.ckks.backends import wire
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
@@ -182,7 +182,7 @@ def _evaluate(
     """The plan with these scales, None if a value would not fit."""
     try:
         weight = rules.fresh(params, count=1, limbs=params.limbs, log2_scale=log2_weight, bound=1.0)
-        product = rules.outer_plain(weight, _factors(spec, log2_factor, 1))
+        product = plain_rules.outer_plain(weight, _factors(spec, log2_factor, 1))
         flooded = rules.sanitize(product, spec.flooding_bits)
         answer = rules.rescale(flooded, limbs, slots=False)
         summed = rules.gathered_sum(answer, spec.senders, bound=spec.bound)

@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.monomials import form_polynomials, form_spec, layout, monomial_logits
 from securefair.circuit.network import Chunk, PrivateMap, network_logits, relinearized
+from securefair.circuit.pieces import coefficient_layout, logits_of_coefficients
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import Evaluator, Released
@@ -69,7 +69,7 @@ def logits_of(
     maps: Sequence[PrivateMap | None],
     blocks: Sequence[CipherTensor[P] | Sequence[Chunk[P]]],
 ) -> list[CipherTensor[P]]:
-    """One ciphertext a class for each block of N/2 samples, or of monomials.
+    """One ciphertext a class for each block of N/2 samples, or of such as travel as coefficients.
 
     Args:
         evaluator, spec, schedule, specs: any backend's, and public facts.
@@ -82,9 +82,8 @@ def logits_of(
         found = [network_logits(evaluator, b, specs, stages, bounds, maps) for b in blocks]
         filled = -(-2 * spec.samples // schedule.ckks.ring_degree)
         return [logits for both in found for logits in both][:filled]
-    form, polynomials = form_spec(spec, schedule), form_polynomials(spec, schedule, specs, maps)
     whole = [block for block in blocks if isinstance(block, CipherTensor)]
-    return [monomial_logits(evaluator, block, form, polynomials) for block in whole]
+    return logits_of_coefficients(evaluator, spec, schedule, specs, maps, whole)
 
 
 def release_of(
@@ -124,7 +123,7 @@ def released_coefficients(
 ) -> NDArray[np.int64] | None:
     """Coefficients that leave, `public` ones of a public projection; None for whole ciphertexts."""
     if schedule.monomials:
-        return layout(spec, schedule.ckks.ring_degree).coefficients
+        return coefficient_layout(spec, schedule).coefficients
     if spec.release == "logits":
         return None
     return CONSTANT if spec.multiplies else public

@@ -20,7 +20,7 @@ of the norm of (x, 1), and the norm of a polynomial that of Q_c.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -55,10 +55,10 @@ opened: each is a coefficient of its own, which a modulus that is too short woul
 
 @dataclass(frozen=True)
 class Layout:
-    """Where samples sit: one after the other in the coefficients of a block.
+    """Where samples sit: one after the other in the coefficients of a block, or in pieces.
 
     Attributes:
-        values: numbers that a sample travels as.
+        values: numbers that a sample travels as; of pieces it has a block of its own.
         ciphertexts: of a block. Several samples share one, or one sample takes several.
         samples: of a block; the last block may hold fewer.
         blocks: that all samples fill.
@@ -110,15 +110,19 @@ def monomials_norm(spec: ExchangeSpec) -> float:
 
 def form_spec(spec: ExchangeSpec, schedule: Schedule) -> PolynomialSpec:
     """Public facts of the polynomials of one class."""
-    *inner, outer = spec.layers
-    # Of Q_c by the norms of its summands; `row_norm` of the spec includes the bias of a unit.
-    norm = outer.l1 * inner[0].l2 ** 2 if inner else outer.l2
     return PolynomialSpec(
         count=layout(spec, schedule.ckks.ring_degree).ciphertexts,
         log2_scale=round(schedule.factor_scale),
-        l2=norm + spec.bounds.logit,
+        l2=form_norm(spec),
         bound=BEYOND * spec.bounds.logit,
     )
+
+
+def form_norm(spec: ExchangeSpec) -> float:
+    """Largest norm of Q_c: of its summands; `row_norm` of the spec includes the bias of a unit."""
+    *inner, outer = spec.layers
+    norm = outer.l1 * inner[0].l2 ** 2 if inner else outer.l2
+    return norm + spec.bounds.logit
 
 
 def rounding_error(spec: ExchangeSpec, schedule: Schedule) -> float:
@@ -156,13 +160,9 @@ def form_polynomials(
         ModelError: weights exceed what their spec bounds.
         EncryptionError: these are no maps of a head.
     """
-    layers = [layer for layer in maps if isinstance(layer, AffineLayer)]
+    layers = checked_layers(specs, maps)
     if not layers:
         return [None] * spec.classes
-    if len(layers) != len(specs):
-        raise EncryptionError("a head needs all of its maps", found=len(layers))
-    for affine, layer in zip(specs, layers, strict=True):
-        check_layer(affine, layer)
     n, scale = schedule.ckks.ring_degree, round(schedule.factor_scale)
     count = layout(spec, n).ciphertexts
     polynomials: list[NDArray[np.int64] | None] = []
@@ -188,18 +188,37 @@ def monomial_logits(
     return evaluator.gather(products, rows)
 
 
+def checked_layers(
+    specs: Sequence[AffineSpec], maps: Sequence[PrivateMap | None]
+) -> list[AffineLayer]:
+    """The maps of a head, within what their specs bound; none where nothing is computed.
+
+    Raises:
+        ModelError, EncryptionError: see `form_polynomials`.
+    """
+    layers = [layer for layer in maps if isinstance(layer, AffineLayer)]
+    if layers and len(layers) != len(specs):
+        raise EncryptionError("a head needs all of its maps", found=len(layers))
+    for affine, layer in zip(specs, layers, strict=False):
+        check_layer(affine, layer)
+    return layers
+
+
+def quadratic_forms(layers: Sequence[AffineLayer], specs: Sequence[AffineSpec]) -> Iterator[Array]:
+    """Q_c (d + 1, d + 1) of each class of a head with a square."""
+    inner, outer = (_with_bias(layer, s) for layer, s in zip(layers, specs, strict=True))
+    for row in outer:
+        form = (inner.T * row[:-1]) @ inner
+        form[-1, -1] += row[-1]
+        yield form
+
+
 def _forms(layers: Sequence[AffineLayer], specs: Sequence[AffineSpec]) -> list[Array]:
     """For each class the numbers (values,) whose inner product with monomials is the logit."""
-    *inner, outer = (_with_bias(layer, s) for layer, s in zip(layers, specs, strict=True))
-    if not inner:
-        return list(outer)
-    rows, columns, scale = _pairs(inner[0].shape[1])
-    forms = []
-    for row in outer:
-        form = (inner[0].T * row[:-1]) @ inner[0]
-        form[-1, -1] += row[-1]
-        forms.append(form[rows, columns] * scale)
-    return forms
+    if len(layers) == 1:
+        return list(_with_bias(layers[0], specs[0]))
+    rows, columns, scale = _pairs(layers[0].weights.shape[1] + 1)
+    return [form[rows, columns] * scale for form in quadratic_forms(layers, specs)]
 
 
 def _with_bias(layer: AffineLayer, spec: AffineSpec) -> Array:

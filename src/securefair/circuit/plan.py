@@ -14,8 +14,9 @@ from functools import cached_property
 import msgspec
 
 from securefair.circuit.answer import release
-from securefair.circuit.monomials import Layout, layout
+from securefair.circuit.monomials import Layout
 from securefair.circuit.on_paper import run_on_paper
+from securefair.circuit.pieces import coefficient_layout
 from securefair.circuit.schedule import Schedule, upload_blocks
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
@@ -243,9 +244,10 @@ class ExchangePlan:
 
     @property
     def monomials(self) -> Layout | None:
-        """Where samples sit that travel as products of their features; None for slots."""
+        """Where samples sit that travel as coefficients, as monomials or in pieces; None for
+        slots."""
         schedule = self.schedule
-        return layout(self.spec, schedule.ckks.ring_degree) if schedule.monomials else None
+        return coefficient_layout(self.spec, schedule) if schedule.monomials else None
 
     @property
     def places(self) -> int:

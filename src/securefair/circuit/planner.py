@@ -16,7 +16,7 @@ import msgspec
 from securefair.circuit.candidates import Candidate, kept_whole, rescaled
 from securefair.circuit.evaluation import computed, evaluate
 from securefair.circuit.flooding import most_flooding
-from securefair.circuit.monomial_plans import in_monomials
+from securefair.circuit.monomial_plans import in_monomials, in_pieces
 from securefair.circuit.network import affine_specs
 from securefair.circuit.plan import ExchangePlan, is_masked
 from securefair.circuit.schedule import (
@@ -33,6 +33,7 @@ from securefair.circuit.work import (
     encryption_seconds,
     map_seconds,
     relinearization_seconds,
+    zeros_seconds,
 )
 from securefair.ckks.backends.wire import switching_key_bytes, upload_bytes
 from securefair.ckks.rules import with_count
@@ -56,9 +57,9 @@ chooses what is added up in one number there, and more bits would hold a second 
 def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan:
     """The cheapest plan: smallest ring, then least time for the model, then fewest bytes.
 
-    `logits` of few samples, or of few features, are cheaper with products of features in
-    coefficients than with samples in slots: both are planned, and the one of fewer seconds taken.
-    `monomials` false leaves the first out, for a backend that packs no coefficients.
+    `logits` of few samples, or of few features, are cheaper with features, or products of them, in
+    coefficients than with samples in slots: all are planned, and the one of fewer seconds taken.
+    `monomials` false leaves these out, for a backend that packs no coefficients.
 
     The search takes up to seconds, and minutes for a million samples. Its outcome is remembered,
     also that there is none. Whoever plans at a stranger's word uses `verified_plan`.
@@ -128,9 +129,17 @@ def _searched(spec: ExchangeSpec, monomials: bool) -> ExchangePlan | PlanError:
 
 def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
     many = _in_slots(spec)
-    few = in_monomials(spec) if monomials else None
+    few = _in_coefficients(spec) if monomials else None
     in_slots = few is None or _exchange_cost(many) < WORTH * _exchange_cost(few)
     return _flooded((many if in_slots or few is None else few)[0])
+
+
+def _in_coefficients(spec: ExchangeSpec) -> Candidate | None:
+    """The plan of fewest bytes with monomials or in pieces, if it takes few more seconds."""
+    ways = [way for way in (in_monomials(spec), in_pieces(spec)) if way is not None]
+    least = min((_masked_cost(way) for way in ways), default=0.0)
+    lean = [way for way in ways if _masked_cost(way) <= SLOWER * least]
+    return min(lean, key=lambda way: _all_bytes(way[0]), default=None)
 
 
 def _in_slots(spec: ExchangeSpec) -> Candidate:
@@ -205,12 +214,12 @@ def _may_pay(plan: ExchangePlan, pairs: Pairs) -> bool:
     one, layer = with_count(plan.features, 1), plan.spec.layers[0]
     each = encryption_seconds(one) + upload_bytes(one) * BYTE
     hidden = with_count(plan.features, layer.outputs)
-    switched = ANSWERS * relinearization_seconds(hidden)
+    switched = plan.spec.answers * relinearization_seconds(hidden)
     key = switching_key_bytes(plan.params, plan.params.limbs) * BYTE
     if pairs == "features":
         return (plan.spec.features // 2) * each > switched + key
     uploads = upload_blocks(pairs, plan.blocks)
-    mapped = ANSWERS * map_seconds(plan.features, layer.outputs, layer.multiply_adds)
+    mapped = plan.spec.answers * map_seconds(plan.features, layer.outputs, layer.multiply_adds)
     saved = (plan.blocks - uploads) * (plan.spec.features * each + mapped)
     return saved > uploads * switched + key
 
@@ -220,23 +229,36 @@ WORTH = 0.85
 gain is within what machines differ by. Each key is one more that a dishonest student can misuse,
 and of slots `logits` release every number, filled or not."""
 
-ANSWERS = 16
-"""To one upload, in which a plan's cost counts: as often as a student of some rounds asks."""
+
+SLOWER = 1.2
+"""Seconds that a plan in fewer bytes may take over another one, links being slower for some."""
 
 
 def _block_cost(candidate: Candidate) -> float:
     """Seconds of keys, one block and its answers, on both sides and between them."""
     plan, seconds = candidate
     once = (plan.key_bytes + upload_bytes(plan.features)) * BYTE
-    return encryption_seconds(plan.features) + ANSWERS * seconds + once
+    return encryption_seconds(plan.features) + plan.spec.answers * seconds + once
 
 
 def _exchange_cost(candidate: Candidate) -> float:
     """Seconds of keys, all samples and their answers, on both sides and between them."""
     plan, seconds = candidate
     once = plan.upload_blocks * encryption_seconds(plan.features)
-    once += (plan.key_bytes + plan.feature_bytes) * BYTE
-    return once + ANSWERS * (plan.upload_blocks * seconds + plan.answer_bytes * BYTE)
+    once += _all_bytes(plan) * BYTE
+    return once + plan.spec.answers * plan.upload_blocks * seconds
+
+
+def _masked_cost(candidate: Candidate) -> float:
+    """The same with the encryptions of zero that sanitise answers, for each polynomial but one."""
+    plan, _ = candidate
+    zeros = zeros_seconds(plan.features, plan.zeros, plan.schedule.flooding_limbs)
+    return _exchange_cost(candidate) + plan.spec.answers * zeros
+
+
+def _all_bytes(plan: ExchangePlan) -> int:
+    """Of keys, all samples and their answers."""
+    return plan.key_bytes + plan.feature_bytes + plan.spec.answers * plan.answer_bytes
 
 
 def _flooded(plan: ExchangePlan) -> ExchangePlan:

@@ -64,6 +64,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         pairs: what shares a ciphertext (needs a conjugation key from the student).
         monomials: samples travel as products of their features, and the factor scale is that of
             the forms that they are multiplied with (`circuit.monomials`).
+        pieces: the teacher makes these products, of pieces of samples (`circuit.pieces`).
     """
 
     ckks: CkksSpec
@@ -77,6 +78,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stages: tuple[LayerSteps, ...] = ()
     pairs: Pairs = "none"
     monomials: bool = False
+    pieces: bool = False
 
 
 MAX_LOG2_SCALE = 128
@@ -139,6 +141,7 @@ def hidden_bytes(spec: ExchangeSpec, schedule: Schedule) -> int:
 def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
     return (
         len(schedule.stages) == len(spec.layers)
+        and not schedule.pieces
         and (schedule.pairs == "none" or spec.hidden > 0)
         and (schedule.pairs != "samples" or 2 * spec.samples > schedule.ckks.ring_degree)
         and all(
@@ -151,6 +154,7 @@ def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
 def _fit_monomials(spec: ExchangeSpec, schedule: Schedule) -> bool:
     return (
         travels_as_monomials(spec)
+        and (spec.hidden > 0 or not schedule.pieces)
         and not schedule.stages
         and schedule.pairs == "none"
         and not schedule.relinearize

@@ -101,6 +101,8 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         weight_bits: bits of the largest integer weight.
         bounds: public bounds about features and models; of a network, features and logits.
         network: the maps of a whole network instead of a head, `hidden` being 0.
+        answers: to one upload. Seconds and bytes count so often when a plan is chosen; nobody is
+            held to it.
     """
 
     features: int
@@ -115,6 +117,7 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     weight_bits: int = defaults.WEIGHT_BITS
     bounds: HeadBounds = HeadBounds()
     network: tuple[LayerBounds, ...] = ()
+    answers: int = defaults.ANSWERS
 
     @property
     def feature_norm(self) -> float:
@@ -211,7 +214,7 @@ def check_spec(spec: ExchangeSpec) -> None:
             hint="Give bounds of every layer as `network`, and a NetworkHead as the model",
         )
     fewest = 1 if spec.release == "logits" else 2  # a sum over one sample is that sample's own
-    sizes = {"features": 1, "classes": 1, "samples": fewest, "hidden": 0, "q": 1}
+    sizes = {"features": 1, "classes": 1, "samples": fewest, "hidden": 0, "q": 1, "answers": 1}
     for field, least in sizes.items():
         _within(field, getattr(spec, field), least, MAX_SIZE)
     _within("flooding_bits", spec.flooding_bits, 0, 60)

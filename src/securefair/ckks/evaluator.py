@@ -8,10 +8,10 @@ lets the backend compute, so all backends refuse the same things.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from securefair.ckks import rules
 from securefair.ckks.layers import AffineLayer, Layer, check_layer
 from securefair.ckks.parameters import CkksParameters
-from securefair.ckks.polynomials import check_factors, check_polynomials
-from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
+from securefair.ckks.plain_products import PlainProducts
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 
 P = TypeVar("P")
@@ -41,7 +41,7 @@ class Released:
     data: bytes
 
 
-class Evaluator(ABC, Generic[P]):
+class Evaluator(PlainProducts[P]):
     """Public arithmetic on whole CipherTensors; holds a peer's public material, no secret."""
 
     def __init__(self, params: CkksParameters) -> None:
@@ -194,51 +194,6 @@ class Evaluator(ABC, Generic[P]):
         meta = rules.with_count(product, x.meta.count * y.meta.count)
         return CipherTensor(meta, self._outer(x, y))
 
-    def inner_plain(
-        self, x: CipherTensor[P], spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
-    ) -> CipherTensor[P]:
-        """sum_i x_i(X) p_i(X): values packed in coefficients times private polynomials.
-
-        With `encoding.reversed_integers` the constant coefficient is an inner product. All other
-        coefficients mix both sides too, and must not leave.
-
-        Args:
-            x: fresh ciphertexts (d) packed in coefficients.
-            spec: public facts of the polynomials.
-            polynomials: integers (d, N); None only where nothing is computed (planning).
-
-        Raises:
-            ModelError: the polynomials exceed what the public spec bounds.
-        """
-        if polynomials is not None:
-            check_polynomials(spec, polynomials, self.params.ring_degree)
-        meta = rules.inner_plain(x.meta, spec)
-        return CipherTensor(meta, self._inner_plain(x, spec, polynomials))
-
-    def outer_plain(
-        self, x: CipherTensor[P], spec: FactorSpec, polynomials: NDArray[np.int64] | None
-    ) -> CipherTensor[P]:
-        """x(X) p_c(X) for one ciphertext x and each of d private polynomials.
-
-        A number w, as the same value in every slot or as the constant coefficient, gives w times
-        every coefficient of p_c: N values a ciphertext.
-
-        Args:
-            x: one fresh ciphertext.
-            spec: public facts of the polynomials.
-            polynomials: integers (d, N); None only where nothing is computed (planning).
-
-        Returns:
-            d ciphertexts packed in coefficients.
-
-        Raises:
-            ModelError: the polynomials exceed what the public spec bounds.
-        """
-        if polynomials is not None:
-            check_factors(spec, polynomials, self.params.ring_degree)
-        meta = rules.outer_plain(x.meta, spec)
-        return CipherTensor(meta, self._outer_plain(x, spec, polynomials))
-
     def relinearize(self, x: CipherTensor[P], limbs: int | None = None) -> CipherTensor[P]:
         """Three polynomials -> two, with the peer's key; `limbs` as of `square_sums`."""
         lower = x.meta if limbs is None else rules.rescale(x.meta, limbs)
@@ -260,7 +215,8 @@ class Evaluator(ABC, Generic[P]):
         all other noise: the answer is within statistical distance 2^-flooding_bits a
         coefficient of one that depends on the values alone (protocol.md section 5). Three
         polynomials are masked without a key switch: an encryption (b u + e0, a u + e1) of zero,
-        shifted to the second and third place, still decrypts to a small value (times s).
+        shifted to the second and third place, still decrypts to a small value (times s). So does
+        one that is turned, in the first and third of four, and one in the third and fourth.
 
         The masks hide what they cover from the holder of the secret key as RLWE samples a u + e
         for a random a. So a must not be the student's choice: backends expand it from a seed.
@@ -374,16 +330,6 @@ class Evaluator(ABC, Generic[P]):
 
     @abstractmethod
     def _outer(self, x: CipherTensor[P], y: CipherTensor[P]) -> P: ...
-
-    @abstractmethod
-    def _inner_plain(
-        self, x: CipherTensor[P], spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
-    ) -> P: ...
-
-    @abstractmethod
-    def _outer_plain(
-        self, x: CipherTensor[P], spec: FactorSpec, polynomials: NDArray[np.int64] | None
-    ) -> P: ...
 
     @abstractmethod
     def _relinearize(self, x: CipherTensor[P]) -> P: ...

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from securefair.ckks.noise import divided, switching_noise, zero_noise
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.security import ERROR_STD
-from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import PAIRS, CipherMeta, Packing
 from securefair.errors import EncryptionError
 
@@ -200,64 +200,6 @@ def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
             bound=x.bound * y.bound,
             noise=x_size * y.noise + y_size * x.noise + both,
             independent=False,
-        )
-    )
-
-
-def inner_plain(x: CipherMeta, spec: PolynomialSpec) -> CipherMeta:
-    """sum_i x_i(X) p_i(X) as one ciphertext: an inner product in its constant coefficient.
-
-    A coefficient of the error polynomial times p_i is a sum of independent errors weighted by
-    the coefficients of p_i.
-    """
-    if x.packing != "coefficients" or not x.independent or x.polys != 2:
-        raise EncryptionError(
-            "an inner product takes fresh encryptions packed in coefficients",
-            found=f"{x.polys} polynomials, packed in {x.packing}",
-        )
-    if x.count != spec.count:
-        raise EncryptionError(
-            "an inner product of another length was applied", found=x.count, expected=spec.count
-        )
-    norm = spec.integer_norm(x.params.ring_degree)
-    if math.log2(norm) > MAX_LOG2_COEFFICIENT:
-        raise EncryptionError(
-            "the polynomials are too wide",
-            found=f"{math.log2(norm):.1f} bits",
-            expected=f"at most {MAX_LOG2_COEFFICIENT} bits",
-        )
-    return fits(
-        replace(
-            x,
-            count=1,
-            log2_scale=x.log2_scale + spec.log2_scale,
-            bound=spec.bound,
-            noise=x.noise * norm,
-            independent=False,
-        )
-    )
-
-
-def outer_plain(x: CipherMeta, spec: FactorSpec) -> CipherMeta:
-    """x(X) p_c(X) for one ciphertext x and every polynomial p_c, packed in coefficients.
-
-    A coefficient of the error polynomial times p_c is a sum of independent errors weighted by the
-    N coefficients of p_c.
-    """
-    if x.count != 1 or not x.independent or x.polys != 2:
-        raise EncryptionError(
-            "polynomials are multiplied with one fresh encryption",
-            found=f"{x.count} of {x.polys} polynomials",
-        )
-    return fits(
-        replace(
-            x,
-            count=spec.count,
-            log2_scale=x.log2_scale + spec.log2_scale,
-            bound=spec.bound,
-            noise=x.noise * math.sqrt(x.params.ring_degree) * spec.max_integer,
-            independent=False,
-            packing="coefficients",
         )
     )
 

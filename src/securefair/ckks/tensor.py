@@ -32,7 +32,8 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         params: parameters it was made under.
         count: number of ciphertexts, d.
-        polys: polynomials of each ciphertext, 2, or 3 and more after unrelinearised products.
+        polys: polynomials of each ciphertext: 2, or 3 after unrelinearised products, or 4 after
+            products with turned ciphertexts (`ckks.turning`).
         limbs: primes left; level = limbs - 1.
         log2_scale: log2 of the factor between a value and its integer encoding.
         packing: where the values sit.

@@ -66,6 +66,7 @@ MIN_SENDERS = 2  # a sum over one sender is that sender's model
 # Encryption.
 BACKEND: Final = "rns"
 FLOODING_BITS = 30
+ANSWERS = 16  # to one upload: as often as a student of some rounds asks
 MIN_FLOODING_BITS, MAX_FLOODING_BITS = 30, 60  # nobody answers with less, nobody plans more
 PRECISION = 2.0**-10
 KEY_BITS = 64.0

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.circuit.answer import CONSTANT, Inputs, answer
-from securefair.circuit.monomials import pack_monomials
 from securefair.circuit.network import Chunk
+from securefair.circuit.pieces import pack_coefficients
 from securefair.circuit.planner import ExchangePlan
 from securefair.ckks.evaluator import Evaluator, Released
 from securefair.ckks.keys import Decryptor, Encryptor
@@ -63,7 +63,7 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
 
     In pairs of features (blocks, d / 2, N): two one after the other in a row, after an odd one
     zeros. In pairs of samples (upload blocks, d, N): one block of samples after the other in a row.
-    As monomials, coefficients (blocks, count, N): see `pack_monomials`.
+    As coefficients (blocks, count, N): see `pack_coefficients`.
 
     Raises:
         DataError: shape, NaN, or features beyond the public bounds of the plan.
@@ -90,7 +90,7 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
                 hint="Scale the features, or agree on larger bounds",
             )
     if plan.schedule.monomials:
-        return pack_monomials(spec, plan.params.ring_degree, features)
+        return pack_coefficients(spec, plan.schedule, features)
     each = plan.features.width if plan.schedule.pairs == "samples" else plan.params.slots
     places = sample_at(spec.samples, plan.upload_blocks * each)
     slots = _blocks(features[places], each)

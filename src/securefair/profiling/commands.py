@@ -10,6 +10,7 @@ import typer
 from securefair.config import defaults
 from securefair.profiling import options
 from securefair.profiling.options import (
+    AnswersOption,
     BasisOption,
     ClassesOption,
     EngineOption,
@@ -58,6 +59,7 @@ def head(
     precision: PrecisionOption = defaults.PRECISION,
     feature_norm: NormOption = None,
     weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
+    answers: AnswersOption = defaults.ANSWERS,
     backend: EngineOption = defaults.BACKEND,
     threads: ThreadsOption = None,
     repeats: RepeatsOption = 5,
@@ -84,6 +86,7 @@ def head(
         precision=precision,
         feature_norm=feature_norm,
         weight_bits=weight_bits,
+        answers=answers,
     )
     measured = profile_head(spec, backend=backend, threads=threads, repeats=repeats, warm=warm)
     if json:

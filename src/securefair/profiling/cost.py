@@ -8,6 +8,8 @@ The model, for d ciphertexts of p polynomials with L limbs of N residues (docs/d
     pairs             of d pairs of features 2 H d p L N multiply-adds, H p L N to join them; of
                       samples H d p L N, H L N for the second bias, 2 H p L N to separate them
     inner products    of d ciphertexts with polynomials: d L transforms, d p L N multiply-adds
+    quadratic forms   of d ciphertexts, c classes: c d (d + 1) / 2 L transforms, and 2 L N
+                      multiply-adds for each; 4 c d L N
     relinearise       a digit for every limb: L transforms back, L^2 forth, 2 L (L + 1) N
                       multiply-adds with the key, and a division by the special prime; conjugates
                       are switched alike
@@ -101,6 +103,11 @@ def _once(step: Step) -> Cost:
         case "inner_plain":
             transforms = step.inputs[0].count * limbs
             multiply_adds = step.inputs[0].count * out.polys * limbs * n
+        case "quadratic_plain":
+            ciphertexts = step.inputs[0].count
+            pairs = count * ciphertexts * (ciphertexts + 1) // 2
+            transforms = pairs * limbs
+            multiply_adds = (2 * pairs + 4 * count * ciphertexts) * limbs * n
         case "gather":
             read = written
         case "relinearize" | "real_parts":

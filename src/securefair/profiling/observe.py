@@ -35,6 +35,7 @@ OPERATIONS = (
     "inner",
     "outer",
     "inner_plain",
+    "quadratic_plain",
     "outer_plain",
     "relinearize",
     "rescale",

@@ -33,6 +33,9 @@ NormOption = Annotated[
 WeightBitsOption = Annotated[
     int, typer.Option(help="Bits of the largest weight: fewer need a smaller modulus.")
 ]
+AnswersOption = Annotated[
+    int, typer.Option(help="To one upload: how often seconds and bytes count in the choice.")
+]
 EngineOption = Annotated[str, typer.Option("--backend", help="rns, seal or clear (unencrypted).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -52,6 +55,7 @@ def spec_of(
     precision: float,
     feature_norm: float | None,
     weight_bits: int = defaults.WEIGHT_BITS,
+    answers: int = defaults.ANSWERS,
 ) -> ExchangeSpec:
     """The spec that options spell out; the planner judges it."""
     from securefair.circuit.spec import Basis, ExchangeSpec, HeadBounds, Release
@@ -68,6 +72,7 @@ def spec_of(
         precision=precision,
         weight_bits=weight_bits,
         bounds=HeadBounds(feature_norm=feature_norm),
+        answers=answers,
     )
 
 

@@ -10,6 +10,7 @@ import typer
 from securefair.config import defaults
 from securefair.profiling import options
 from securefair.profiling.options import (
+    AnswersOption,
     BasisOption,
     ClassesOption,
     FeaturesOption,
@@ -38,6 +39,7 @@ def plan(
     precision: PrecisionOption = defaults.PRECISION,
     feature_norm: NormOption = None,
     weight_bits: WeightBitsOption = defaults.WEIGHT_BITS,
+    answers: AnswersOption = defaults.ANSWERS,
     model: Annotated[
         Path | None,
         typer.Option(help="Cost model of `profile scale --out`; estimates a collaboration."),
@@ -88,6 +90,7 @@ def plan(
         precision=precision,
         feature_norm=feature_norm,
         weight_bits=weight_bits,
+        answers=answers,
     )
     try:
         report = report_plan(plan_exchange(spec))

@@ -32,6 +32,7 @@ PACKINGS = {
     "pairs": "samples in slots, two features in a ciphertext",
     "sample pairs": "two samples in a slot, a feature in a ciphertext",
     "monomials": "products of a sample's features in coefficients",
+    "pieces": "a sample's features in coefficients, a piece in a ciphertext",
 }
 """By `PlanReport.packing`."""
 

@@ -100,7 +100,8 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
         spec: what was asked for.
         ring_degree, slots, blocks: N, N / 2, and the blocks that the samples fill.
         packing: what a place holds: a feature, a pair of them, one of two samples each, or
-            monomials, which take many coefficients (`circuit.monomials`).
+            monomials, which take many coefficients (`circuit.monomials`), or pieces of a sample
+            (`circuit.pieces`).
         places: samples that the blocks have room for.
         primes, special_prime: the modulus; all data primes are limbs of a fresh ciphertext.
         log_qp, log_qp_cap: bits of the whole modulus, and the most that security allows.
@@ -177,7 +178,7 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
 
 def _packing(plan: ExchangePlan) -> str:
     if plan.monomials is not None:
-        return "monomials"
+        return "pieces" if plan.schedule.pieces else "monomials"
     return {"none": "features", "features": "pairs", "samples": "sample pairs"}[plan.schedule.pairs]
 
 

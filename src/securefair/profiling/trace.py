@@ -29,6 +29,7 @@ _STAGES = {
     "subtract": "add_blocks",
     "real_parts": "conjugate",
     "inner_plain": "forms",
+    "quadratic_plain": "forms",
     "gather": "join",
     "multiply": "products",
     "inner": "products",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from securefair.averaging import SumSpec
 from securefair.averaging.ckks_plan import BLOCK, plan_ckks
-from securefair.ckks import rules
+from securefair.ckks import plain_rules, rules
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
 from support.examples import examples
@@ -43,7 +43,7 @@ def test_what_is_planned_is_granted_secure_and_does_not_wrap(senders, bound, bit
     assert plan.summed.bound == bound
     rules.fits(plan.summed)
     # Flooding exceeds the noise that it hides by at least so many bits.
-    product = rules.outer_plain(plan.weight, plan.factors(1))
+    product = plain_rules.outer_plain(plan.weight, plan.factors(1))
     assert rules.sanitize(product, flooding).flood >= 2.0**flooding * 8 * product.noise
 
 

@@ -18,6 +18,7 @@ from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.ckks.turning import turned_coefficients
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
@@ -92,6 +93,21 @@ class ClearEvaluator(Evaluator[Slots]):
         factors = polynomials / 2.0**spec.log2_scale
         total: Slots = negacyclic_product(x.payload, factors).sum(axis=0, keepdims=True)
         return total
+
+    def _quadratic_plain(
+        self,
+        x: ClearTensor,
+        spec: PolynomialSpec,
+        polynomials: Sequence[NDArray[np.int64] | None],
+    ) -> Slots:
+        rows, columns = np.triu_indices(x.meta.count)
+        products = negacyclic_product(x.payload[rows], turned_coefficients(x.payload)[columns])
+        forms = []
+        for each in polynomials:
+            if each is None:
+                raise EncryptionError("only planning works without polynomials")
+            forms.append(negacyclic_product(products, each / 2.0**spec.log2_scale).sum(axis=0))
+        return np.stack(forms)
 
     def _outer_plain(
         self, x: ClearTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None

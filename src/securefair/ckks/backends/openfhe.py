@@ -195,6 +195,17 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
             "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
         )
 
+    def _quadratic_plain(
+        self,
+        x: OpenfheTensor,
+        spec: PolynomialSpec,
+        polynomials: Sequence[NDArray[np.int64] | None],
+    ) -> Ciphertexts:
+        del x, spec, polynomials
+        raise EncryptionError(
+            "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
+        )
+
     def _outer_plain(
         self, x: OpenfheTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> Ciphertexts:

@@ -59,6 +59,13 @@ class PlanningEvaluator(Evaluator[None]):
         self, x: Nothing, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
     ) -> None: ...
 
+    def _quadratic_plain(
+        self,
+        x: Nothing,
+        spec: PolynomialSpec,
+        polynomials: Sequence[NDArray[np.int64] | None],
+    ) -> None: ...
+
     def _outer_plain(
         self, x: Nothing, spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> None: ...

@@ -84,6 +84,13 @@ def backwards(x: Residues) -> Residues:
     return result
 
 
+def gathered(x: Residues, places: NDArray[np.int64]) -> Residues:
+    """The last axis in the order of these places (n,)."""
+    which = places if isinstance(x, np.ndarray) else import_module("torch").tensor(places.tolist())
+    picked: Residues = x[..., which]
+    return contiguous(picked)
+
+
 def repeated(x: Residues, count: int) -> Residues:
     """One row (1, ...) several times, (count, ...)."""
     return concatenate([x] * count)

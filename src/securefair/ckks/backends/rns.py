@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks import rules
-from securefair.ckks.backends import kernels, pairs, seal_keys, wire
+from securefair.ckks.backends import kernels, pairs, seal_keys, turned, wire
 from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.arrivals import Arrivals, Map, Room, arrive
 from securefair.ckks.backends.basis import Basis
@@ -46,6 +46,7 @@ from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.patches import PatchLayer
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.ckks.turning import masked_places
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
@@ -231,11 +232,23 @@ class RnsEvaluator(Evaluator[Payload]):
             raise EncryptionError("only planning works without polynomials")
         basis = self._basis(x.meta)
         factors = placed(polynomial_residues(polynomials, basis), self._device)
-        products = kernels.multiply_plain(whole(x.payload), factors, basis)
-        total = copied(products[:1])
-        for at in range(1, len(products)):
-            kernels.add_(total, products[at : at + 1], basis)
-        return total
+        return turned.total(kernels.multiply_plain(whole(x.payload), factors, basis), basis)
+
+    def _quadratic_plain(
+        self,
+        x: RnsTensor,
+        spec: PolynomialSpec,
+        polynomials: Sequence[NDArray[np.int64] | None],
+    ) -> Payload:
+        del spec
+        values, basis = whole(x.payload), self._basis(x.meta)
+        forms, images = [], turned.turned(values, basis)
+        for each in polynomials:
+            if each is None:
+                raise EncryptionError("only planning works without polynomials")
+            factors = placed(polynomial_residues(each, basis), self._device)
+            forms.append(turned.quadratic(values, images, factors, basis))
+        return concatenate(forms)
 
     def _outer_plain(
         self, x: RnsTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
@@ -270,9 +283,11 @@ class RnsEvaluator(Evaluator[Payload]):
         kernels.ntt_forward_(flood, basis)
         out = copied(whole(x.payload))
         kernels.add_to_first_(out, flood, basis)
-        for shift in range(meta.polys - 1):
+        for where in masked_places(meta.polys):
             zeros = placed(self._zeros.take(meta.limbs, meta.count), self._device)
-            both: Any = out[:, shift : shift + 2]
+            if where.turned:
+                zeros = turned.turned(zeros, basis)
+            both: Any = out[:, where.polys]
             masked = contiguous(both)
             kernels.add_(masked, zeros, basis)
             both[:] = masked

@@ -27,6 +27,7 @@ from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.specs import AffineSpec, FactorSpec, PolynomialSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+from securefair.ckks.turning import masked_places, turned_places
 from securefair.errors import EncryptionError
 from securefair.storage.secret import Secret
 
@@ -171,6 +172,30 @@ class SealEvaluator(Evaluator[Residues]):
         total: Residues = products.sum(axis=0, keepdims=True) % moduli
         return total
 
+    def _quadratic_plain(
+        self,
+        x: SealTensor,
+        spec: PolynomialSpec,
+        polynomials: Sequence[NDArray[np.int64] | None],
+    ) -> Residues:
+        del spec
+        moduli = self._column_primes(x.meta).astype(np.uint64)
+        rows, columns = np.triu_indices(x.meta.count)
+        turned = x.payload[..., turned_places(self.params.ring_degree)]
+        forms = []
+        for each in polynomials:
+            if each is None:
+                raise EncryptionError("only planning works without polynomials")
+            residues = (each[:, None] % moduli.astype(np.int64)).astype(np.uint64)
+            factors = self._context.to_ntt(residues)
+            total = np.zeros((4, *x.payload.shape[2:]), dtype=np.uint64)
+            for row, column, factor in zip(rows, columns, factors, strict=True):
+                images = turned[column] * factor % moduli
+                products = images[:, None] * x.payload[row] % moduli  # (of 1 and s', of 1 and s)
+                total = (total + products.reshape(total.shape)) % moduli
+            forms.append(total)
+        return self._masked(np.stack(forms), x.meta)
+
     def _outer_plain(
         self, x: SealTensor, spec: FactorSpec, polynomials: NDArray[np.int64] | None
     ) -> Residues:
@@ -202,9 +227,11 @@ class SealEvaluator(Evaluator[Residues]):
         meta = x.meta
         primes = self._column_primes(meta).astype(np.uint64)
         out = x.payload.copy()
-        for shift in range(meta.polys - 1):
+        for where in masked_places(meta.polys):
             zeros = self._zeros.take(meta.limbs, meta.count)
-            out[:, shift : shift + 2] = (out[:, shift : shift + 2] + zeros) % primes
+            if where.turned:
+                zeros = zeros[..., turned_places(self.params.ring_degree)]
+            out[:, where.polys] = (out[:, where.polys] + zeros) % primes
         noise = uniform_residues(
             log2_amplitude,
             (meta.count, self.params.ring_degree),
