@@ -156,6 +156,21 @@ class TestResults:
             # Noise of answers may turn a patient or two of the smallest hospital, with 41.
             assert a.accuracy == pytest.approx(b.accuracy, abs=0.05)
 
+    def test_sharing_decisions_of_seed_0_are_those_of_earlier_versions(self, clear):
+        """Who is not asked, and who declines: (student, teacher); round 0 is forced."""
+        unasked = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 2)]
+        declined = [(2, 0), (2, 1), (3, 0), (3, 1)]
+        pairs = [(n, k) for n in range(4) for k in range(4) if n != k]
+        found = [
+            (
+                [(n, k) for n, k in pairs if not one.asked[n][k]],
+                [(n, k) for n, k in pairs if one.asked[n][k] and not one.answered[n][k]],
+            )
+            for one in rounds(clear)
+            if one.algorithm == "cycle"
+        ]
+        assert found == [([], []), (unasked, declined), (unasked, declined)]
+
     def test_the_same_command_in_another_process_gives_the_same_rounds(
         self, program, clear, tmp_path
     ):

@@ -141,8 +141,10 @@ def _kernels() -> Finding:
 
 
 def _backend(name: str, *, required: bool) -> Finding:
+    from securefair.exchange import trial
+
     try:
-        error = _exchange_error(name)
+        error = trial.exchange_error(name)
     except SecureFairError as reason:
         return Finding(
             topic="Encryption",
@@ -160,37 +162,6 @@ def _backend(name: str, *, required: bool) -> Finding:
         found=f"{encrypts}; a small exchange was off by {error:.0e}",
         required=required,
     )
-
-
-def _exchange_error(backend: str) -> float:
-    """Largest error of a small exchange from samples to opened logits.
-
-    Raises:
-        SecureFairError: the backend is not there, does not work, or is less precise than planned.
-    """
-    import numpy as np
-
-    from securefair.circuit.spec import ExchangeSpec
-    from securefair.data import Samples
-    from securefair.errors import EncryptionError
-    from securefair.exchange.student import Student
-    from securefair.exchange.teacher import Teacher
-    from securefair.model.heads import build_head
-
-    rng = np.random.default_rng(0)
-    samples = Samples(rng.uniform(-1, 1, (16, 4)), rng.integers(0, 2, 16), 2)
-    spec = ExchangeSpec(features=4, classes=2, samples=16, hidden=0, release="logits")
-    model = build_head("linear", 4, 0, 2, seed=0)
-    student = Student(spec, backend=backend)
-    answer = Teacher(model, spec, backend=backend).answer(student.request(samples))
-    opened = student.open(answer).released
-    error = float(np.abs(opened - model.logits(samples.features)).max())
-    planned = student.plan.error_bound + 2.0**-spec.weight_bits * 16 * 4  # and rounded weights
-    if not error <= planned:
-        raise EncryptionError(
-            "an exchange opened to wrong numbers", found=f"{error:.1e}", expected=f"{planned:.1e}"
-        )
-    return error
 
 
 def _machine() -> Iterator[Finding]:

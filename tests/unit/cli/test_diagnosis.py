@@ -6,6 +6,7 @@ from securefair.ckks.backends import kernels
 from securefair.cli import diagnosis as doctor
 from securefair.cli.diagnosis import diagnose
 from securefair.errors import BackendUnavailableError, EncryptionError
+from securefair.exchange import trial
 
 
 def named(diagnosis):
@@ -39,26 +40,11 @@ def test_a_backend_that_computes_wrongly_is_broken(monkeypatch):
             raise EncryptionError("an exchange opened to wrong numbers", found="0.5")
         return 0.0
 
-    monkeypatch.setattr(doctor, "_exchange_error", wrong)
+    monkeypatch.setattr(trial, "exchange_error", wrong)
     diagnosis = diagnose()
     assert not diagnosis.healthy
     assert named(diagnosis)["seal"].status == "broken"
     assert "wrong numbers" in named(diagnosis)["seal"].found
-
-
-def test_wrong_numbers_are_noticed(monkeypatch):
-    from securefair.exchange.student import Student
-
-    honest = Student.open
-
-    def off(self, answer, **options):
-        opened = honest(self, answer, **options)
-        opened.released[0, 0] += 0.5
-        return opened
-
-    monkeypatch.setattr(Student, "open", off)
-    with pytest.raises(EncryptionError, match="wrong numbers"):
-        doctor._exchange_error("clear")
 
 
 def test_an_optional_backend_may_be_missing(monkeypatch):
@@ -67,7 +53,7 @@ def test_an_optional_backend_may_be_missing(monkeypatch):
             raise BackendUnavailableError("not here", hint="make openfhe")
         return 0.0
 
-    monkeypatch.setattr(doctor, "_exchange_error", absent)
+    monkeypatch.setattr(trial, "exchange_error", absent)
     diagnosis = diagnose()
     assert diagnosis.healthy
     assert named(diagnosis)["openfhe"].status == "missing"
