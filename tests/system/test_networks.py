@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from securefair.algorithms import EarlyStopping
 from securefair.circuit.planner import plan_exchange
 from securefair.collaboration import controls
 from securefair.collaboration.distillation.kind import CYCLE
@@ -43,16 +44,33 @@ def two_folds():
         yield
 
 
+@pytest.fixture(scope="module")
+def controls_of():
+    """Patches runs of a backend to train their controls once: they know of no release."""
+    init, kept = EarlyStopping.init, {}
+
+    def patched(patch, backend):
+        def once(self, population, seed):
+            key = backend, self, seed
+            if key not in kept:
+                kept[key] = init(self, population, seed)
+            return kept[key]
+
+        patch.setattr(EarlyStopping, "init", once)
+
+    return patched
+
+
 @pytest.fixture(scope="module", params=["projection", "logits"])
-def outcomes(request):
+def outcomes(request, controls_of):
     """The same run encrypted and in the clear."""
-    return [
-        run_experiment(
-            config(encryption__backend=backend, distillation__release=request.param),
-            PlainProgress(Console(file=io.StringIO())),
-        )
-        for backend in ("rns", "clear")
-    ]
+    found = []
+    for backend in ("rns", "clear"):
+        with pytest.MonkeyPatch.context() as patch:
+            controls_of(patch, backend)
+            asked = config(encryption__backend=backend, distillation__release=request.param)
+            found.append(run_experiment(asked, PlainProgress(Console(file=io.StringIO()))))
+    return found
 
 
 def spec_of(asked):
