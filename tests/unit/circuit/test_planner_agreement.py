@@ -24,6 +24,7 @@ VARIANTS = {
     "release": "logits",
     "basis": "student",
     "q": 17,
+    "answers": 1,
     "flooding_bits": 31,
     "precision": 2.0**-11,
     "weight_bits": 11,
