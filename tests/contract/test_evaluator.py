@@ -73,29 +73,31 @@ def test_products_before_and_after_relinearisation(wide):
     assert_opens_to(wide, switched, a * b)
 
 
-def test_what_is_rescaled_on_the_way(wide):
+def test_a_product_may_be_rescaled_before_its_key_is_switched(wide):
     x, y = (wide.upload(values(2, seed), log2_scale=40) for seed in (1, 2))
     a, b = (padded(values(2, seed), wide.params) for seed in (1, 2))
-    product, groups = wide.evaluator.multiply(x, y), np.array([[0, 1]])
-    limbs = x.meta.limbs - 1
-    for found, apart, exact in (
-        (
-            wide.evaluator.relinearize(product, limbs),
-            wide.evaluator.relinearize(wide.evaluator.rescale(product, limbs)),
-            a * b,
-        ),
-        (
-            wide.evaluator.square_sums(x, groups, limbs),
-            wide.evaluator.square_sums(wide.evaluator.rescale(x, limbs), groups),
-            (a * a).sum(axis=0, keepdims=True),
-        ),
-    ):
-        assert found.meta == apart.meta
-        assert_opens_to(wide, found, exact)
-        assert_opens_to(wide, apart, exact)
+    product, limbs = wide.evaluator.multiply(x, y), x.meta.limbs - 1
+    found = wide.evaluator.relinearize(product, limbs)
+    apart = wide.evaluator.relinearize(wide.evaluator.rescale(product, limbs))
+    assert found.meta == apart.meta
+    assert_opens_to(wide, found, a * b)
+    assert_opens_to(wide, apart, a * b)
     for refused in (0, x.meta.limbs + 1):
         with pytest.raises(EncryptionError, match="limbs"):
             wide.evaluator.relinearize(product, refused)
+
+
+def test_values_may_be_rescaled_before_their_squares_are_summed(backend, wide):
+    if backend.name == "openfhe":
+        pytest.skip("the openfhe backend evaluates layers as a whole")
+    x, groups = wide.upload(values(2, 1), log2_scale=40), np.array([[0, 1]])
+    a, limbs = padded(values(2, 1), wide.params), x.meta.limbs - 1
+    found = wide.evaluator.square_sums(x, groups, limbs)
+    apart = wide.evaluator.square_sums(wide.evaluator.rescale(x, limbs), groups)
+    assert found.meta == apart.meta
+    assert_opens_to(wide, found, (a * a).sum(axis=0, keepdims=True))
+    assert_opens_to(wide, apart, (a * a).sum(axis=0, keepdims=True))
+    for refused in (0, x.meta.limbs + 1):
         with pytest.raises(EncryptionError, match="limbs"):
             wide.evaluator.square_sums(x, groups, refused)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,11 +61,13 @@ def keep(folder, number, seconds, *, at, system="Linux"):
 
 
 def test_what_pytest_benchmark_keeps_is_compared(tmp_path, shown):
+    # A worker of xdist says so to its children, and benchmarks do not run in one.
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     for name in ("one", "renamed"):
         (tmp_path / "test_it.py").write_text(BENCHMARKS.format(name=name))
         command = [sys.executable, "-m", "pytest", "test_it.py", "--benchmark-autosave",
                    "-p", "no:cacheprovider"]  # fmt: skip
-        subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, cwd=tmp_path, env=alone, check=True, stdout=subprocess.DEVNULL)
         said = shown(tmp_path / ".benchmarks")
         if name == "one":
             assert "No earlier run" in said
