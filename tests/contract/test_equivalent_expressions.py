@@ -18,7 +18,7 @@ CORPUS = json.loads(
     (Path(__file__).parents[1] / "vectors" / "equivalent.json").read_text(encoding="utf-8")
 )["pairs"]
 POOL_SEED = 0
-PARTS, PAIRS_OF_A_PART, QUICK_PARTS = 10, 50, 2
+PARTS, PAIRS_OF_A_PART, QUICK_PARTS = 10, 50, 1
 
 
 @cache

@@ -89,6 +89,7 @@ def test_the_noise_that_flooding_must_hide_is_within_the_plan(make_network, squa
     assert 2.0**-14 * bound < error <= bound
 
 
+@pytest.mark.slow
 def test_seal_and_rns_agree_on_a_network(make_network):
     """The same circuit by SEAL's own products, key switches and rescalings."""
     network, features = make_network(channels=1, squares=2, most=4)

@@ -14,6 +14,7 @@ from support.parties import head_of, predictions_of, run, samples_of, spec_of
 
 IN_MONOMIALS = pytest.param("logits", 4, {}, id="monomials")
 IN_SLOTS = pytest.param("logits", 4, {"samples": 1500}, id="slots")
+SLOWLY_IN_SLOTS = pytest.param(*IN_SLOTS.values, id="slots", marks=pytest.mark.slow)
 IN_PAIRS = pytest.param("logits", 3, {"features": 65}, id="pairs")
 LOGITS = (IN_MONOMIALS, IN_SLOTS, IN_PAIRS)
 OTHERS = (("public", 4, {}), ("public", 0, {}), ("student", 0, {}), ("loss", 0, {}))
@@ -41,7 +42,9 @@ def test_answers_do_not_depend_on_where_residues_are(release, hidden, changes):
     assert np.abs(opened.released - done.exact).max() <= done.plan.error_bound
 
 
-@pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS[2:]])
+@pytest.mark.parametrize(
+    ("release", "hidden", "changes"), [IN_MONOMIALS, SLOWLY_IN_SLOTS, IN_PAIRS, *OTHERS[2:]]
+)
 def test_nothing_needs_what_was_compiled(release, hidden, changes, monkeypatch):
     """Student and teacher without native kernels, and answers that either of them gave."""
     done = run(spec_of(release, hidden, **changes), "rns")

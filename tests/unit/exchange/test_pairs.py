@@ -21,7 +21,10 @@ def wide(release):
     return spec_of(release, hidden=3, features=FEATURES)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    "release",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "student")) for name in RELEASES],
+)
 def test_wide_heads_answer_as_in_the_clear(release):
     # Rings of 16384 take SEAL seconds, and it computes the same residues.
     backend = "seal" if release in ("public", "logits") else "rns"
@@ -114,6 +117,7 @@ def test_an_upload_in_pairs_of_samples_tells_what_one_without_does(release, samp
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_seal_and_rns_understand_each_others_pairs_of_samples():
     """A wide head, whose plan has them by itself."""
     spec = spec_of("logits", hidden=3, features=FEATURES, samples=4100)

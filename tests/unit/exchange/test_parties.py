@@ -78,7 +78,10 @@ def test_the_loss_is_the_sum_of_the_class_sums():
     assert loss.opened.released == pytest.approx(sums.opened.released.sum(), abs=bound)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    "release",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "student")) for name in RELEASES],
+)
 def test_several_blocks_are_joined_under_their_signs(release):
     samples = 2 * 2048 + 700 if release in ("public", "logits") else 4096 + 700
     backend = "seal" if release in ("public", "logits") else "rns"

@@ -44,7 +44,7 @@ def photographs(folder, count):
     [
         ("mnist", digits, 1000, 0.98),
         ("cifar", photographs, 500, 0.72),
-        ("cifar-wide", photographs, 200, 0.75),
+        pytest.param("cifar-wide", photographs, 200, 0.75, marks=pytest.mark.slow),
     ],
 )
 def test_shipped_networks_classify_real_images_in_every_form(folder, name, load, count, least):
