@@ -116,6 +116,13 @@ class _FileLoader:
                     where=path.name,
                     expected="a .csv or .parquet table, or no privacy.patient_column",
                 )
+            if self._table is not None and self._table.positive is not None:
+                raise DataError(
+                    "arrays have numbers of classes, no codes",
+                    where=path.name,
+                    expected="a table, or no table.positive",
+                    hint="Name the class that sensitivity is of 1 in arrays, the other one 0",
+                )
             return samples_of(
                 read_npz(path), where=path.name, classes=self._classes, feature_range=self._range
             )

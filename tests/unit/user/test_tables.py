@@ -171,6 +171,16 @@ class TestFiles:
         message = refusal(folder, HEAD.format("files") + people)
         assert message.startswith("south: the number of features differs from north's")
 
+    def test_arrays_have_no_code_that_could_be_the_positive_one(self, folder):
+        """A table's labels would be turned round, and those of arrays beside it would not."""
+        rng = np.random.default_rng(0)
+        np.savez(folder / "b.npz", features=rng.random((8, 2)), labels=np.arange(8) % 2)
+        table = TABLE.replace('label = "ill"', 'label = "ill"\npositive = "0"')
+        text = HEAD.format("files") + table + PEOPLE
+        assert config_in(folder, text).table.groups[-1] == ("0",)
+        message = refusal(folder, text.replace("south.csv", "b.npz"))
+        assert "b.npz: arrays have numbers of classes, no codes" in message
+
 
 class TestInference:
     TEXT = HEAD.format("files") + '[table]\nlabel = "ill"\n' + PEOPLE
