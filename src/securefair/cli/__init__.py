@@ -4,7 +4,7 @@
 that was asked for (`on_demand`).
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -53,7 +53,7 @@ class _Securefair(Commands):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = CommandsOnDemand(PLACES, MEASURE)
+        self.commands = cast("dict[str, Any]", CommandsOnDemand(PLACES, MEASURE))  # never written
 
 
 app = typer.Typer(

@@ -5,7 +5,7 @@ A start needs one command; typer would make all of them each time, and import wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -15,14 +15,14 @@ from typer.main import get_group
 from securefair.cli.extensions import extensions
 
 
-class CommandsOnDemand(MutableMapping[str, Any]):
+class CommandsOnDemand(Mapping[str, Any]):
     """Names of commands, and each command of click's, made when it is first looked up.
 
     Args:
         places: for each name its panel in the help and where it is, "module:attribute": a function
             of that name, or a `Typer` with sub-commands.
         panel_of_extensions: where commands of installed extensions stand; these are looked for
-            only where a name is not among the places.
+            only where a name is not among the places, and cannot take one of these names.
     """
 
     def __init__(self, places: Mapping[str, tuple[str, str]], panel_of_extensions: str) -> None:
@@ -51,17 +51,10 @@ class CommandsOnDemand(MutableMapping[str, Any]):
         """How many there are, those of extensions included."""
         return len(self._places) + len(self._installed())
 
-    def __setitem__(self, name: str, command: Any) -> None:
-        """Another command than the one of this name."""
-        self._made[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        """Forget what was made of this name."""
-        del self._made[name]
-
     def _installed(self) -> Mapping[str, Callable[..., None]]:
         if self._extensions is None:
-            self._extensions = extensions()
+            found = extensions()
+            self._extensions = {name: found[name] for name in found if name not in self._places}
         return self._extensions
 
 

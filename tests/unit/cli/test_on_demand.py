@@ -6,7 +6,7 @@ import pytest
 import typer
 import typer.testing
 
-from securefair.cli import MEASURE, PLACES, app
+from securefair.cli import MEASURE, PLACES, app, on_demand
 from securefair.cli.on_demand import CommandsOnDemand
 
 LOADED = """
@@ -62,12 +62,16 @@ def test_a_name_that_nobody_has_is_refused_with_the_one_that_was_meant(invoke):
     assert "Did you mean 'identity'" in done.stderr
 
 
-def test_it_is_a_table_like_others():
+def test_an_extension_takes_no_name_of_ours(monkeypatch):
+    monkeypatch.setattr(on_demand, "extensions", lambda: {"plan": print, "other": other})
     commands = CommandsOnDemand(PLACES, MEASURE)
-    made = commands["plan"]
-    commands["plan"] = "another"
-    assert commands["plan"] == "another"
-    del commands["plan"]
-    assert commands["plan"].name == made.name
+    assert list(commands) == [*PLACES, "other"]
+    assert len(commands) == len(PLACES) + 1
+    assert commands["plan"].callback is not print
+    assert commands["other"].name == "other"
     with pytest.raises(KeyError):
         commands["walk"]
+
+
+def other() -> None:
+    """A command of an extension."""
