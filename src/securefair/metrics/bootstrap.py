@@ -19,6 +19,7 @@ from securefair.metrics.probabilistic import (
     CALIBRATION_BINS,
     LEAST_PROBABILITY,
     SCORES,
+    areas_under_curves,
     check_predictions,
     probabilistic_scores,
 )
@@ -191,7 +192,9 @@ def weighted_scores(
     of_class, of_others = w @ truth, w @ ~truth
     recalls = _ratio(w @ (truth & says), of_class)
     specificities = _ratio(w @ ~(truth | says), of_others)
-    areas = np.stack([_areas(probabilities[:, c], truth[:, c], w) for c in every], axis=1)
+    areas = np.stack(
+        [areas_under_curves(probabilities[:, c], truth[:, c], w) for c in every], axis=1
+    )
     only = slice(1, 2) if classes == 2 else slice(None)
     taken = np.clip(probabilities, LEAST_PROBABILITY, 1.0)[np.arange(len(labels)), labels]
     distances = ((probabilities - truth) ** 2).sum(axis=1) / (2 if classes == 2 else 1)
@@ -208,14 +211,6 @@ def weighted_scores(
         "brier": _ratio(w @ distances, total),
         "calibration_error": _ratio(np.abs(w @ apart).sum(axis=1), total),
     }
-
-
-def _areas(score: Array, positive: NDArray[np.bool_], weights: Array) -> Array:
-    """Area under the curve for each weighting: how often a positive outranks a negative."""
-    above = score[positive][:, None] - score[~positive][None, :]
-    wins = (above > 0) + 0.5 * (above == 0)
-    gained = ((weights[:, positive] @ wins) * weights[:, ~positive]).sum(axis=1)
-    return _ratio(gained, weights[:, positive].sum(axis=1) * weights[:, ~positive].sum(axis=1))
 
 
 def _ratio(part: Array, whole: Array) -> Array:
