@@ -101,8 +101,8 @@ class ExchangeSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         weight_bits: bits of the largest integer weight.
         bounds: public bounds about features and models; of a network, features and logits.
         network: the maps of a whole network instead of a head, `hidden` being 0.
-        answers: to one upload. Seconds and bytes count so often when a plan is chosen; nobody is
-            held to it.
+        answers: to one upload. Seconds and bytes count so often when a plan is chosen; more or
+            fewer may be given. Both sides name the same number, as of everything here.
     """
 
     features: int
