@@ -33,7 +33,7 @@ from securefair.profiling.cost import WORD, Cost, cost, total
 from securefair.profiling.trace import trace
 from securefair.report import read_json
 
-FORMAT = 5  # grows where the program does the same work at another price, too
+FORMAT = 6  # grows where the program does the same work at another price, too
 QUANTITIES = {
     "key_seconds": 2,
     "encrypt_seconds": 2,

@@ -126,7 +126,8 @@ def project_sections(config: RunConfig) -> dict[str, Any]:
     """Of a configuration, what a project has too, as plain values.
 
     Everything that its kind reads, defaults included: what all sign must not change with the
-    defaults of a later version. What no kind of it reads has no place in an agreement.
+    defaults of a later version. What no kind of it reads is left out, unless
+    somebody has set it: then it stays, to be refused by name.
     """
     sections = plain_sections(config, unread=unread_keys(config))
     return {name: keys for name, keys in sections.items() if name in _SETTINGS}
