@@ -12,7 +12,7 @@ import pytest
 
 from securefair.circuit.monomial_plans import in_pieces
 from securefair.circuit.pieces import block_polynomials, block_spec, logits_of_coefficients
-from securefair.circuit.planner import most_bits, plan_exchange
+from securefair.circuit.planner import most_bits, plan_exchange, verified_plan
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.seal_context import seal_context
@@ -173,3 +173,19 @@ def test_a_teacher_refuses_a_request_for_another_number_of_answers():
     with pytest.raises(PlanError, match="not what was agreed"):
         Teacher(model, SPEC, max_numbers=math.inf).answer(request)
     Teacher(model, student.plan.spec, max_numbers=math.inf).answer(request)
+
+
+@pytest.mark.parametrize(
+    ("features", "samples"), [(20, 4096), (20_000, 1)], ids=["many samples", "wide forms"]
+)
+def test_a_strangers_pieces_do_not_fill_the_teachers_memory(features, samples):
+    """All products are held at once: 27 GB for an upload of 0.6, which the account would grant."""
+    one = ExchangeSpec(
+        features=20, hidden=8, classes=10, samples=1, release="logits", weight_bits=7
+    )
+    plan, _ = in_pieces(one)
+    assert verified_plan(one, plan.schedule).digest == plan.digest
+    wide = msgspec.structs.replace(one, features=features, samples=samples)
+    with pytest.raises(PlanError, match="too much memory"):
+        verified_plan(wide, plan.schedule)
+    assert in_pieces(wide) is None

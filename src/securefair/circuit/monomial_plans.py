@@ -10,7 +10,12 @@ from securefair.circuit.evaluation import evaluate
 from securefair.circuit.monomials import BEYOND, monomials_bound
 from securefair.circuit.on_paper import parameters
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import Schedule, travels_as_monomials
+from securefair.circuit.schedule import (
+    MAX_HELD_BYTES,
+    Schedule,
+    held_bytes,
+    travels_as_monomials,
+)
 from securefair.circuit.spec import ExchangeSpec
 from securefair.circuit.work import forms_seconds, pieces_seconds
 from securefair.ckks import rules
@@ -38,7 +43,9 @@ def in_monomials(spec: ExchangeSpec) -> Candidate | None:
 def in_pieces(spec: ExchangeSpec) -> Candidate | None:
     """The same of pieces, of heads with a square."""
     plan = _shortest(spec, PIECE_LIMBS, pieces=True) if spec.hidden else None
-    return None if plan is None else (plan, pieces_seconds(plan.features, spec))
+    if plan is None or held_bytes(spec, plan.schedule) > MAX_HELD_BYTES:
+        return None
+    return plan, pieces_seconds(plan.features, spec)
 
 
 def _shortest(spec: ExchangeSpec, limbs: range, *, pieces: bool) -> ExchangePlan | None:

@@ -20,11 +20,11 @@ from securefair.circuit.monomial_plans import in_monomials, in_pieces
 from securefair.circuit.network import affine_specs
 from securefair.circuit.plan import ExchangePlan, is_masked
 from securefair.circuit.schedule import (
-    MAX_HIDDEN_BYTES,
+    MAX_HELD_BYTES,
     Pairs,
     Schedule,
     check_schedule,
-    hidden_bytes,
+    held_bytes,
     upload_blocks,
 )
 from securefair.circuit.spec import ExchangeSpec, check_spec
@@ -203,7 +203,7 @@ def _in_pairs(
         found
         for found in kept_whole(spec, specs, ring_degree, cap, pairs=pairs)
         if found[0].relative_error <= spec.precision
-        and hidden_bytes(spec, found[0].schedule) <= MAX_HIDDEN_BYTES
+        and held_bytes(spec, found[0].schedule) <= MAX_HELD_BYTES
         and (is_masked(found[0]) or is_masked(_flooded(found[0])))
     ]
     return min(granting, key=_cost, default=None)

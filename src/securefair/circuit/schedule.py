@@ -15,6 +15,7 @@ from securefair.ckks.primes import MAX_LIMB_BITS
 from securefair.ckks.rules import fresh
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.tensor import CipherMeta, Packing
+from securefair.ckks.turning import width
 from securefair.errors import PlanError
 
 Pairs = Literal["none", "features", "samples"]
@@ -84,9 +85,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 MAX_LOG2_SCALE = 128
 """Beyond what any encoding has; planning refuses earlier."""
 
-MAX_HIDDEN_BYTES = 1 << 30
-"""Of hidden units of pairs, all of which a teacher holds at once: 1,000 units of two samples in
-a slot are 0.8 GB at N = 8192 and six limbs. Without pairs units are squared one after the other."""
+MAX_HELD_BYTES = 1 << 30
+"""Of what a teacher holds at once beside an upload: 1,000 hidden units of two samples in a slot are
+0.8 GB at N = 8192 and six limbs; 100 samples in pieces and their forms of ten classes are 0.7 GB.
+Without either, values are used up one after the other."""
 
 MAX_FORMS = 4096
 """Each class is a ciphertext of the answer: more are cheaper with samples in slots."""
@@ -97,7 +99,7 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
 
     Raises:
         PlanError: the number of limbs or stages does not fit, a scale is out of range, samples
-            are to pair that fill one block, or hidden units of pairs take too much memory.
+            are to pair that fill one block, or a teacher would hold too much memory.
     """
     ckks = schedule.ckks
     cap = MAX_LOG_QP.get(ckks.ring_degree, 0)
@@ -119,23 +121,30 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
     )
     if not holds:
         raise PlanError("this schedule does not fit the spec", where="schedule")
-    held = hidden_bytes(spec, schedule)
-    if held > MAX_HIDDEN_BYTES:
+    held = held_bytes(spec, schedule)
+    if held > MAX_HELD_BYTES:
         raise PlanError(
-            "hidden units of pairs would take too much memory",
-            where="pairs",
-            found=f"{held} bytes for {spec.hidden} units of pairs of {schedule.pairs}",
-            expected=f"at most {MAX_HIDDEN_BYTES} bytes",
-            hint="Plan without pairs, or in a smaller ring",
+            "a teacher would hold too much memory for this schedule",
+            where="schedule",
+            found=f"{held} bytes for {spec.samples} samples of {spec.features} features, "
+            f"{spec.hidden} hidden units and {spec.classes} classes",
+            expected=f"at most {MAX_HELD_BYTES} bytes",
+            hint="Plan without pairs or pieces, or in a smaller ring",
         )
 
 
-def hidden_bytes(spec: ExchangeSpec, schedule: Schedule) -> int:
-    """Bytes of hidden units that the teacher holds at once for an upload block in pairs; 0 where
-    there are none."""
+def held_bytes(spec: ExchangeSpec, schedule: Schedule) -> int:
+    """Bytes that the teacher holds at once: hidden units of an upload block in pairs, or products
+    of all samples in pieces and the forms of all classes; 0 where there is neither."""
+    n = schedule.ckks.ring_degree
+    polynomial = len(schedule.ckks.limb_bits) * n * WORD
+    if schedule.pieces:
+        count = -(-(spec.features + 1) // width(n))
+        form = count * (count + 1) // 2 * n * 8
+        # Two more while a form is laid out.
+        return spec.classes * spec.samples * 4 * polynomial + (spec.classes + 2) * form
     parts = {"none": 0, "features": 1, "samples": 2}[schedule.pairs]
-    each = 2 * len(schedule.ckks.limb_bits) * schedule.ckks.ring_degree * WORD
-    return parts * spec.hidden * each
+    return parts * spec.hidden * 2 * polynomial
 
 
 def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:

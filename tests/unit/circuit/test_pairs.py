@@ -8,7 +8,7 @@ from securefair.circuit.certificate import certificate
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
 from securefair.circuit.planner import plan_exchange, verified_plan
-from securefair.circuit.schedule import MAX_HIDDEN_BYTES, hidden_bytes
+from securefair.circuit.schedule import MAX_HELD_BYTES, held_bytes
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.errors import PlanError
@@ -214,15 +214,15 @@ def test_a_strangers_pairs_do_not_fill_the_teachers_memory(kind, samples):
     spec = of_many_units(1000, samples)
     plan = plan_exchange(spec)
     assert plan.schedule.pairs == kind
-    assert hidden_bytes(spec, plan.schedule) == {"samples": 2, "features": 1}[kind] * 393_216_000
+    assert held_bytes(spec, plan.schedule) == {"samples": 2, "features": 1}[kind] * 393_216_000
     assert verified_plan(spec, plan.schedule).digest == plan.digest
     large = msgspec.structs.replace(plan.schedule.ckks, ring_degree=32768)
     schedule = msgspec.structs.replace(plan.schedule, ckks=large)
     wide = msgspec.structs.replace(spec, samples=2 * 32768)
     with pytest.raises(PlanError, match="too much memory") as refused:
         verified_plan(wide, schedule)
-    assert refused.value.where == "pairs"
-    assert str(hidden_bytes(wide, schedule)) in str(refused.value)
+    assert refused.value.where == "schedule"
+    assert str(held_bytes(wide, schedule)) in str(refused.value)
 
 
 def test_heads_too_wide_to_be_held_in_pairs_are_planned_otherwise():
@@ -231,7 +231,7 @@ def test_heads_too_wide_to_be_held_in_pairs_are_planned_otherwise():
     assert plan.schedule.pairs != "samples"
     assert verified_plan(spec, plan.schedule).digest == plan.digest
     paired = msgspec.structs.replace(plan.schedule, pairs="samples")
-    assert hidden_bytes(spec, paired) > MAX_HIDDEN_BYTES
+    assert held_bytes(spec, paired) > MAX_HELD_BYTES
 
 
 def test_linear_heads_are_not_packed_in_pairs():
