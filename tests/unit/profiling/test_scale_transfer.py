@@ -20,6 +20,8 @@ from securefair.profiling.scale_transfer import (
     profile_transfer,
 )
 
+pytestmark = pytest.mark.slow  # whole runs
+
 
 @pytest.fixture(scope="module")
 def profile() -> TransferProfile:

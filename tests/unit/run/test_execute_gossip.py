@@ -13,6 +13,8 @@ from securefair.run.execute import run_experiment, write_outcome
 from securefair.run.folder import read_run
 from securefair.user.participants import load_participants
 
+pytestmark = pytest.mark.slow  # whole runs
+
 CONFIG = """
 [run]
 name = "averages"

@@ -15,6 +15,8 @@ from securefair.errors import ConfigError, DataError
 from securefair.model.transfer import transfer
 from securefair.simulation.network import Faults, Link
 
+pytestmark = pytest.mark.slow  # whole runs
+
 
 def start(hospitals, agreement, backend="clear", **options):
     return start_transfer("transfer", hospitals, agreement, seed=3, backend=backend, **options)

@@ -9,6 +9,8 @@ from securefair.collaboration.private import polynomial_of
 from securefair.deployment.project.terms import checked_terms
 from securefair.errors import ConfigError
 
+pytestmark = pytest.mark.slow  # whole runs
+
 PRIVATE = "[privacy]\nepsilon = 2.0\nrequire_epsilon = 2.0\nrequire_delta = 0.01\n"
 
 
