@@ -10,7 +10,6 @@ its own from the first map on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from typing import Generic, TypeVar
@@ -23,7 +22,6 @@ from securefair.circuit.pieces import coefficient_layout, logits_of_coefficients
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import Evaluator, Released
-from securefair.ckks.memory import memory_kept
 from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherTensor
 
@@ -59,10 +57,8 @@ def answer(
     inputs: Inputs[P],
 ) -> list[Released]:
     """One released tensor; for `logits` one a block."""
-    computes = bool(spec.network) and None not in maps
-    with memory_kept() if computes else nullcontext():
-        logits = logits_of(evaluator, spec, schedule, specs, maps, inputs.features)
-        return release_of(evaluator, spec, schedule, logits, inputs)
+    logits = logits_of(evaluator, spec, schedule, specs, maps, inputs.features)
+    return release_of(evaluator, spec, schedule, logits, inputs)
 
 
 def logits_of(
