@@ -127,7 +127,7 @@ def project_sections(config: RunConfig) -> dict[str, Any]:
 
     Everything that its kind reads, defaults included: what all sign must not change with the
     defaults of a later version. What no kind of it reads is left out, unless
-    somebody has set it: then it stays, to be refused by name.
+    it has another value than its default.
     """
     sections = plain_sections(config, unread=unread_keys(config))
     return {name: keys for name, keys in sections.items() if name in _SETTINGS}
