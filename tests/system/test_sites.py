@@ -62,7 +62,39 @@ def test_a_site_is_checked_before_it_starts(ward):
     said = securefair("site", "check", ward / "north", "--passphrase-file", ward / "passphrase")
     for word in ("signed by north, south", "clock", "plan", "disclosure", "keys", "data", "disk"):
         assert word in said
+    assert "scores: Sensitivity is of class 1." in said
     assert "WARNING: One answer determines a teacher's fit. north, south will know" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "said", "classes"),
+    [
+        (SETTINGS, (), "class 1; table.positive can name 0.", ["0", "1"]),
+        (
+            SETTINGS.replace("classes =", 'positive = "0"\nclasses ='),
+            (),
+            "class 0; table.positive can name 1.",
+            ["1", "0"],
+        ),
+        ("", ("--features", 3, "--classes", 2), "class 1.", ["0", "1"]),
+        ("", ("--features", 3, "--classes", 3), None, ["0", "1", "2"]),
+    ],
+)
+def test_a_project_says_which_class_sensitivity_is_of(
+    ward, tmp_path, settings, options, said, classes
+):
+    (tmp_path / "settings.toml").write_text(settings, encoding="utf-8")
+    cards = [part for name in ("north", "south") for part in ("--card", ward / f"{name}.card")]
+    options = (*options, "--max-samples", 60, "--settings", tmp_path / "settings.toml")
+    project = tmp_path / "heart.toml"
+    for words in (
+        ("project", "new", "heart", *cards, *options, "--out", project),
+        ("project", "check", project),
+    ):
+        lines = securefair(*words).splitlines()
+        about = [line for line in lines if "ensitivity" in line]
+        assert about == ([] if said is None else [f"Sensitivity is of {said}"])
+        assert json.loads(securefair(*words, "--json"))["classes"] == classes
 
 
 def test_proposals_of_both_tables_are_compared(ward):

@@ -16,7 +16,14 @@ from securefair.profiling.forecast import Checked
 from securefair.profiling.planned import PlanReport
 from securefair.profiling.tables import rows_table
 from securefair.report.fitting import Column, FittingTable
-from securefair.report.wording import algorithm_name, count, data_size, duration, plural
+from securefair.report.wording import (
+    algorithm_name,
+    count,
+    data_size,
+    duration,
+    plural,
+    sensitivity_of,
+)
 
 
 def check_report(checked: Checked, points: int = 0) -> RenderableType:
@@ -92,11 +99,9 @@ def _columns(checked: Checked) -> Iterator[RenderableType]:
         yield Text("A feature with ? says whether the value is missing.", style="dim")
     for name, why in checked.unused.items():
         yield Text(f"Column {name} is not used: {why}.", style="dim")
-    if len(checked.classes) == 2:
-        other, positive = checked.classes
-        yield Text(
-            f"Sensitivity is of class {positive}; table.positive can name {other}.", style="dim"
-        )
+    said = sensitivity_of(checked.classes, table=True)
+    if said:
+        yield Text(said, style="dim")
 
 
 def _folded(features: Sequence[str]) -> Iterator[str]:

@@ -245,7 +245,8 @@ def _write_rules(proposals: Mapping[str, Proposal], out: Path, *, joined: bool) 
 
 
 def _show(project: Project, json: bool) -> None:
-    from securefair.deployment.project.agreeing import agreement_of, rounds_of
+    from securefair.deployment.project.agreeing import agreement_of, classes_of, rounds_of
+    from securefair.report.wording import sensitivity_of
 
     plan = agreement_of(project).summary
     settings, totals = project.terms.project, project.terms.config.disclosure
@@ -258,12 +259,16 @@ def _show(project: Project, json: bool) -> None:
         f"{settings.algorithm}, rounds: {rounds}; {plan}\nAt most "
         f"{totals.student_total} numbers to one student, {totals.teacher_total} of one teacher"
     )
+    classes = classes_of(project.terms)
+    said = sensitivity_of(classes, table=project.terms.config.table is not None)
+    lines += [said] if said else []
     facts = {
         "name": settings.name,
         "digest": project.digest.hex(),
         "sites": {card.name: card.spoken for card in project.cards},
         "unsigned": project.unsigned,
         "algorithm": settings.algorithm,
+        "classes": classes,
         "rounds": rounds,
         "plan": plan,
         "student_total": totals.student_total,

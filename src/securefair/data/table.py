@@ -187,6 +187,13 @@ def feature_names(column: Rule) -> list[str]:
     return [*names, f"{column.name}?"] if column.optional else names
 
 
+def class_names(spec: TableSpec | None, classes: int) -> list[str]:
+    """The codes of each class, or its number where samples came as numbers."""
+    if spec is None:
+        return [str(label) for label in range(classes)]
+    return [" or ".join(codes) for codes in spec.target.groups]
+
+
 def code(text: str, *, joined: bool = False) -> str:
     """One spelling for a code: "3", "3.0" and "03" are the same, "0.5" and ".50" as well; what is
     no finite number is left alone.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.wording import (
     HOSPITALS,
@@ -29,6 +31,7 @@ __all__ = [
     "percent",
     "plural",
     "points",
+    "sensitivity_of",
     "with_spread",
 ]
 
@@ -69,6 +72,19 @@ def algorithm_rule(algorithm: str) -> str:
 def message_name(message: str, algorithm: str) -> str:
     """A message type of an algorithm in plain words."""
     return {**_MESSAGES, **wording_of(algorithm).messages}.get(message, message)
+
+
+def sensitivity_of(classes: Sequence[str], *, table: bool) -> str:
+    """Which of two classes sensitivity is of, as a sentence; empty for more, whose mean it is.
+
+    Args:
+        classes: their names, in the order of their numbers.
+        table: whether they come from a table, whose rules can name the other one.
+    """
+    if len(classes) != 2:
+        return ""
+    other, positive = classes
+    return f"Sensitivity is of class {positive}{f'; table.positive can name {other}' * table}."
 
 
 def percent(fraction: float, digits: int = 1) -> str:

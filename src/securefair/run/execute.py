@@ -15,6 +15,7 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of_controls, kinds_of
 from securefair.config import RunConfig, override
 from securefair.data import ParticipantData, TableSpec
+from securefair.data.table import class_names
 from securefair.errors import PlanError, SecureFairError
 from securefair.model.heads import Head
 from securefair.model.stored import from_bytes
@@ -25,7 +26,7 @@ from securefair.run.checkpoint import FOLDER as UNFINISHED
 from securefair.run.checkpoint import Checkpoint, is_unfinished
 from securefair.run.entry import Entry
 from securefair.run.folder import SMALLER, write_run
-from securefair.run.kept import class_names, kept_models, table_rules
+from securefair.run.kept import kept_models, table_rules
 from securefair.run.results import Outcome, Repetition, conclude
 from securefair.run.resumable import ParticipantsRun, ReferenceRun, ResumableRun
 from securefair.run.rounds import begun, run_rounds

@@ -12,7 +12,7 @@ from securefair.collaboration.kinds import wording_of
 from securefair.collaboration.privacy import joined
 from securefair.config import RunConfig
 from securefair.data import HEART_SPEC, ParticipantData, TableSpec, feature_names
-from securefair.data.table import Image
+from securefair.data.table import Image, class_names
 from securefair.model.stored import Function
 from securefair.prediction import (
     Calibration,
@@ -183,13 +183,6 @@ def _privacy(config: RunConfig, repetition: Repetition, hospital: str) -> str | 
         if facts.privacy is not None and hospital in facts.privacy
     ]
     return joined(stated, config).meaning if stated else None
-
-
-def class_names(spec: TableSpec | None, classes: int) -> list[str]:
-    """The codes of each class, or its number where samples came as numbers."""
-    if spec is None:
-        return [str(label) for label in range(classes)]
-    return [" or ".join(codes) for codes in spec.target.groups]
 
 
 def table_rules(config: RunConfig) -> TableSpec | None:

@@ -8,6 +8,7 @@ from typing import Any
 from securefair.collaboration.disclosure import DisclosureLimits, limits_of
 from securefair.collaboration.interface import Agreement, PublicFacts
 from securefair.collaboration.kinds import AnyKind, kind_of
+from securefair.data.table import class_names
 from securefair.deployment.project.project import Project
 from securefair.deployment.project.terms import Terms, check_version
 from securefair.errors import ConfigError
@@ -56,6 +57,16 @@ def shape_of(terms: Terms) -> tuple[int, int]:
         return project.features or 0, project.classes or 0
     spec = table_spec(table)
     return len(spec.features), len(spec.target.groups)
+
+
+def classes_of(terms: Terms) -> list[str]:
+    """Names of the classes, in the order of their numbers.
+
+    Raises:
+        ConfigError: the rules of the table are not complete.
+    """
+    table = terms.config.table
+    return class_names(None if table is None else table_spec(table), shape_of(terms)[1])
 
 
 def disclosure_of(terms: Terms) -> DisclosureLimits:

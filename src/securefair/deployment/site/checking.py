@@ -16,6 +16,7 @@ from securefair.data import ParticipantData, Samples
 from securefair.deployment.couriers.folder import check_shared
 from securefair.deployment.project.agreeing import (
     check_agreement,
+    classes_of,
     disclosure_of,
     kind_in,
     rounds_of,
@@ -25,6 +26,7 @@ from securefair.deployment.project.project import Project
 from securefair.deployment.site.folder import KEYS, STORE, identity_of, project_of, read_settings
 from securefair.deployment.site.samples import own_samples
 from securefair.errors import StorageError
+from securefair.report.wording import sensitivity_of
 from securefair.storage import Keystore, Secret, Store
 
 ROOM = 4
@@ -53,6 +55,9 @@ def check_site(folder: Path, passphrase: Secret) -> Iterator[str]:
     yield f"keys: of {settings.name}"
     data = own_samples(settings, project.terms, seed=0)
     yield f"data: {len(data.train)} training and {len(data.test)} test samples"
+    said = sensitivity_of(classes_of(project.terms), table=False)
+    if said:
+        yield f"scores: {said}"
     yield from _warnings(project, agreement, data)
     private = privacy_of(project.terms.config)
     if private is not None:
