@@ -48,9 +48,10 @@ test: setup openfhe-if-possible
 	$(PYTEST)
 
 # Unit, contract and security tests, without papers, whole runs, and openfhe's second opinion.
-# Properties draw half as many examples as in `make test`.
+# Properties draw half as many examples as in `make test`. No folder is named: the process that only
+# divides the tests would load its conftest.py, and torch.
 test-core: setup
-	SECUREFAIR_EXAMPLES=25 $(PYTEST) tests/unit tests/contract tests/security --ignore=tests/unit/papers \
+	SECUREFAIR_EXAMPLES=25 $(PYTEST) --ignore=tests/system --ignore=tests/unit/papers \
 	-m "not slow" -k "not openfhe"
 
 # Native kernels with AddressSanitizer and UBSan, in a copy of the package: some minutes to build.

@@ -4,22 +4,20 @@ import gc
 import os
 from functools import cache
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Heads are so small that threads mostly wait for each other: twenty times slower with two. torch
+# reads it when it is loaded; it is not loaded here, as the process that only divides the tests
+# needs none of it.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
-import torch
 import typer.testing
 from hypothesis import HealthCheck, settings
 
-from securefair.ckks.keys import Backend
 from securefair.storage import Cost, keystore
 from support.examples import USUAL, examples
 
 # Every invocation would make all commands anew, which takes longer than many a command.
 typer.testing._get_command = cache(typer.testing._get_command)
-
-# Heads are so small that threads mostly wait for each other: twenty times slower with two.
-torch.set_num_threads(1)
 
 EVERYWHERE = {
     "deadline": None,
@@ -74,6 +72,8 @@ NO_OPENFHE = "no interpreter here can import openfhe"
 @pytest.fixture
 def samples_in_slots(monkeypatch):
     """Both sides plan as with a backend that packs no coefficients."""
+    from securefair.ckks.keys import Backend
+
     monkeypatch.setattr(Backend, "packs_coefficients", False)
 
 
