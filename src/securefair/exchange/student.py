@@ -34,7 +34,7 @@ from securefair.exchange.saved import (
     unlocked,
     write_student,
 )
-from securefair.model.kernel import EXACT_SAMPLES
+from securefair.model.kernel import EXACT_SAMPLES, SampleKernel
 from securefair.model.plausibility import SmoothPrior
 from securefair.model.projection import public_rows, student_basis
 from securefair.model.reconstruction import Reconstructor
@@ -259,10 +259,11 @@ class Student:
         if rows is not None:
             # A student basis travels scaled to a peak of 1, and what is opened is scaled back.
             scale = float(np.abs(rows).max()) if plan.spec.student_basis else 1.0
-            found = Reconstructor(samples, rows, plan.noise_std * scale)
+            kernel = SampleKernel(samples)
+            found = Reconstructor(samples, rows, plan.noise_std * scale, kernel=kernel)
             row_scale = None if plan.factors is None else _row_scale(rows)
             self._reconstruction = LogitMap.of(found, row_scale)
-            self._prior = SmoothPrior(samples, rows, plan.grid * scale)
+            self._prior = SmoothPrior(samples, rows, plan.grid * scale, kernel=kernel)
         elif plan.spec.release == "logits" and len(samples) <= EXACT_SAMPLES:
             self._prior = SmoothPrior(samples, None, plan.grid)
         return rows

@@ -42,26 +42,32 @@ class SmoothPrior:
         rows: (q, B) weights of the samples in each released number; None: the logits themselves.
         noise_std: standard deviation of each released number's error, rounding included; rather
             too large than too small.
+        kernel: the prior; `SampleKernel(samples)` by default.
 
     Raises:
         ModelError: more samples than `kernel.EXACT_SAMPLES` where logits themselves are released.
     """
 
-    def __init__(self, samples: Samples, rows: Array | None, noise_std: float = 0.0) -> None:
-        kernel = SampleKernel(samples)
+    def __init__(
+        self,
+        samples: Samples,
+        rows: Array | None,
+        noise_std: float = 0.0,
+        *,
+        kernel: SampleKernel | None = None,
+    ) -> None:
+        if rows is None and len(samples) > EXACT_SAMPLES:
+            raise ModelError(
+                "so many logits are not tested", found=len(samples), expected=EXACT_SAMPLES
+            )
+        if kernel is None:
+            kernel = SampleKernel(samples)
         if rows is None:
-            if len(samples) > EXACT_SAMPLES:
-                raise ModelError(
-                    "so many logits are not tested", found=len(samples), expected=EXACT_SAMPLES
-                )
-            rows = np.eye(len(samples))
-        # Numbers that no logits can change, beyond the rank of the rows, must be noise.
-        u, s, v = np.linalg.svd(rows)
-        v = v[: len(s)]
-        if len(u) > len(s):
-            s = np.concatenate([s, np.zeros(len(u) - len(s))])
-            v = np.concatenate([v, np.zeros((len(u) - len(v), v.shape[1]))])
-        smooth = s[:, None] * (v @ kernel.product(v.T)) * s
+            u, s = np.eye(len(samples)), np.ones(len(samples))
+            smooth = kernel.product(u)
+        else:
+            u, s, v = _decomposed(rows)
+            smooth = s[:, None] * (v @ kernel.product(v.T)) * s
         values, vectors = np.linalg.eigh((smooth + smooth.T) / 2)
         noise = noise_std**2 + 1e-12 * float((s**2).mean())
         self._ways = (
@@ -78,6 +84,17 @@ class SmoothPrior:
         """
         smooth, *others = (way.likelihood(released) for way in self._ways)
         return float((smooth - np.max(others, axis=0)).mean())
+
+
+def _decomposed(rows: Array) -> tuple[Array, Array, Array]:
+    """Rows (q, B) = u (q, q) @ (s (q,) * v (q, B)); u is orthogonal.
+
+    Numbers that no logits can change, beyond the rank of the rows, must be noise: their s are 0.
+    """
+    # Of v no more than q rows are needed: all B of them take seconds for thousands of samples.
+    u, s, v = np.linalg.svd(rows, full_matrices=len(rows) > rows.shape[1])
+    beyond = len(u) - len(s)
+    return u, np.pad(s, (0, beyond)), np.pad(v, ((0, beyond), (0, 0)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from securefair.data.dataset import Samples
 from securefair.errors import ConfigError, ModelError
 from securefair.model.kernel import EXACT_SAMPLES, SampleKernel
-from securefair.model.plausibility import IMPLAUSIBLE, Clip, SmoothPrior
+from securefair.model.plausibility import IMPLAUSIBLE, SIZES, Clip, SmoothPrior
 
 
 def people(n=60, d=6, seed=0):
@@ -49,6 +49,36 @@ def test_unrelated_numbers_and_single_patients_are_not(projected):
     one[7] = [-1.0, 1.0]
     assert prior.log_ratio(rows @ one) < IMPLAUSIBLE
     assert prior.log_ratio(rng.normal(size=(len(rows), 2))) < IMPLAUSIBLE
+
+
+@pytest.mark.parametrize(("n", "q"), [(60, 40), (30, 30), (12, 30)])
+def test_the_ratio_is_that_of_normal_densities(n, q):
+    """Written down anew: with the covariances themselves, nothing decomposed."""
+    samples, rng, noise = people(n), np.random.default_rng(3), 0.1
+    rows = rng.normal(size=(q, n))
+    released = rows @ next(functions(samples, 0)) + noise * rng.normal(size=(q, 2))
+    spread = np.sum(rows**2) / min(n, q)
+    ways = [rows @ SampleKernel(samples).product(rows.T), rows @ rows.T, spread * np.eye(q)]
+
+    def likeliest(covariance, numbers):
+        def density(size):
+            total = size**2 * covariance + (noise**2 + 1e-12 * spread) * np.eye(q)
+            distance = numbers @ np.linalg.solve(total, numbers)
+            return -(np.linalg.slogdet(total)[1] + distance) / 2
+
+        return max(map(density, SIZES))
+
+    smooth, *others = [[likeliest(way, column) for column in released.T] for way in ways]
+    expected = np.mean(np.array(smooth) - np.max(others, axis=0))
+    found = SmoothPrior(samples, rows, noise).log_ratio(released)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_logits_themselves_are_the_numbers_of_unit_rows():
+    samples = people()
+    logits = next(functions(samples, 0))
+    found, expected = (SmoothPrior(samples, rows, 1e-4) for rows in (None, np.eye(60)))
+    assert found.log_ratio(logits) == pytest.approx(expected.log_ratio(logits))
 
 
 def test_nothing_at_all_is_not_refused():
