@@ -19,10 +19,7 @@ from contract.crowd import (
     vectors_of,
     weights_of,
 )
-from securefair.averaging import (
-    SumSpec,
-    plan_sum,
-)
+from securefair.averaging import SumSpec, ckks_plan, plan_sum, streams
 from securefair.errors import (
     PlanError,
     RemoteProtocolError,
@@ -39,9 +36,12 @@ def test_a_sum_is_right_within_the_stated_error(sums, senders, parameters):
     assert np.abs(total - exact(vectors, weights)).max() <= crowd.plan.error_bound
 
 
-def test_a_sum_of_several_chunks_is_right_within_the_stated_error(sums, senders):
+def test_a_sum_of_several_chunks_is_right_within_the_stated_error(sums, senders, monkeypatch):
+    """Chunks of a sixteenth: a whole one, and one of a whole ciphertext and a part."""
+    monkeypatch.setattr(streams, "CHUNK", streams.CHUNK // 16)
+    monkeypatch.setattr(ckks_plan, "BLOCK", ckks_plan.BLOCK // 16)
     two = senders[:2]
-    parameters = (1 << 18) + 5001
+    parameters = streams.CHUNK + 5001
     crowd = crowd_of(sums, two, parameters)
     vectors, weights = vectors_of(two, parameters, dtype=np.float32), weights_of(two)
     total = crowd.gather(vectors, weights)

@@ -9,11 +9,12 @@ import pytest
 
 from contract.worst_inputs import Search
 from securefair.circuit.spec import ExchangeSpec
+from support.examples import examples
 
 SPECS = {
     hidden: ExchangeSpec(features=3, hidden=hidden, classes=2, samples=24, q=8) for hidden in (0, 2)
 }
-EVALUATIONS = 60
+EVALUATIONS = examples(60)
 
 
 @pytest.mark.parametrize("hidden", [0, pytest.param(2, marks=pytest.mark.slow)])

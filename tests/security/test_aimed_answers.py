@@ -10,6 +10,8 @@ third it adds a * x_ij: whether they move the same way or the other is the featu
 victim's data, model or training is known to it.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -34,13 +36,12 @@ GRID = 2.0**-10
 NO_CLIP = Clip(sample=1e9, answer=1e9)
 MOST_BY_CHANCE = 19 / 24  # of so many trials a guesser does better once in 300
 CALM = 8  # ordinary rounds before each aimed one
-TRAINED = {}  # states of victims by seed, for all tests
 
 
-class Victim:
-    """A student that distils from the attacker and from an honest peer, and then answers."""
+class Facts:
+    """What a victim is before the first round: the same for all tests, as nothing changes it."""
 
-    def __init__(self, seed, clip, tested):
+    def __init__(self, seed):
         rng = np.random.default_rng(seed)
         x = rng.uniform(-1, 1, (PATIENTS, FEATURES))
         x[:, COLUMN] = rng.choice([-1.0, 1.0], PATIENTS)
@@ -52,18 +53,24 @@ class Victim:
         self.rows = release.rows(self.samples)
         self.opened = Reconstructor(self.samples, self.rows, release.noise(self.rows))
         self.prior = SmoothPrior(self.samples, self.rows, release.noise(self.rows))
-        self.clip, self.tested = clip, tested
-        self.state = self.trained(seed)
-        self.refused = 0
+        head = build_model("linear", self.samples, hidden=0, network=None, seed=seed)
+        self.trained = TrainState.start(head, OptimizerConfig())
+        train_epochs(self.trained, self.samples, 40)
 
-    def trained(self, seed):
-        """A model of its own before the first round; the samples follow from the seed, too."""
-        if seed not in TRAINED:
-            head = build_model("linear", self.samples, hidden=0, network=None, seed=seed)
-            state = TrainState.start(head, OptimizerConfig())
-            train_epochs(state, self.samples, 40)
-            TRAINED[seed] = state
-        return TRAINED[seed].copy()
+
+facts_of = cache(Facts)
+
+
+class Victim:
+    """A student that distils from the attacker and from an honest peer, and then answers."""
+
+    def __init__(self, seed, clip, tested):
+        facts = facts_of(seed)
+        self.samples, self.honest, self.rows = facts.samples, facts.honest, facts.rows
+        self.opened, self.prior = facts.opened, facts.prior
+        self.clip, self.tested = clip, tested
+        self.state = facts.trained.copy()
+        self.refused = 0
 
     def round(self, released, asked):
         """Learn from an answer that opens to these numbers, then answer a question."""

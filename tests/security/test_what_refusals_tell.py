@@ -11,6 +11,8 @@ answered what could not be opened, once they had been renewed.
 import dataclasses
 import json
 
+import pytest
+
 from securefair.deployment.post.envelope import HEADER_BYTES, read_header
 from securefair.deployment.post.port import nonce_of
 from securefair.deployment.site import site as site_module
@@ -68,6 +70,7 @@ def at_once(tx, event, **facts):
     tx.audit.append(event, facts, at="2027-01-15T08:00:00Z")
 
 
+@pytest.mark.slow  # whole runs of sites, as of the two tests below
 def test_rows_of_blame_tell_which_answers_were_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(site_module, "note", at_once)
     for folder in ("some", "none"):
@@ -81,6 +84,7 @@ def test_rows_of_blame_tell_which_answers_were_refused(tmp_path, monkeypatch):
     assert grown == sorted(grown)
 
 
+@pytest.mark.slow
 def test_what_leaves_a_site_is_the_same_whether_or_not_answers_are_refused(tmp_path):
     for folder in ("some", "none"):
         (tmp_path / folder).mkdir()
@@ -103,6 +107,7 @@ def guessed(head, before, row, facts):
     return None
 
 
+@pytest.mark.slow
 def test_the_hash_of_a_row_tells_no_facts_that_can_be_guessed(tmp_path):
     """Vulnerable is a row of few facts: its hash, which leaves, is that of one of a few texts."""
     _, heads, rows = seen(tmp_path, AIMED)

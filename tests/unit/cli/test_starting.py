@@ -25,6 +25,7 @@ def tables(tmp_path):
 
 
 class TestNew:
+    @pytest.mark.slow  # a whole run
     def test_what_it_makes_checks_and_runs_as_it_is(self, invoke, tmp_path):
         made = invoke("new", "mine")
         assert made.exit_code == 0, made.output

@@ -55,6 +55,7 @@ def rare(name, count, *, seed, positive=True):
     ]
 
 
+@pytest.mark.slow  # whole runs, as all that begin with `new`
 def test_a_rare_class_one_class_and_fewer_patients_than_folds(hospitals):
     tables = {
         "north": rare("north", 120, seed=1),
@@ -76,6 +77,7 @@ def test_a_rare_class_one_class_and_fewer_patients_than_folds(hospitals):
     assert metrics["class_counts"]["east"] == [40, 0]
 
 
+@pytest.mark.slow
 def test_texts_only_and_three_classes(hospitals):
     rng = np.random.default_rng(0)
 
@@ -110,6 +112,7 @@ def measured(count, seed, labels, constant=False):
     ]
 
 
+@pytest.mark.slow
 def test_three_weighted_classes_compared_by_auc(hospitals):
     tables = {name: measured(45, seed, ("low", "mid", "high")) for seed, name in enumerate("xyz")}
     _, _, metrics = hospitals(tables, "ill", metric="auc", class_weight="balanced")
@@ -123,6 +126,7 @@ def test_three_weighted_classes_compared_by_auc(hospitals):
     assert gain == pytest.approx(scores["transfer"] - scores[best], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_two_hospitals_and_labels_one_and_two(hospitals):
     tables = {name: measured(40, seed, ("1", "2")) for seed, name in enumerate("xy")}
     _, _, metrics = hospitals(tables, "ill")

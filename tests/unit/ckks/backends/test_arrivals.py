@@ -99,9 +99,9 @@ def pairs_one_by_one(units, outputs, inputs, digits, samples):
 
 
 @pytest.mark.parametrize("samples", [False, True], ids=["features", "samples"])
-@pytest.mark.parametrize("inputs", [1, SMALL, LARGE])
 @pytest.mark.parametrize(("units", "outputs"), [(1, 1), (7, 3), (24, 11)])
-@pytest.mark.parametrize("digits", [5, 6])
+# A key's digits are read after the first map, whose inputs are many or few.
+@pytest.mark.parametrize(("inputs", "digits"), [(1, 5), (1, 6), (SMALL, 5), (SMALL, 6), (LARGE, 5)])
 def test_maps_of_pairs_are_those_of_the_kernels_too(isa, samples, inputs, units, outputs, digits):
     maps, key = pair_maps(units, outputs, inputs, samples), switching_key(digits)
     expected = pairs_one_by_one(units, outputs, inputs, digits, samples)

@@ -32,6 +32,7 @@ def seen(town, witness):
                 look(name, tx)
 
 
+@pytest.mark.slow  # whole runs of sites, as of the two tests below
 @pytest.mark.parametrize("algorithm", ["transfer", "cycle", "cycle-gossip"])
 def test_nothing_is_found_where_every_promise_was_kept(lived, algorithm):
     town, witness = lived(algorithm)
@@ -41,6 +42,7 @@ def test_nothing_is_found_where_every_promise_was_kept(lived, algorithm):
     assert bool(witness.shares) == (algorithm != "cycle")
 
 
+@pytest.mark.slow
 def test_a_second_part_under_one_mask_is_found(lived):
     town, witness = lived("transfer")
     seen(town, witness)
@@ -53,6 +55,7 @@ def test_a_second_part_under_one_mask_is_found(lived):
         seen(town, witness)
 
 
+@pytest.mark.slow
 def test_a_ledger_that_counts_less_than_was_opened_is_found(lived):
     town, witness = lived("cycle")
     seen(town, witness)
