@@ -9,6 +9,9 @@ import pytest
 TABLES = {"sklearn", "pandas", "scipy.stats", "scipy.optimize", "matplotlib", "duckdb", "onnx"}
 """Seconds of every start, where something that is needed at times is imported always."""
 
+NOISE = "privacy.randomness"
+DRAWN = "sys.modules['securefair.privacy.randomness'].SystemNoise().gaussian(2, 1.0)\n"
+
 STARTS = {
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
@@ -16,6 +19,7 @@ STARTS = {
     "a relay": ("deployment.operator.relay", {"torch"}),
     "results and reports": ("run.folder run.compare report.html user.template", {"torch"}),
     "runs and sites": ("library deployment.site.starting run.execute profiling.forecast", set()),
+    "noise for patients": (NOISE, {"polars"}),
 }
 """What must load least comes first: one process starts all of them, one after the other."""
 
@@ -25,7 +29,8 @@ def loaded():
     """For each start, all modules that the process has by then."""
     code = "import importlib, sys\n" + "".join(
         f"for name in {modules.split()}: importlib.import_module('securefair.' + name)\n"
-        "print(*sys.modules)\n"
+        + DRAWN * (modules == NOISE)
+        + "print(*sys.modules)\n"
         for modules, _ in STARTS.values()
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

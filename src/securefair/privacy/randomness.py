@@ -83,7 +83,8 @@ class SystemNoise(NoiseSource):
 
     def __init__(self) -> None:
         try:
-            import opendp.prelude as opendp
+            # Not its prelude, which takes pandas, polars and scikit-learn: a second.
+            from opendp import domains, measurements, metrics, mod
         except ImportError as error:
             raise BackendUnavailableError(
                 "noise that protects patients needs OpenDP",
@@ -91,8 +92,8 @@ class SystemNoise(NoiseSource):
                 found=str(error),
                 hint="pip install 'securefair[privacy]'",
             ) from error
-        opendp.enable_features("contrib")
-        self._opendp = opendp
+        mod.enable_features("contrib")
+        self._domains, self._measurements, self._metrics = domains, measurements, metrics
         self._coins = random.SystemRandom()
 
     def gaussian_around(self, values: Array, scale: float, *, coarse: bool = False) -> Array:
@@ -100,10 +101,10 @@ class SystemNoise(NoiseSource):
         _check(values, scale)
         if values.size == 0 or scale == 0:
             return values.copy()
-        opendp = self._opendp
-        mechanism = opendp.m.make_gaussian(
-            opendp.vector_domain(opendp.atom_domain(T=float, nan=False), size=values.size),
-            opendp.l2_distance(T=float),
+        number = self._domains.atom_domain(T=float, nan=False)
+        mechanism = self._measurements.make_gaussian(
+            self._domains.vector_domain(number, size=values.size),
+            self._metrics.l2_distance(T=float),
             scale=scale * (GRID_MARGIN if coarse else 1.0),
             k=COARSE if coarse else FINE,
         )
