@@ -9,11 +9,16 @@ import pytest
 TABLES = {"sklearn", "pandas", "scipy.stats", "scipy.optimize", "matplotlib", "duckdb", "onnx"}
 """Seconds of every start, where something that is needed at times is imported always."""
 
-NOISE = "privacy.randomness"
-DRAWN = "sys.modules['securefair.privacy.randomness'].SystemNoise().gaussian(2, 1.0)\n"
+KINDS, NOISE = "collaboration.kinds", "privacy.randomness"
+USED = {
+    KINDS: "[kinds.kind_of(name).reads for name in kinds.REGISTERED]",
+    NOISE: "randomness.SystemNoise().gaussian(2, 1.0)",
+}
+"""What is done with a module before anyone looks, where its import alone says little."""
 
 STARTS = {
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
+    "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
     "a site's status": ("deployment.site.status", {"torch"}),
     "a relay": ("deployment.operator.relay", {"torch"}),
@@ -27,12 +32,13 @@ STARTS = {
 @cache
 def loaded():
     """For each start, all modules that the process has by then."""
-    code = "import importlib, sys\n" + "".join(
-        f"for name in {modules.split()}: importlib.import_module('securefair.' + name)\n"
-        + DRAWN * (modules == NOISE)
-        + "print(*sys.modules)\n"
-        for modules, _ in STARTS.values()
-    )
+    code = "import importlib, sys\n"
+    for modules, _ in STARTS.values():
+        code += f"for name in {modules.split()}: importlib.import_module('securefair.' + name)\n"
+        if modules in USED:
+            package, module = modules.split(".")
+            code += f"from securefair.{package} import {module}\n{USED[modules]}\n"
+        code += "print(*sys.modules)\n"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return dict(zip(STARTS, map(set, map(str.split, shown.stdout.splitlines())), strict=True))
 

@@ -30,10 +30,10 @@ from securefair.algorithms.tuned import (
 )
 from securefair.collaboration.training import optimizer_of
 from securefair.config import RunConfig
+from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
 from securefair.model.heads import Head
 from securefair.model.training import TrainState, about, train_epochs
-from securefair.model.transfer import Degree
 from securefair.model.transfer.folds import FOLDS
 from securefair.records import STANDALONE
 
@@ -71,7 +71,7 @@ def controls_of(
     training = config.training
     epochs = training.local_epochs + training.rounds * training.local_steps
     early = Control(EarlyStopping(rounds=epochs), trained, 1)
-    own = TunedPopulation(participants=tuple(data), degree=degree_of(config))
+    own = TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer))
     common = Control(MOST_COMMON, own, 1)
     if not fits:
         tuned = EarlyStopping(rounds=epochs, folds=FOLDS, name=STANDALONE)
@@ -98,12 +98,9 @@ def head_controls(
 
 def ceiling_of(config: RunConfig, data: Sequence[ParticipantData]) -> Control:
     """What one fit on everybody's samples reaches: head-room, in experiments only."""
-    return Control(POOLED, TunedPopulation(participants=tuple(data), degree=degree_of(config)), 1)
-
-
-def degree_of(config: RunConfig) -> Degree:
-    """Of everybody's own regularised fit."""
-    return 2 if config.transfer.fit == "quadratic" else 1
+    return Control(
+        POOLED, TunedPopulation(participants=tuple(data), degree=degree_of(config.transfer)), 1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,9 @@ from pydantic import Field
 from securefair.config import defaults
 from securefair.config.base import Section
 
+Degree = Literal[1, 2]
+"""Of a fit: linear, quadratic."""
+
 
 class TransferSection(Section):
     """[transfer]: one answer from every teacher, taken as an offset of one's own fit."""
@@ -34,3 +37,8 @@ class TransferSection(Section):
         description="Others that a hospital asks, or some more: the seed draws groups of so many "
         "and one, in which everybody asks everybody",
     )
+
+
+def degree_of(section: TransferSection) -> Degree:
+    """Of everybody's own regularised fit."""
+    return 2 if section.fit == "quadratic" else 1

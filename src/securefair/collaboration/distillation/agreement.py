@@ -12,9 +12,7 @@ from securefair.collaboration.interface import PublicFacts
 from securefair.config import FairnessSection, RunConfig
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError, PlanError
-from securefair.exchange.compile import bounds_by_shape
 from securefair.fairness import ReputationRule
-from securefair.model.networks import fold, small_network
 
 
 def collaboration_of(
@@ -89,6 +87,9 @@ def _spec(config: RunConfig, facts: PublicFacts, samples: int) -> ExchangeSpec:
 
 def _layer_bounds(name: str, facts: PublicFacts, weight_bits: int) -> tuple[LayerBounds, ...]:
     """Public terms of a network, of its architecture alone."""
+    from securefair.exchange.compile import bounds_by_shape
+    from securefair.model.networks import fold, small_network  # torch, which heads do not need
+
     network = fold(small_network(name, facts.classes, seed=0))
     width, pixels = facts.shape[0], math.prod(network.input_shape)
     if width != pixels:

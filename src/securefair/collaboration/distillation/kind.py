@@ -1,50 +1,53 @@
-"""VPDL and CYCle as kinds of collaboration."""
+"""VPDL and CYCle as kinds of collaboration.
+
+What computes is imported where it computes: see `transfer.kind`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from securefair.collaboration.disclosure import limits_of
 from securefair.collaboration.distillation import telling
-from securefair.collaboration.distillation.agreement import check_plans, collaboration_of
-from securefair.collaboration.distillation.forecast import forecast_of
-from securefair.collaboration.distillation.host import DistillingHost
-from securefair.collaboration.distillation.participant import ModelConfig
-from securefair.collaboration.distillation.private_alignments import private_alignments
-from securefair.collaboration.distillation.run import EncryptedRun, start_run
-from securefair.collaboration.distillation.setup import Collaboration
-from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
-from securefair.collaboration.private import PrivacyTerms, PrivateTeacher, private_teachers
 from securefair.collaboration.telling import Limit
-from securefair.collaboration.training import clip_of, optimizer_of
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.model.heads import Head
-from securefair.model.stored import Function
-from securefair.privacy import PrivateAlignments
 from securefair.records import RunResult
-from securefair.storage import Store
+
+if TYPE_CHECKING:
+    from securefair.collaboration.distillation.host import DistillingHost
+    from securefair.collaboration.distillation.participant import ModelConfig
+    from securefair.collaboration.distillation.run import EncryptedRun
+    from securefair.collaboration.distillation.setup import Collaboration
+    from securefair.collaboration.forecast import Forecast
+    from securefair.collaboration.private import PrivacyTerms, PrivateTeacher
+    from securefair.model.heads import Head
+    from securefair.model.stored import Function
+    from securefair.privacy import PrivateAlignments
+    from securefair.storage import Store
 
 TRAINING_RELEASES = ("projection", "logits")  # docs/decisions/0002: the others only monitor
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillationKind(Kind[Collaboration]):
+class DistillationKind(Kind["Collaboration"]):
     """Students learn from what teachers' models say of their samples.
 
     Attributes:
         always_share: everyone answers always, and nobody forms a reputation.
-        participant: what every participant is, in a simulation and on a machine of its own.
+        participant: what every participant is, in a simulation and on a machine of its own; None:
+            a `DistillingHost`.
     """
 
     always_share: bool
-    participant: type[DistillingHost] = DistillingHost
+    participant: type[DistillingHost] | None = None
 
     @property
     def reads(self) -> frozenset[str]:
@@ -97,10 +100,14 @@ class DistillationKind(Kind[Collaboration]):
 
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> Collaboration:
         """See `Kind`."""
+        from securefair.collaboration.distillation.agreement import collaboration_of
+
         return collaboration_of(config, facts, always_share=self.always_share, seed=seed)
 
     def check_plans(self, config: RunConfig, data: Sequence[ParticipantData], *, seed: int) -> None:
         """See `Kind`; the seed is in no plan."""
+        from securefair.collaboration.distillation.agreement import check_plans
+
         del seed
         check_plans(config, data)
 
@@ -115,6 +122,8 @@ class DistillationKind(Kind[Collaboration]):
         trained: bool = True,
     ) -> EncryptedRun:
         """See `Kind`."""
+        from securefair.collaboration.distillation.run import start_run
+
         terms = privacy_of(config)
         teachers, alignments = self._private(config, agreement, data, terms, seed=seed)
         return start_run(
@@ -130,7 +139,7 @@ class DistillationKind(Kind[Collaboration]):
             teachers=teachers or None,
             alignments=alignments or None,
             required=None if terms is None else terms.require,
-            made_by=self.participant,
+            made_by=self._participant,
         )
 
     def host(
@@ -149,7 +158,7 @@ class DistillationKind(Kind[Collaboration]):
         teachers, alignments = self._private(
             config, agreement, [own], terms, seed=seed, budget=budget
         )
-        host = self.participant(
+        host = self._participant(
             own,
             agreement,
             model_of(config),
@@ -165,6 +174,12 @@ class DistillationKind(Kind[Collaboration]):
             host.train_alone()
         return host
 
+    @property
+    def _participant(self) -> type[DistillingHost]:
+        from securefair.collaboration.distillation.host import DistillingHost
+
+        return self.participant or DistillingHost
+
     def _private(
         self,
         config: RunConfig,
@@ -178,6 +193,9 @@ class DistillationKind(Kind[Collaboration]):
         """What answers for these participants and how they form alignments, where it is private."""
         if terms is None:
             return {}, {}
+        from securefair.collaboration.distillation.private_alignments import private_alignments
+        from securefair.collaboration.private import private_teachers
+
         section = config.model
         teachers = private_teachers(
             data,
@@ -212,7 +230,7 @@ class DistillationKind(Kind[Collaboration]):
         without: str,
     ) -> Function:
         """See `Kind`."""
-        host = self.participant(
+        host = self._participant(
             own, agreement, model_of(config), seed=seed, backend=config.encryption.backend
         )
         return host.refitted(pieces, without)
@@ -221,11 +239,16 @@ class DistillationKind(Kind[Collaboration]):
         self, config: RunConfig, agreement: Collaboration, data: Sequence[ParticipantData]
     ) -> Forecast:
         """See `Kind`."""
+        from securefair.collaboration.distillation.forecast import forecast_of
+
         return forecast_of(self.name, config, agreement, data)
 
 
 def model_of(config: RunConfig) -> ModelConfig:
     """The model that everyone trains."""
+    from securefair.collaboration.distillation.participant import ModelConfig
+    from securefair.collaboration.training import clip_of, optimizer_of
+
     section = config.model
     return ModelConfig(
         kind=section.kind,

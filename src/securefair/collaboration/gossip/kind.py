@@ -1,34 +1,37 @@
-"""Averaging models with aligned neighbours (CYCle on Gossip-SGD) as a kind of collaboration."""
+"""Averaging models with aligned neighbours (CYCle on Gossip-SGD) as a kind of collaboration.
+
+What computes is imported where it computes: see `transfer.kind`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from securefair.algorithms.network_population import NetworkPopulation
-from securefair.collaboration.controls import Control, controls_of
 from securefair.collaboration.disclosure import limits_of
-from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.gossip import telling
-from securefair.collaboration.gossip.agreement import GossipAgreement
-from securefair.collaboration.gossip.forecast import forecast_of
-from securefair.collaboration.gossip.host import GossipHost
-from securefair.collaboration.gossip.run import GossipRun, start_gossip
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.telling import Limit
-from securefair.collaboration.training import optimizer_of
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.model.heads import Head
-from securefair.model.stored import Function
 from securefair.records import AveragingResult, RunResult
+
+if TYPE_CHECKING:
+    from securefair.collaboration.controls import Control
+    from securefair.collaboration.forecast import Forecast
+    from securefair.collaboration.gossip.agreement import GossipAgreement
+    from securefair.collaboration.gossip.host import GossipHost
+    from securefair.collaboration.gossip.run import GossipRun
+    from securefair.model.heads import Head
+    from securefair.model.stored import Function
 
 
 @dataclass(frozen=True, kw_only=True)
-class GossipKind(Kind[GossipAgreement]):
+class GossipKind(Kind["GossipAgreement"]):
     """Participants get weighted sums of their neighbours' models; see `Kind`."""
 
     @property
@@ -95,6 +98,8 @@ class GossipKind(Kind[GossipAgreement]):
 
     def agree(self, config: RunConfig, facts: PublicFacts, *, seed: int) -> GossipAgreement:
         """See `Kind`."""
+        from securefair.collaboration.gossip.agreement import GossipAgreement
+
         gossip, training = config.gossip, config.training
         agreement = GossipAgreement(
             participants=facts.participants,
@@ -134,6 +139,10 @@ class GossipKind(Kind[GossipAgreement]):
         models: Mapping[str, Head] | None = None,
     ) -> Mapping[str, Control]:
         """See `Kind`."""
+        from securefair.algorithms.network_population import NetworkPopulation
+        from securefair.collaboration.controls import controls_of
+        from securefair.collaboration.training import optimizer_of
+
         self._refuse(models)
         population = NetworkPopulation(
             participants=tuple(data),
@@ -158,6 +167,9 @@ class GossipKind(Kind[GossipAgreement]):
         trained: bool = True,
     ) -> GossipRun:
         """See `Kind`."""
+        from securefair.collaboration.gossip.run import start_gossip
+        from securefair.collaboration.training import optimizer_of
+
         self._refuse(models)
         return start_gossip(
             self.name,
@@ -181,6 +193,9 @@ class GossipKind(Kind[GossipAgreement]):
         role: Role = "both",
     ) -> GossipHost:
         """See `Kind`."""
+        from securefair.collaboration.gossip.host import GossipHost
+        from securefair.collaboration.training import optimizer_of
+
         self.check_role(role)
         host = GossipHost(
             own,
@@ -229,6 +244,8 @@ class GossipKind(Kind[GossipAgreement]):
         self, config: RunConfig, agreement: GossipAgreement, data: Sequence[ParticipantData]
     ) -> Forecast:
         """See `Kind`; the agreement says all that counts of the data."""
+        from securefair.collaboration.gossip.forecast import forecast_of
+
         del data
         return forecast_of(self.name, config, agreement)
 

@@ -1,34 +1,39 @@
-"""Transfer as a kind of collaboration."""
+"""Transfer as a kind of collaboration.
+
+What computes is imported where it computes: whoever asks what a kind reads or is called needs
+neither torch nor an encryption.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from securefair.collaboration.controls import degree_of
 from securefair.collaboration.disclosure import limits_of
-from securefair.collaboration.forecast import Forecast
 from securefair.collaboration.host import Role, Stored
 from securefair.collaboration.interface import Kind, PublicFacts
 from securefair.collaboration.privacy import privacy_of
-from securefair.collaboration.private import private_teachers
 from securefair.collaboration.telling import Limit
-from securefair.collaboration.transfer import telling
-from securefair.collaboration.transfer.agreement import TransferAgreement
-from securefair.collaboration.transfer.forecast import forecast_of
-from securefair.collaboration.transfer.host import TransferHost
-from securefair.collaboration.transfer.run import ROUNDS, TransferRun, start_transfer
+from securefair.collaboration.transfer import ROUNDS, telling
 from securefair.collaboration.wording import Nouns, Wording
 from securefair.config import RunConfig, keys_of
+from securefair.config.transfer import degree_of
 from securefair.data import ParticipantData
 from securefair.errors import ConfigError
-from securefair.model.heads import Head
-from securefair.model.stored import Function
 from securefair.records import RunResult
+
+if TYPE_CHECKING:
+    from securefair.collaboration.forecast import Forecast
+    from securefair.collaboration.transfer.agreement import TransferAgreement
+    from securefair.collaboration.transfer.host import TransferHost
+    from securefair.collaboration.transfer.run import TransferRun
+    from securefair.model.heads import Head
+    from securefair.model.stored import Function
 
 
 @dataclass(frozen=True)
-class TransferKind(Kind[TransferAgreement]):
+class TransferKind(Kind["TransferAgreement"]):
     """One answer from every teacher, taken as an offset of the own fit."""
 
     @property
@@ -80,13 +85,15 @@ class TransferKind(Kind[TransferAgreement]):
             raise ConfigError(
                 "transfer needs feature vectors", where="data", found=f"samples of {facts.shape}"
             )
+        from securefair.collaboration.transfer.agreement import TransferAgreement
+
         section, encryption = config.transfer, config.encryption
         return TransferAgreement(
             participants=facts.participants,
             features=facts.shape[0],
             classes=facts.classes,
             patients=facts.samples,
-            degree=degree_of(config),
+            degree=degree_of(section),
             q=section.q,
             opened=None if section.opened == "auto" else section.opened,
             peers=section.peers,
@@ -123,6 +130,9 @@ class TransferKind(Kind[TransferAgreement]):
         trained: bool = True,
     ) -> TransferRun:
         """See `Kind`."""
+        from securefair.collaboration.private import private_teachers
+        from securefair.collaboration.transfer.run import start_transfer
+
         del trained
         if models is not None:
             raise ConfigError(
@@ -161,6 +171,9 @@ class TransferKind(Kind[TransferAgreement]):
         role: Role = "both",
     ) -> TransferHost:
         """See `Kind`."""
+        from securefair.collaboration.private import private_teachers
+        from securefair.collaboration.transfer.host import TransferHost
+
         terms, teacher = privacy_of(config), None
         if terms is not None and role != "student":  # nothing of a student's patients is answered
             budget = None if stored is None else stored.budget
@@ -189,6 +202,8 @@ class TransferKind(Kind[TransferAgreement]):
         without: str,
     ) -> Function:
         """See `Kind`."""
+        from securefair.collaboration.transfer.host import TransferHost
+
         host = TransferHost(own, agreement, seed=seed, backend=config.encryption.backend)
         return host.refitted(pieces, without)
 
@@ -196,6 +211,8 @@ class TransferKind(Kind[TransferAgreement]):
         self, config: RunConfig, agreement: TransferAgreement, data: Sequence[ParticipantData]
     ) -> Forecast:
         """See `Kind`."""
+        from securefair.collaboration.transfer.forecast import forecast_of
+
         return forecast_of(self.name, config, agreement, data)
 
 

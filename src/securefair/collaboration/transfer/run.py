@@ -16,6 +16,7 @@ from securefair.collaboration.facts import EncryptionFacts, RunFacts
 from securefair.collaboration.privacy import privacy_results, spent_by
 from securefair.collaboration.private import PrivateTeacher
 from securefair.collaboration.simulated import SimulatedRun, SimulatedState, network_between
+from securefair.collaboration.transfer import ROUNDS
 from securefair.collaboration.transfer.agreement import TransferAgreement
 from securefair.collaboration.transfer.audit import TransferAudit
 from securefair.collaboration.transfer.host import TransferHost, both, scored
@@ -39,8 +40,6 @@ from securefair.simulation.engine import Engine, RoundLog
 from securefair.simulation.network import Link
 
 Array = NDArray[np.float64]
-ROUNDS = 1
-"""A transfer is one exchange, whatever other algorithms of a run do."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -26,9 +26,14 @@ from securefair.storage import Access, Store, Transaction
 LOOK_EVERY = 0.1
 LOOKS = 5
 
+PARTS = ("agreement", "host", "kind")
+"""Modules of a kind's folder that a site loads, if there are such."""
+
 LOADED_ONCE = (
     "securefair.deployment.rehearsal.process",
-    *sorted({where.partition(":")[0] for where in REGISTERED.values()}),
+    *sorted(
+        {f"{where.rpartition('.')[0]}.{part}" for where in REGISTERED.values() for part in PARTS}
+    ),
     "securefair.ckks.backends.rns",
     "scipy.stats",
 )

@@ -3,19 +3,27 @@
 A hospital fits regularised models to its own patients (`own_fit`), takes its peers' mean logit on
 them as an offset, and averages all settings, "no peers" among them, by how well they predict its
 own held-out patients (`transfer`). The result is one polynomial of the features.
+
+The functions `surrogate` and `teacher_weights` are in modules of these names.
 """
 
-from securefair.model.transfer.alone import OwnFit, own_fit
-from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
-from securefair.model.transfer.surrogate import explained, surrogate
-from securefair.model.transfer.teacher_weights import TeacherWeights, teacher_weights
-from securefair.model.transfer.transferred import (
-    ALL,
-    PeerWeight,
-    Transferred,
-    transfer,
-    transfer_each,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from securefair.errors import on_first_use
+
+if TYPE_CHECKING:
+    from securefair.model.transfer.alone import OwnFit, own_fit
+    from securefair.model.transfer.polynomial import Degree, Polynomial, weighted_sum
+    from securefair.model.transfer.teacher_weights import TeacherWeights
+    from securefair.model.transfer.transferred import (
+        ALL,
+        PeerWeight,
+        Transferred,
+        transfer,
+        transfer_each,
+    )
 
 __all__ = [
     "ALL",
@@ -25,11 +33,25 @@ __all__ = [
     "TeacherWeights",
     "Transferred",
     "PeerWeight",
-    "explained",
     "own_fit",
-    "surrogate",
-    "teacher_weights",
     "transfer",
     "transfer_each",
     "weighted_sum",
 ]
+
+_HOME = {
+    "ALL": "transferred",
+    "Degree": "polynomial",
+    "OwnFit": "alone",
+    "Polynomial": "polynomial",
+    "TeacherWeights": "teacher_weights",
+    "Transferred": "transferred",
+    "PeerWeight": "transferred",
+    "own_fit": "alone",
+    "transfer": "transferred",
+    "transfer_each": "transferred",
+    "weighted_sum": "polynomial",
+}
+
+# Only fits need scipy.
+__getattr__, __dir__ = on_first_use(__name__, _HOME)
