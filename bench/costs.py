@@ -16,7 +16,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 import typer
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 
 from securefair.profiling.scale import TEACHER, ScaleProfile
 from securefair.profiling.sharing_records import SharingCost, SharingProfile
@@ -95,7 +95,7 @@ def cost_rows(profile: ScaleProfile) -> str:
 
 
 def main(
-    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+    write: PageOption = None,
     images: Annotated[Path | None, typer.Option(help="Folder for sharing.svg.")] = None,
 ) -> None:
     """Run, print, write."""
@@ -115,4 +115,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

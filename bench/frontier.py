@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 import torch
 import typer
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.walk import steps_seconds
@@ -84,7 +84,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for cifar-frontier.svg.")],
     cache: Annotated[Path | None, typer.Option(help="Folder for decoded images.")] = None,
     measure: Annotated[list[str] | None, typer.Option(help="Networks to measure.")] = None,
-    write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Measure what is asked for, plan the rest, draw."""
     kept = read_json(KEPT, dict[str, Measured]) if KEPT.is_file() else {}
@@ -207,4 +207,4 @@ def draw(points: list[Point]) -> Figure:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

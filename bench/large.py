@@ -16,13 +16,12 @@ import struct
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Annotated, BinaryIO, cast
 
 import msgspec
 import numpy as np
 import typer
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 
 import securefair as sf
 from securefair.ckks.threads import cores, set_threads
@@ -40,7 +39,7 @@ MODEL_SEED = 0
 def main(
     samples: Annotated[int, typer.Option(help="Of the student.")] = 100_000,
     features: Annotated[int, typer.Option(help="Of a sample.")] = 1000,
-    write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
+    write: PageOption = None,
     student: Annotated[bool, typer.Option("--student", hidden=True)] = False,
 ) -> None:
     """Measure, print, write."""
@@ -134,4 +133,4 @@ def receive(source: BinaryIO) -> bytes:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

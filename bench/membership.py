@@ -12,13 +12,12 @@ Rates are pooled over pools, models and patients. Takes some minutes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 
 from securefair.data.dataset import Samples
 from securefair.data.encoding import encode
@@ -85,7 +84,7 @@ def cell(found: tuple[Rate, Rate] | None, allowed: float | None) -> str:
 
 def main(
     pools: Annotated[int, typer.Option(help="Draws of 160 patients.")] = 6,
-    write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Attack, print, and write."""
     rows = [row for row in heart_rows() if row.fields["hospital"] == HOSPITALS[0]]
@@ -113,4 +112,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 from privacy_rows import (
     CONTROL,
     DELTA,
@@ -192,7 +192,7 @@ def filled(cells: Sequence[str]) -> list[str]:
 def main(
     rows: Annotated[Path, typer.Option(help="File that keeps what was measured.")],
     seeds: Annotated[int, typer.Option(help="Divisions of every data set.")] = 20,
-    write: Annotated[Path | None, typer.Option(help="Page whose table is replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Measure what is missing, print, and write."""
     results = measured(rows, seeds, measure)
@@ -204,4 +204,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -19,7 +19,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 from privacy_rows import (
     CONTROL,
     DELTA,
@@ -186,7 +186,7 @@ def mechanisms_table(results: Mapping[str, Results]) -> str:
 def main(
     rows: Annotated[Path, typer.Option(help="Folder that keeps what was measured.")],
     seeds: Annotated[int, typer.Option(help="Divisions of every data set.")] = 20,
-    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Measure what is missing, print, and write."""
     results = {name: Results() for name in NAMES}
@@ -207,4 +207,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import msgspec
 import typer
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 
 from securefair.circuit import planner
 from securefair.circuit.planner import ExchangePlan, plan_exchange
@@ -133,7 +133,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for scaling.json and scaling.svg.")],
     threads: Annotated[int | None, typer.Option(help="Default: all cores.")] = None,
     passes: Annotated[int, typer.Option(help="How often everything is measured.")] = 3,
-    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Measure, fit, draw."""
     threads = threads or cores()
@@ -241,4 +241,4 @@ def line(axes: Axes, points: Sequence[Point], by: str, label: str) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Annotated
 
-import typer
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 from stored_cells import EVERYONE, Column, Line, fields_of, level, ours, papers, step, table
 from stored_cycle import CYCLE
 
@@ -239,7 +236,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def main(
-    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Print all tables, or write them."""
     made = {name: make() for name, make in TABLES.items()}
@@ -251,4 +248,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

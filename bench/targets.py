@@ -25,7 +25,7 @@ import numpy as np
 import typer
 from compared import only_in_one
 from msgspec.structs import replace
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, Release
@@ -201,7 +201,7 @@ def ratio_lines(now: Figures, before: Figures) -> list[str]:
 
 
 def main(
-    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+    write: PageOption = None,
     repeats: Annotated[int, typer.Option(help="Teachers that count.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="All cores only, two teachers.")] = False,
 ) -> None:
@@ -237,4 +237,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)

@@ -18,7 +18,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from page import replace_tables
+from page import PageOption, replace_tables, run_script
 from worth_data import DATA_SETS, DataSet, Hospital
 from worth_rows import METHODS, QS, ROWS, TRANSFER, Inverted, Row, keep, kept, tables
 
@@ -213,7 +213,7 @@ def main(
     seeds: Annotated[int, typer.Option(help="Divisions of every data set.")] = 20,
     only: Annotated[str, typer.Option(help="Data sets whose names contain this.")] = "",
     rows: Annotated[Path, typer.Option(help="Where measured rows are kept.")] = ROWS,
-    write: Annotated[Path | None, typer.Option(help="Page whose tables are replaced.")] = None,
+    write: PageOption = None,
 ) -> None:
     """Measure, keep, print, and write."""
     for name, data in DATA_SETS.items():
@@ -228,4 +228,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_script(main)
