@@ -47,6 +47,7 @@ def collaborate(
     model: Model | Mapping[str, Model] | None = None,
     *,
     label: str | TableSpec | None = None,
+    positive: str | int | None = None,
     algorithm: str | None = None,
     rounds: int | None = None,
     local_epochs: int | None = None,
@@ -97,6 +98,8 @@ def collaborate(
             this is the column to predict. The other rules are inferred from all tables; give a
             `TableSpec` where ranges and levels are known beforehand. `Result.findings` says what to
             look at in the tables, and which columns are no features.
+        positive: of two classes the one that must not be missed, by one of its codes: sensitivity
+            is of it. None: the last one. Not where labels are numbers from 0: there it is class 1.
         algorithm: "transfer" asks every teacher once and averages settings; "cycle" trains by
             rounds and weighs teachers by reputation, "vpdl" always shares. None for "transfer",
             or "cycle" where a module is given: a transfer fits models of its own.
@@ -140,7 +143,7 @@ def collaborate(
 
     Raises:
         ConfigError: fewer than two hospitals, a setting out of range, or one that the algorithm
-            does not read.
+            does not read; no class has the code that `positive` says.
         DataError: data cannot be used; names hospital and sample.
         ModelError: encryption cannot evaluate a module, it does not fit the data, or training
             diverged.
@@ -181,9 +184,9 @@ def collaborate(
     if label is not None:
         if extractor is not None:
             raise ConfigError("a table has no pixels to extract features from", where="extractor")
-        data, rules, findings = participants_of_tables(hospitals, label, config)
+        data, rules, findings = participants_of_tables(hospitals, label, config, positive)
     else:
-        named, classes = numbered(hospitals, at_least=models.classes)
+        named, classes = numbered(hospitals, at_least=models.classes, positive=positive)
         data = participants(named, extractor, config)
     data = alike(data, at_least=models.classes)
     if privacy is not None:

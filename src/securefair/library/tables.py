@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from securefair.config import RunConfig
 from securefair.data import (
     ParticipantData,
@@ -20,6 +22,7 @@ from securefair.data.arrow_tables import is_frame, read_frame
 from securefair.data.cells import stacked
 from securefair.data.quality import Finding
 from securefair.errors import ConfigError, DataError
+from securefair.library.classes import Positive, order_with
 from securefair.user.data_sets import alike
 from securefair.user.inspection import look_at
 from securefair.user.tables import about
@@ -31,7 +34,10 @@ ACCEPTED = (
 
 
 def participants_of_tables(
-    hospitals: Mapping[str, object], label: str | TableSpec, config: RunConfig
+    hospitals: Mapping[str, object],
+    label: str | TableSpec,
+    config: RunConfig,
+    positive: Positive = None,
 ) -> tuple[list[ParticipantData], TableSpec, list[Finding]]:
     """Everyone's samples, the rules that made them, and what to look at in the tables.
 
@@ -40,9 +46,10 @@ def participants_of_tables(
         label: the column to predict; everyone then proposes the other rules from its own table,
             which tells something of it. Or all rules, known beforehand, which tell nothing.
         config: checked.
+        positive: a code of the class that becomes the last one.
 
     Raises:
-        ConfigError: something is no table.
+        ConfigError: something is no table, or no class has that code.
         DataError: a table cannot be read or breaks the rules; names hospital, row and column.
     """
     parts = {name: _parts(name, given) for name, given in hospitals.items()}
@@ -63,6 +70,9 @@ def participants_of_tables(
         found = _findings(whole, spec, {})
         known = {one.column for one in found}
         found += [_unused(name, why) for name, why in inferred.unused.items() if name not in known]
+    groups = spec.target.groups
+    target = replace(spec.target, groups=tuple(groups[at] for at in order_with(positive, groups)))
+    spec = replace(spec, target=target)
     everyone = []
     for name, tables in parts.items():
         with about(name):

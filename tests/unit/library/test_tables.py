@@ -128,6 +128,61 @@ def test_classes_have_any_names(make_arrays, names, classes):
     )
 
 
+def told_of(result):
+    """Sensitivity and specificity of the first hospital's model, and its classes."""
+    kept = result.outcome.models[0]
+    scores = kept.card.model.scores
+    return scores["sensitivity"], scores["specificity"], kept.model.classes_.tolist()
+
+
+@pytest.mark.parametrize("shape", ["tables", "rules", "names"])
+def test_the_class_that_must_not_be_missed_is_named(make_arrays, frame, shape):
+    label = None
+    if shape == "names":
+        hospitals = {}
+        for seed, name in enumerate(("north", "south")):
+            x, y = make_arrays(60, seed)
+            y ^= np.random.default_rng(seed).random(len(y)) < 0.2
+            hospitals[name] = (x, np.array(["ill", "well"])[y])
+    else:
+        hospitals = {name: frame(rows(60, seed)) for seed, name in enumerate(("north", "south"))}
+        label = "outcome"
+        if shape == "rules":
+            label = TableSpec(
+                columns=(Numeric(name="age", low=0, high=100),),
+                target=Target(name="outcome", groups=(("ill",), ("well",))),
+            )
+    last, first, same = (
+        told_of(sf.collaborate(hospitals, label=label, positive=one, **QUICK))
+        for one in (None, "ill", "well")
+    )
+    assert last == same
+    assert last[2] == ["ill", "well"]
+    assert first == (last[1], last[0], ["well", "ill"])
+    assert last[0] != last[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, 1], "labels that are numbers of classes have no codes"),
+        (["ill", "well"], "no class has this code .*found 'yes', expected 'ill, well'"),
+        (["a", "b", "c"], "a mean where there are more .*found '3 classes'"),
+    ],
+)
+def test_a_positive_class_that_is_none_is_refused(make_arrays, labels, message):
+    hospitals = {}
+    for seed, name in enumerate(("north", "south")):
+        x, _ = make_arrays(30, seed)
+        hospitals[name] = (x, np.resize(np.array(labels), len(x)))
+    with pytest.raises(ConfigError, match=message):
+        sf.collaborate(hospitals, positive="yes", **QUICK)
+    if message.startswith("labels that"):
+        given = {name: sf.Samples(x, y, 2) for name, (x, y) in hospitals.items()}
+        with pytest.raises(ConfigError, match=message):
+            sf.collaborate(given, positive=1, **QUICK)
+
+
 @pytest.mark.parametrize(
     ("hospitals", "options", "message"),
     [
