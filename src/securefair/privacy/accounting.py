@@ -19,6 +19,9 @@ from securefair.errors import BackendUnavailableError, ConfigError
 LEAST_NOISE = 0.3
 """Less is never used: its privacy loss is large, and takes gigabytes to compute."""
 MOST_NOISE = 1e6
+_FINE = 1.001
+"""How much more noise than the least is used, at most."""
+_NOTHING = 1e-12
 _INTERVAL = (
     1e-3  # of the discretised losses: adds at most 0.0004 to epsilon, at a tenth of the time
 )
@@ -119,9 +122,7 @@ def noise_multiplier(epsilon: float, delta: float, *, rate: float = 1.0, steps: 
         ConfigError: no noise is enough.
     """
     low, high = LEAST_NOISE, 1.0
-    if _cost(low, rate, steps, delta) <= epsilon:
-        return low
-    while _cost(high, rate, steps, delta) > epsilon:
+    while (enough := _cost(high, rate, steps, delta)) > epsilon:
         low, high = high, 2 * high
         if high > MOST_NOISE:
             raise ConfigError(
@@ -130,12 +131,27 @@ def noise_multiplier(epsilon: float, delta: float, *, rate: float = 1.0, steps: 
                 found=epsilon,
                 expected="a larger epsilon, or fewer steps",
             )
-    while high / low > 1.001:
-        middle = math.sqrt(low * high)
-        low, high = (
-            (low, middle) if _cost(middle, rate, steps, delta) <= epsilon else (middle, high)
-        )
-    return high
+    # That of little noise takes longest to compute.
+    if (little := _cost(low, rate, steps, delta)) <= epsilon:
+        return low
+    places = 2 ** math.ceil(math.log2(math.log(high / low) / math.log(_FINE)))
+
+    def noise(place: int) -> float:
+        return float(low * (high / low) ** (place / places))
+
+    below, above, tries = 0, places, 0
+    while above - below > 1:
+        tries += 1
+        # Costs are nearly a power of the noise. Where they are not, halves come to an end.
+        share = math.log(little / epsilon) / math.log(little / max(enough, _NOTHING))
+        share = share if tries % 3 else 0.5
+        middle = min(max(below + int(share * (above - below)), below + 1), above - 1)
+        cost = _cost(noise(middle), rate, steps, delta)
+        if cost <= epsilon:
+            above, enough = middle, cost
+        else:
+            below, little = middle, cost
+    return noise(above)
 
 
 def _cost(noise: float, rate: float, steps: int, delta: float) -> float:

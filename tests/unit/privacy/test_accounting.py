@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from securefair.errors import ConfigError
-from securefair.privacy.accounting import SampledGaussian, noise_multiplier, spent
+from securefair.privacy import accounting
+from securefair.privacy.accounting import LEAST_NOISE, SampledGaussian, noise_multiplier, spent
 
 
 def delta_of_gaussian(noise: float, epsilon: float) -> float:
@@ -55,6 +56,30 @@ def test_calibrated_noise_meets_the_target_and_hardly_more(rate: float, steps: i
     enough = SampledGaussian(noise_multiplier=noise, rate=rate, steps=steps)
     less = SampledGaussian(noise_multiplier=0.98 * noise, rate=rate, steps=steps)
     assert spent((enough,), 1e-3) <= 2.0 < spent((less,), 1e-3)
+
+
+@pytest.mark.parametrize("power", [-0.5, -1.0, -4.0, None])
+@pytest.mark.parametrize("epsilon", [0.003, 0.7, 2.0, 9.0])
+def test_it_is_found_in_few_trials_whatever_the_costs_are(
+    monkeypatch: pytest.MonkeyPatch, power: float | None, epsilon: float
+) -> None:
+    """Each takes seconds where losses are large. `None`: costs that are no power, and end at 0."""
+    trials: list[float] = []
+
+    def cost(noise: float, *_: float) -> float:
+        trials.append(noise)
+        return noise**power if power else max(0.0, 3 - noise)
+
+    monkeypatch.setattr(accounting, "_cost", cost)
+    noise_multiplier.cache_clear()
+    least = max(LEAST_NOISE, epsilon ** (1 / power) if power else 3 - epsilon)
+    try:
+        found = noise_multiplier(epsilon, 1e-3)
+    finally:
+        noise_multiplier.cache_clear()
+    assert least <= found * (1 + 1e-9) <= 1.0011 * least
+    doublings = max(0, math.ceil(math.log2(least)))
+    assert len(trials) <= doublings + (6 if power else 15)
 
 
 @pytest.mark.parametrize(

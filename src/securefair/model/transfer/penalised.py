@@ -119,8 +119,9 @@ def _newton(
         return value
 
     diagonal = np.arange(columns.parameters)
-    theta = np.zeros((len(offsets), columns.parameters))
-    logits = offsets
+    found = np.zeros((len(offsets), columns.parameters))
+    left = np.arange(len(offsets))  # problems that have not converged
+    theta, logits = found[left], offsets
     value = objective(theta, logits)
     for _ in range(MAX_STEPS):
         gradient, hessian = _derivatives(columns, labels, logits, counts)
@@ -128,8 +129,14 @@ def _newton(
         hessian[:, diagonal, diagonal] += penalties
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
         decrement = (step * gradient).sum(1)
-        if (decrement <= TOLERANCE * (1 + value)).all():
-            break
+        going = decrement > TOLERANCE * (1 + value)
+        if not going.all():
+            found[left] = theta
+            if not going.any():
+                break
+            left, theta, value, step = left[going], theta[going], value[going], step[going]
+            offsets, penalties, counts = offsets[going], penalties[going], counts[going]
+            decrement = decrement[going]
         length = np.ones(len(theta))
         for _ in range(_HALVINGS):
             trial = theta - length[:, None] * step
@@ -141,7 +148,9 @@ def _newton(
                 break
             length = np.where(worse, length / 2, length)
         theta, logits, value = trial, trial_logits, trial_value
-    return theta
+    else:
+        found[left] = theta
+    return found
 
 
 def _derivatives(
