@@ -60,6 +60,7 @@ def keep(folder, number, seconds, *, at, system="Linux"):
     path.write_text(json.dumps(run))
 
 
+@pytest.mark.slow  # programs of their own
 def test_what_pytest_benchmark_keeps_is_compared(tmp_path, shown):
     # A worker of xdist says so to its children, and benchmarks do not run in one.
     alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}

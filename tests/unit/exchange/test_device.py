@@ -17,7 +17,7 @@ IN_SLOTS = pytest.param("logits", 4, {"samples": 1500}, id="slots")
 SLOWLY_IN_SLOTS = pytest.param(*IN_SLOTS.values, id="slots", marks=pytest.mark.slow)
 IN_PAIRS = pytest.param("logits", 3, {"features": 65}, id="pairs")
 LOGITS = (IN_MONOMIALS, IN_SLOTS, IN_PAIRS)
-OTHERS = (("public", 4, {}), ("public", 0, {}), ("student", 0, {}), ("loss", 0, {}))
+OTHERS = (("public", 4, {}), ("public", 0, {}), ("student", 0, {"q": 3}), ("loss", 0, {}))
 
 
 def test_logits_travel_in_every_way_and_switch_keys():

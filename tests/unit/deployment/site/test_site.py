@@ -141,7 +141,7 @@ def test_real_encryption_decides_alike_although_every_site_is_killed(make_town):
 def test_spent_keys_are_renewed_although_every_site_is_killed(make_town, algorithm):
     """New keys are in the keystore before the public ones leave, whenever the process ends."""
     town = make_town(
-        3, algorithm=algorithm, rounds=14, backend="rns", changes={"encryption.key_bits": 16}
+        3, algorithm=algorithm, rounds=12, backend="rns", changes={"encryption.key_bits": 16}
     )
     first = dict(town.keys)
     rng = random.Random(4)
