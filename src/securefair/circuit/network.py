@@ -23,6 +23,7 @@ import numpy as np
 from securefair.circuit.bands import Band, BandedMap
 from securefair.circuit.schedule import LayerSteps, RescaleStep
 from securefair.circuit.spec import ExchangeSpec, LayerBounds
+from securefair.ckks import memory
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import Evaluator
@@ -102,7 +103,8 @@ def network_logits(
             if isinstance(features, CipherTensor)
             else features
         )
-        return (Stream(evaluator, chunks, specs, stages, banded).logits(),)
+        with memory.used_again():
+            return (Stream(evaluator, chunks, specs, stages, banded).logits(),)
     if not isinstance(features, CipherTensor):
         raise EncryptionError("whole layers read their features as a whole")
     values: tuple[CipherTensor[P], ...] = (features,)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from securefair.circuit.answer import Inputs, answer
 from securefair.circuit.network import Chunk, Stream, network_logits, planned_peak
 from securefair.circuit.planner import plan_exchange
-from securefair.ckks import rules
-from securefair.ckks.backends import get_backend
+from securefair.ckks import memory, rules
+from securefair.ckks.backends import get_backend, kernels
+from securefair.ckks.backends.patched import whole
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.rules import with_count
 from securefair.ckks.tensor import CipherTensor
@@ -186,6 +187,43 @@ def test_the_planned_peak_is_that_of_a_run(make_network):
     assert stream.peak_bytes == planned
     least = 5 * plan.params.limbs * 2 * 4 * params.ring_degree  # one chunk
     assert planned > least
+
+
+def test_memory_is_used_again_and_the_bits_are_the_same(make_network, monkeypatch):
+    network, features = make_network(squares=2, channels=3, most=4)
+    plan = plan_exchange(network.spec)
+    engine = get_backend("rns")
+    keys = engine.generate_keys(plan.params, relinearization=plan.relinearization_limbs)
+    evaluator = engine.evaluator(plan.params, keys.public)
+    slots = np.zeros((25, plan.params.slots))
+    slots[:, : len(features)] = features.T
+    data = keys.encryptor.encrypt(slots, plan.features)
+
+    class Watched(memory.Arena):
+        arrays, blocks = 0, set()
+
+        def empty(self, shape):
+            result = super().empty(shape)
+            Watched.arrays += 1
+            Watched.blocks.add(result.__array_interface__["data"][0])
+            return result
+
+    def logits(smallest):
+        monkeypatch.setattr(memory, "Arena", lambda: Watched(smallest=smallest))
+        (found,) = network_logits(
+            evaluator,
+            evaluator.load(data, plan.features),
+            plan.specs,
+            plan.schedule.stages,
+            plan.spec.network,
+            network.maps,
+        )
+        return whole(found.payload)
+
+    with_blocks = logits(0)
+    if kernels.available():
+        assert 0 < len(Watched.blocks) < Watched.arrays
+    np.testing.assert_array_equal(with_blocks, logits(1 << 60))
 
 
 def test_chunks_must_cover_the_features(make_network):

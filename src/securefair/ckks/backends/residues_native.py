@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import securefair.ckks.backends._native as _native
+from securefair.ckks import memory
 from securefair.ckks.backends import packing
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.kernel_checks import Patch
@@ -55,11 +56,6 @@ def set_threads(count: int) -> None:
     _native.set_threads(count)
 
 
-def _new(*shape: int) -> NDArray[np.int32]:
-    # numpy asks the system for huge pages; with small ones their faults cost more than the kernels.
-    return np.empty(shape, dtype=np.int32)
-
-
 def ntt_forward_(x: _Array, basis: Basis) -> None:
     """See `kernels.ntt_forward_`."""
     _native.ntt_forward(_rows(x), basis.prime_list)
@@ -77,7 +73,7 @@ def all_below(x: _Array, basis: Basis) -> bool:
 
 def add(x: _Array, y: _Array, basis: Basis) -> _Array:
     """See `kernels.add`."""
-    result = _new(*x.shape)
+    result = memory.empty(*x.shape)
     _native.add(_rows(result), _rows(_read(x)), _rows(_read(y)), basis.prime_list)
     return result
 
@@ -89,7 +85,7 @@ def add_(x: _Array, y: _Array, basis: Basis) -> None:
 
 def subtract(x: _Array, y: _Array, basis: Basis) -> _Array:
     """See `kernels.subtract`."""
-    result = _new(*x.shape)
+    result = memory.empty(*x.shape)
     _native.subtract(_rows(result), _rows(_read(x)), _rows(_read(y)), basis.prime_list)
     return result
 
@@ -101,14 +97,14 @@ def add_to_first_(x: _Array, plain: _Array, basis: Basis) -> None:
 
 def multiply_plain(x: _Array, plain: _Array, basis: Basis) -> _Array:
     """See `kernels.multiply_plain`."""
-    result = _new(*x.shape)
+    result = memory.empty(*x.shape)
     _native.multiply_plain(result, _read(x), _read(plain), basis.prime_list)
     return result
 
 
 def linear(weights: NDArray[np.int64], x: _Array, bias: _Array | None, basis: Basis) -> _Array:
     """See `kernels.linear`."""
-    result = _new(len(weights), *x.shape[1:])
+    result = memory.empty(len(weights), *x.shape[1:])
     offsets = None if bias is None else _read(bias)
     _native.linear(result, _read(weights, np.int32), _read(x), offsets, basis.prime_list)
     return result
@@ -122,7 +118,7 @@ def linear_patches(
     basis: Basis,
 ) -> _Array:
     """See `kernels.linear_patches`."""
-    result = _new(len(bias), *blocks[0].shape[1:])
+    result = memory.empty(len(bias), *blocks[0].shape[1:])
     arguments = _patch_arguments(blocks, rows, patches, bias)
     _native.linear_patches(result, *arguments, basis.prime_list)
     return result
@@ -137,7 +133,7 @@ def square_patches(
     basis: Basis,
 ) -> _Array:
     """See `kernels.square_patches`."""
-    result = _new(len(groups), 3, *blocks[0].shape[2:])
+    result = memory.empty(len(groups), 3, *blocks[0].shape[2:])
     arguments = _patch_arguments(blocks, rows, patches, bias)
     _native.square_patches(result, *arguments, _read(groups), basis.prime_list)
     return result
@@ -186,7 +182,7 @@ def _pairs(
 
 def square(x: _Array, basis: Basis) -> _Array:
     """See `kernels.square`."""
-    result = _new(len(x), 3, *x.shape[2:])
+    result = memory.empty(len(x), 3, *x.shape[2:])
     _native.square(result, _read(x), basis.prime_list)
     return result
 
@@ -199,7 +195,7 @@ def sum_products(
     basis: Basis,
 ) -> _Array:
     """See `kernels.sum_products`."""
-    result = _new(len(left), 3, *x.shape[2:])
+    result = memory.empty(len(left), 3, *x.shape[2:])
     _native.sum_products(
         result,
         _read(x),
@@ -213,14 +209,14 @@ def sum_products(
 
 def rescale(x: _Array, limbs: int, basis: Basis) -> _Array:
     """See `kernels.rescale`."""
-    result = _new(*x.shape[:2], limbs, x.shape[3])
+    result = memory.empty(*x.shape[:2], limbs, x.shape[3])
     _native.rescale(result, _read(x), basis.prime_list)
     return result
 
 
 def rescaled_square_sums(x: _Array, groups: NDArray[np.int64], limbs: int, basis: Basis) -> _Array:
     """See `kernels.rescaled_square_sums`."""
-    result = _new(len(groups), 3, limbs, x.shape[3])
+    result = memory.empty(len(groups), 3, limbs, x.shape[3])
     _native.rescaled_square_sums(result, _read(x), _read(groups), basis.prime_list)
     return result
 
@@ -229,14 +225,14 @@ def relinearize(
     x: _Array, key: _Array, special: int, basis: Basis, limbs: int | None = None
 ) -> _Array:
     """See `kernels.relinearize`."""
-    result = _new(len(x), 2, limbs or len(basis), x.shape[3])
+    result = memory.empty(len(x), 2, limbs or len(basis), x.shape[3])
     _native.relinearize(result, _read(x), _read(key), [*basis.primes, special])
     return result
 
 
 def coefficients(x: _Array, which: Sequence[int], basis: Basis) -> _Array:
     """See `kernels.coefficients`."""
-    result = _new(*x.shape[:-1], len(which))
+    result = memory.empty(*x.shape[:-1], len(which))
     indices = np.array(which, dtype=np.int64)
     _native.coefficients(_rows(result), _rows(_read(x)), indices, basis.prime_list)
     return result
@@ -244,7 +240,7 @@ def coefficients(x: _Array, which: Sequence[int], basis: Basis) -> _Array:
 
 def expand_seeds(seeds: _Array, basis: Basis) -> _Array:
     """See `kernels.expand_seeds`."""
-    result = _new(len(seeds), len(basis), basis.ring_degree)
+    result = memory.empty(len(seeds), len(basis), basis.ring_degree)
     _native.expand_seeds(result, _read(seeds), basis.prime_list)
     return result
 
@@ -259,7 +255,7 @@ def pack(residues: NDArray[np.uint32], primes: Sequence[int]) -> NDArray[np.uint
 
 def receive(first: NDArray[np.uint8], seeds: NDArray[np.uint8], basis: Basis) -> _Array | None:
     """See `kernels.receive`; None if a residue is not below its prime."""
-    result = _new(len(seeds), 2, len(basis), basis.ring_degree)
+    result = memory.empty(len(seeds), 2, len(basis), basis.ring_degree)
     below = _native.receive(result, first, seeds, basis.prime_list)
     return result if below else None
 
@@ -289,7 +285,7 @@ def arrived_maps(
     (weights, bias), *later = ((_read(w, np.int32), _read(b)) for w, b in maps)
     outer_weights, outer_bias = later[0] if later else (None, None)
     outputs = weights if outer_weights is None else outer_weights
-    result = _new(len(outputs), 3 if later else 2, len(basis), basis.ring_degree)
+    result = memory.empty(len(outputs), 3 if later else 2, len(basis), basis.ring_degree)
     polynomials, known = second or (None, False)
     _native.arrived_maps(
         result,
@@ -326,7 +322,7 @@ def patched_quadratic(
         numbers, patches, bias = one
         return (_read(numbers), *_patch_arrays(patches, len(numbers)), _read(bias))
 
-    result = _new(len(outer[2]), 3, len(basis), basis.ring_degree)
+    result = memory.empty(len(outer[2]), 3, len(basis), basis.ring_degree)
     _native.patched_quadratic(
         result,
         [first for first, _ in messages],
@@ -352,11 +348,11 @@ def paired_maps(
     """See `arrivals.Arrivals.apply_paired`; otherwise as `arrived_maps`."""
     (weights, bias), (outer_weights, outer_bias) = ((_read(w, np.int32), _read(b)) for w, b in maps)
     shape, parts = (len(basis), basis.ring_degree), 2 if samples else 1
-    result = _new(parts * len(outer_weights), 3, *shape)
+    result = memory.empty(parts * len(outer_weights), 3, *shape)
     polynomials, known = second or (None, False)
     _native.paired_maps(
         result,
-        _new(parts * outer_weights.shape[1], 2, *shape),
+        memory.empty(parts * outer_weights.shape[1], 2, *shape),
         first,
         seeds,
         polynomials,
@@ -374,7 +370,7 @@ def paired_maps(
 
 def encode(slots: _Array, scale: float, basis: Basis) -> _Array:
     """See `kernels.encode`."""
-    result = _new(len(slots), len(basis), basis.ring_degree)
+    result = memory.empty(len(slots), len(basis), basis.ring_degree)
     _native.encode(result, _read(slots), scale, basis.prime_list)
     return result
 
