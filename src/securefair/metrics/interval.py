@@ -6,8 +6,9 @@ A bootstrap over 8 patients of whom 8 are right draws 8 right ones every time: i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from statistics import harmonic_mean
+from statistics import NormalDist, harmonic_mean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from securefair.errors import DataError
 Interval = tuple[float, float]
 
 CONFIDENCE = 0.95
+_NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def wilson(share: float, patients: int) -> Interval:
@@ -30,14 +32,16 @@ def wilson(share: float, patients: int) -> Interval:
     Raises:
         DataError: there is no patient, or the share is out of range.
     """
-    from scipy.stats import binomtest  # takes longer to load than all else in this package
-
     if patients < 1 or not 0 <= share <= 1:
         raise DataError(
             "no share of patients", found=f"{share} of {patients}", expected="0 to 1 of 1 or more"
         )
-    found = binomtest(round(share * patients), patients).proportion_ci(CONFIDENCE, method="wilson")
-    return max(0.0, float(found.low)), min(1.0, float(found.high))
+    nearest, spread = round(share * patients) / patients, _NORMAL**2 / patients
+    middle = nearest + spread / 2
+    half = math.sqrt(spread * nearest * (1 - nearest) + spread**2 / 4)
+    low, high = ((middle + side * half) / (1 + spread) for side in (-1, 1))
+    # Rounding must not leave out a share of 0 or 1.
+    return (0.0 if nearest == 0 else low), (1.0 if nearest == 1 else high)
 
 
 def counted(labels: NDArray[np.int64], classes: int) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 Array = NDArray[np.float64]
 Prevalence = Literal["own", "teacher"]
@@ -20,6 +20,9 @@ Prevalence = Literal["own", "teacher"]
 _PRIOR = 0.5  # of a sample of each class: a class that a student lacks is rare, not impossible
 _TOLERANCE = 1e-9  # of a mean probability
 _POLISHED = 2
+_MOST_STEPS = 200
+_LEAST_DAMPING = 1e-9
+_ROUNDING = 1e-13
 
 
 def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | None = None) -> Array:
@@ -32,34 +35,38 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | No
         labels: (B,) of these samples, in 0..M-1.
         weights: (B,), how much each counts; None: alike.
     """
-    from scipy.optimize import minimize  # takes a while to load
-
     classes = logits.shape[1]
     counts = np.bincount(labels, weights, minlength=classes) + _PRIOR
     wanted = counts / counts.sum()
 
-    def value(shift: Array) -> float:
-        return float(logsumexp(logits + shift, axis=1).mean() - wanted @ shift)
+    def around(shift: Array) -> tuple[float, Array, Array]:
+        """The function, its gradient and its curvature."""
+        moved = logits + shift
+        top = moved.max(axis=1, keepdims=True)
+        p = np.exp(moved - top)
+        sums = p.sum(axis=1, keepdims=True)
+        p /= sums
+        mean = p.mean(axis=0)
+        value = float((np.log(sums) + top).mean() - wanted @ shift)
+        return value, mean - wanted, np.diag(mean) - p.T @ p / len(p)
 
-    def gradient(shift: Array) -> Array:
-        result: Array = softmax(logits + shift, axis=1).mean(axis=0) - wanted
-        return result
-
-    def curvature(shift: Array) -> Array:
-        p = softmax(logits + shift, axis=1)
-        result: Array = np.diag(p.mean(axis=0)) - p.T @ p / len(p)
-        return result
-
-    found = minimize(
-        value,
-        np.log(wanted) - np.log(softmax(logits, axis=1).mean(axis=0).clip(1e-12)),
-        jac=gradient,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": _TOLERANCE},
-    )
-    shift: Array = found.x
+    shift = np.log(wanted) - np.log(softmax(logits, axis=1).mean(axis=0).clip(1e-12))
+    value, gradient, curvature = around(shift)
+    damping = _LEAST_DAMPING
+    for _ in range(_MOST_STEPS):  # Newton's, shorter where it is no parabola
+        if np.abs(gradient).max() <= _TOLERANCE:
+            break
+        # A number that is added to all of them changes nothing: 1 makes up for that direction.
+        step = np.linalg.solve(curvature + damping * np.eye(classes) + 1.0, gradient)
+        trial = around(shift - step)
+        if trial[0] <= value + _ROUNDING * (1 + abs(value)):
+            shift = shift - step
+            value, gradient, curvature = trial
+            damping = max(damping / 10, _LEAST_DAMPING)
+        else:
+            damping *= 10
     for _ in range(_POLISHED):  # to the last digits: everyone must find the same numbers
-        shift = shift - np.linalg.lstsq(curvature(shift), gradient(shift), rcond=1e-9)[0]
+        shift = shift - np.linalg.lstsq(curvature, gradient, rcond=1e-9)[0]
+        _, gradient, curvature = around(shift)
     moved: Array = logits + (shift - shift.mean())
     return moved

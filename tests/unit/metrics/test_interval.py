@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from securefair.errors import DataError
-from securefair.metrics.interval import alike, counted, wilson
+from securefair.metrics.interval import CONFIDENCE, alike, counted, wilson
 
 
 def test_eight_of_eight_leave_a_third_open():
@@ -22,6 +23,13 @@ def test_a_known_example():
         pytest.approx(0.2553, abs=1e-4),
         pytest.approx(0.3662, abs=1e-4),
     )
+
+
+@pytest.mark.parametrize("patients", [1, 2, 7, 40, 1000])
+def test_it_is_the_interval_of_scipy(patients):
+    for right in {0, 1, patients // 3, patients // 2, patients - 1, patients}:
+        expected = binomtest(right, patients).proportion_ci(CONFIDENCE, method="wilson")
+        assert wilson(right / patients, patients) == pytest.approx(tuple(expected), abs=1e-12)
 
 
 @given(patients=st.integers(1, 400), right=st.data())

@@ -14,9 +14,16 @@ def drawn(seed, samples, classes):
     return rng.normal(0, 3, (samples, classes)), rng.integers(0, classes, samples)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(2, 5))
-def test_mean_probabilities_are_the_own_frequencies(seed, samples, classes):
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 30),
+    st.integers(2, 5),
+    st.sampled_from([1.0, 10.0, 100.0]),
+)
+def test_mean_probabilities_are_the_own_frequencies(seed, samples, classes, size):
+    """Nearly certain teachers included, whose probabilities hardly change before they jump."""
     logits, labels = drawn(seed, samples, classes)
+    logits *= size
     shifted = own_prevalence(logits, labels)
     counts = np.bincount(labels, minlength=classes) + 0.5
     assert softmax(shifted, axis=1).mean(axis=0) == pytest.approx(counts / counts.sum(), abs=1e-6)
@@ -40,4 +47,7 @@ def test_a_teacher_of_another_prevalence_says_the_same():
 
 def test_logits_without_uncertainty_stay_finite():
     logits = np.array([[400.0, -400.0]] * 5)
-    assert np.isfinite(own_prevalence(logits, np.array([0, 1, 1, 1, 1]))).all()
+    labels = np.array([0, 1, 1, 1, 1])
+    found = own_prevalence(logits, labels)
+    assert np.isfinite(found).all()
+    assert softmax(found, axis=1).mean(axis=0) == pytest.approx([0.25, 0.75], abs=1e-6)
