@@ -32,8 +32,9 @@ from securefair.model.projection import block_signs, public_indices, sample_at
 Array = NDArray[np.float64]
 P = TypeVar("P")
 
-ENCRYPTED_AT_ONCE = 128
-"""Ciphertexts: enough work to share between processes, some hundred MB at most."""
+ENCRYPTED_AT_ONCE = 1 << 22
+"""Residues: enough work to share between processes, and some 50 MB, which the C library keeps for
+what is encrypted next. Larger parts began with pages that the system had to clear."""
 
 LOADED_AT_ONCE = 4
 """Features of a network that are expanded together: neighbours in a row of an image."""
@@ -112,13 +113,19 @@ def encrypt(encryptor: Encryptor, meta: CipherMeta, slots: Array) -> bytes:
     return b"".join(part for block in slots for part in encrypted_parts(encryptor, meta, block))
 
 
+def encrypted_at_once(meta: CipherMeta) -> int:
+    """Ciphertexts of a part."""
+    return max(1, ENCRYPTED_AT_ONCE // (meta.limbs * meta.params.ring_degree))
+
+
 def encrypted_parts(encryptor: Encryptor, meta: CipherMeta, block: Array) -> Iterator[bytes]:
     """Slots (count, N/2) of one block -> its upload, some ciphertexts at a time.
 
     Uploads are joined and split at will, so only the part in hand need be in memory.
     """
-    for start in range(0, len(block), ENCRYPTED_AT_ONCE):
-        part = block[start : start + ENCRYPTED_AT_ONCE]
+    step = encrypted_at_once(meta)
+    for start in range(0, len(block), step):
+        part = block[start : start + step]
         yield encryptor.encrypt(part, with_count(meta, len(part)))
 
 

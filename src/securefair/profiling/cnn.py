@@ -201,8 +201,9 @@ def _encrypted(task: CnnTask, keys: StudentKeys, watch: Stopwatch) -> Iterator[t
     small = task.plan.feature_bytes <= IN_MEMORY
     with io.BytesIO() if small else tempfile.TemporaryFile(prefix="securefair-upload-") as file:
         with watch.stage(ENCRYPT):
-            for start in range(0, meta.count, steps.ENCRYPTED_AT_ONCE):
-                stop = min(start + steps.ENCRYPTED_AT_ONCE, meta.count)
+            step = steps.encrypted_at_once(meta)
+            for start in range(0, meta.count, step):
+                stop = min(start + step, meta.count)
                 rows = task.features(start, stop)
                 for part in steps.encrypted_parts(keys.encryptor, meta, rows):
                     file.write(part)

@@ -63,6 +63,20 @@ class TestPublicBasis:
         assert steps.public_basis(plan_for(release="loss"), b"").coefficients.tolist() == [0]
 
 
+@pytest.mark.parametrize("most", [1, 3])
+def test_parts_of_an_upload_join_to_the_whole(monkeypatch, most):
+    plan = plan_for()
+    (keys, _), meta = clear(plan), plan.features
+    each = meta.limbs * meta.params.ring_degree
+    slots = np.random.default_rng(0).uniform(-1, 1, (FEATURES, plan.params.slots))
+    whole = keys.encryptor.encrypt(slots, meta)
+    monkeypatch.setattr(steps, "ENCRYPTED_AT_ONCE", most * each if most > 1 else each - 1)
+    assert steps.encrypted_at_once(meta) == most
+    parts = list(steps.encrypted_parts(keys.encryptor, meta, slots))
+    assert len(parts) == -(-FEATURES // most)
+    assert b"".join(parts) == whole
+
+
 class TestPack:
     def test_padding_repeats_the_samples_from_the_first(self):
         plan, samples = plan_for(), some_samples()

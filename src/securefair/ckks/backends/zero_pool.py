@@ -29,14 +29,18 @@ from securefair.ckks.backends.seal_keys import (
 )
 from securefair.ckks.backends.zero_worker import HEADER
 
-CHUNK = 8
-"""Encryptions handed out at once: about 25 ms of work."""
+CHUNK = 1 << 19
+"""Residues of encryptions that are handed out at once: about 25 ms of work."""
 
 MIN_SHARED = 2 << 20
 """Residues: for fewer a child process would start for longer than it helps."""
 
 PIPE_BYTES = 1 << 20
 """Room for a few encryptions, so that a child need not wait until one is read."""
+
+KEPT_BYTES = 64 << 20
+"""Of free memory, and of the largest array in it, that glibc leaves a child: every encryption needs
+the same again, and fresh pages cost an eighth of a child's time."""
 
 Words = NDArray[np.uint32]
 
@@ -65,9 +69,9 @@ class ZeroPool:
 
     def fill(self, first: Words, seeds: Seeds) -> None:
         """The same, written to where they are wanted; only their rows need be contiguous."""
-        count, limbs, _ = first.shape
+        count, limbs, n = first.shape
         with self._lock:
-            chunks = _Chunks(count)
+            chunks = _Chunks(count, max(1, CHUNK // (limbs * n)))
             helpers = [
                 threading.Thread(target=_share, args=(child, limbs, first, seeds, chunks))
                 for child in (self._helpers() if first.size >= MIN_SHARED else [])
@@ -97,8 +101,8 @@ class ZeroPool:
 class _Chunks:
     """Ranges of indices, each handed out once; a lost one can be given back."""
 
-    def __init__(self, count: int) -> None:
-        self._left = [range(i, min(i + CHUNK, count)) for i in range(0, count, CHUNK)]
+    def __init__(self, count: int, size: int) -> None:
+        self._left = [range(i, min(i + size, count)) for i in range(0, count, size)]
         self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[range]:
@@ -122,7 +126,13 @@ def _start(context: SealContext, secret: SealObject) -> subprocess.Popen[bytes]:
         [sys.executable, "-P", "-m", "securefair.ckks.backends.zero_worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": paths,
+            "OMP_NUM_THREADS": "1",
+            "MALLOC_MMAP_THRESHOLD_": str(KEPT_BYTES),
+            "MALLOC_TRIM_THRESHOLD_": str(KEPT_BYTES),
+        },
     )
     requests = cast(BinaryIO, child.stdin)
     fcntl.fcntl(cast(BinaryIO, child.stdout), fcntl.F_SETPIPE_SZ, PIPE_BYTES)

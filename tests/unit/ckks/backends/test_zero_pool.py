@@ -6,12 +6,12 @@ import pytest
 from securefair.ckks.backends import kernels, zero_pool
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.backends.seal_keys import decrypt_residues, generate
-from securefair.ckks.backends.zero_pool import CHUNK, ZeroPool
+from securefair.ckks.backends.zero_pool import ZeroPool
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 
 PARAMS = CkksParameters(CkksSpec(ring_degree=4096, limb_bits=(30, 30), special_bits=30))
 LARGEST_ERROR = 21  # of SEAL's centred binomial
-SHARED = 16
+SHARED, CHUNK = 16, 8  # encryptions at 2 limbs
 
 
 @pytest.fixture
@@ -19,6 +19,7 @@ def two_threads(monkeypatch):
     before = kernels.describe().threads
     kernels.set_threads(2)
     monkeypatch.setattr(zero_pool, "MIN_SHARED", SHARED * PARAMS.ring_degree)
+    monkeypatch.setattr(zero_pool, "CHUNK", CHUNK * 2 * PARAMS.ring_degree)
     yield
     kernels.set_threads(before)
 
