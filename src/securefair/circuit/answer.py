@@ -137,14 +137,19 @@ def multiply(
     factors: CipherTensor[P],
 ) -> CipherTensor[P]:
     """Products whose mean over slots is the release: p.z summed or by class, or phi_i z_c."""
-    if logits.meta.polys > 2:
-        logits = relinearized(evaluator, logits, schedule.product_limbs)
-    logits = evaluator.rescale(logits, schedule.product_limbs)
+    logits = lowered(evaluator, logits, schedule.product_limbs)
     if spec.release == "loss":
         return evaluator.inner(factors, logits, bound=spec.bounds.logit)  # predictions sum to 1
     if spec.release == "class_sums":
         return evaluator.multiply(factors, logits)
     return evaluator.outer(factors, logits)
+
+
+def lowered(evaluator: Evaluator[P], logits: CipherTensor[P], limbs: int) -> CipherTensor[P]:
+    """Logits as they are multiplied at so many limbs."""
+    if logits.meta.polys > 2:
+        logits = relinearized(evaluator, logits, limbs)
+    return evaluator.rescale(logits, limbs)
 
 
 def signed_sum(

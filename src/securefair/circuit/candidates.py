@@ -11,13 +11,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-import msgspec
-
-from securefair.circuit.evaluation import Computed, computed
+from securefair.circuit.ends import best_end, ended, multiplied, still_of_use
+from securefair.circuit.evaluation import Computed
 from securefair.circuit.plan import ExchangePlan
-from securefair.circuit.schedule import Pairs, Schedule
+from securefair.circuit.schedule import Pairs
 from securefair.circuit.spec import ExchangeSpec
-from securefair.circuit.walk import WHOLE, Walk, lowered, walk
+from securefair.circuit.walk import WHOLE, Walk, walk
 from securefair.ckks import rules
 from securefair.ckks.parameters import CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS, smallest_prime_bits
@@ -33,8 +32,15 @@ SATURATION = 0.9
 SCALE_STEPS = 8
 """Steps a bit in which the largest scale of the features is searched."""
 
+LOWEST = MIN_FEATURE_SCALE * SCALE_STEPS
+
+ROUNDED = 2.0**-20
+"""Above what rounding of float64 takes from a number of steps."""
+
 MAX_FLOODING_LIMBS = 4
 MAX_ANSWER_LIMBS = 3
+LEVELS = [(a, f) for a in range(1, MAX_ANSWER_LIMBS + 1) for f in range(a, MAX_FLOODING_LIMBS + 1)]
+"""Limbs in which an answer travels, and at which it is flooded: first what is fewer bytes."""
 
 FACTOR_SCALES = range(58, 19, -2)
 FEW_FACTOR_SCALES = (32, 42, 52, 58)
@@ -73,7 +79,7 @@ def kept_whole(
 ) -> Iterator[Candidate]:
     """Nothing is rescaled before the logits; from few limbs to the first that grant the spec.
 
-    `pairs`: what shares a ciphertext.
+    `pairs`: what shares a ciphertext. What neither grants nor is the most precise may be left out.
     """
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
     keyless = squares == 0 or (squares == 1 and spec.release != "logits")
@@ -102,17 +108,27 @@ def kept_whole(
 
 
 def rescaled(
-    spec: ExchangeSpec, specs: Sequence[AffineSpec], ring_degree: int, cap: int
+    spec: ExchangeSpec,
+    specs: Sequence[AffineSpec],
+    ring_degree: int,
+    cap: int,
+    *,
+    most: float = math.inf,
+    slowest: float = math.inf,
 ) -> Iterator[Candidate]:
-    """For each size of primes the ways around the lowest target that grants."""
+    """For each size of primes the ways around the lowest target that grants.
+
+    Plans whose relative error is above `most`, or whose model takes longer than `slowest` seconds,
+    may be left out.
+    """
     for bits in LIMB_BITS:
-        most = min(PROBED_LIMBS, (cap - MAX_LIMB_BITS) // bits)
-        if most < 1:
+        limbs = min(PROBED_LIMBS, (cap - MAX_LIMB_BITS) // bits)
+        if limbs < 1:
             continue
-        ckks = _switching(ring_degree, bits, most)
+        ckks = _switching(ring_degree, bits, limbs)
         nearest, error = None, spec.precision * NEARLY
         for target in TARGETS:
-            found = _shortest(spec, specs, ckks, target, target)
+            found = _shortest(spec, specs, ckks, target, target, max(most, error))
             if found is None:
                 continue
             yield found
@@ -126,15 +142,22 @@ def rescaled(
         last = nearest if error <= spec.precision else nearest + TARGETS.step - FINE_STEP
         for finer in range(nearest - TARGETS.step + FINE_STEP, last + 1, FINE_STEP):
             for offset in START_OFFSETS:
-                other = _shortest(spec, specs, ckks, finer + offset, finer)
-                if other is not None:
-                    yield other
+                found = _shortest(spec, specs, ckks, finer + offset, finer, most, slowest)
+                if found is None:
+                    continue
+                yield found
+                most = still_of_use(found[0], most)
+                if found[0].grants:
+                    slowest = min(slowest, found[1])
 
 
 def _with_largest_scale(
     spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, *, pairs: Pairs
 ) -> Iterator[Candidate]:
-    """For each choice of limbs, the way with the largest feature scale that fits."""
+    """For each choice of limbs, the way with the largest feature scale that fits.
+
+    What neither grants nor is the most precise may be left out.
+    """
     limbs = len(ckks.limb_bits)
 
     @cache
@@ -142,10 +165,14 @@ def _with_largest_scale(
         return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, pairs=pairs)
 
     largest, rise = None, 0
-    longest = MAX_ANSWER_LIMBS
+    longest, most = MAX_ANSWER_LIMBS, math.inf
     for product in range(1, limbs + 1) if spec.multiplies else (limbs,):
+        factors = FACTOR_SCALES if spec.multiplies else range(1)
+        if _at(spec, way, product, factors[-1], LOWEST) is None:
+            continue
         granted = longest + 1  # limbs of the shortest answer that grants, with this product
-        for factor in FACTOR_SCALES if spec.multiplies else (0,):
+        least = math.inf
+        for factor in factors:
             before = largest
             found = _largest_scale(spec, way, product, factor, before, rise)
             if found is None:
@@ -154,9 +181,12 @@ def _with_largest_scale(
             largest, run = found
             if before is not None:
                 rise = _steps(largest) - _steps(before)
-            schedule = _schedule(spec, largest, product, factor)
-            for plan in _ended(run, schedule, min(longest, granted), lambda plan: plan.grants):
+            if least < run.least_error > most:
+                break  # from here on noise grows
+            least = run.least_error
+            for plan in ended(run, min(longest, granted), most):
                 yield plan, largest.seconds
+                most = still_of_use(plan, most)
                 if plan.grants:
                     granted = plan.schedule.answer_limbs
         # All take the same time. Factors of more limbs are more bytes: only answers may be shorter.
@@ -176,37 +206,38 @@ def _largest_scale(
     """A larger scale is more precise until the value wraps around the modulus.
 
     It is looked for around what the last one has found, plus as much as that rose by: where scales
-    of factors fall evenly, those of features rise evenly. Only the time depends on that.
+    of factors fall evenly, those of features rise evenly; and then as far above one that fits as
+    there is room. Only the time depends on that.
     """
-
-    def at(steps: int) -> tuple[Walk, Computed] | None:
-        found = way(steps)
-        if found is None:
-            return None
-        # Hardly flooded, at the product level: nothing after it restricts the scale from above.
-        schedule = _schedule(spec, found, product, factor)
-        run = computed(spec, schedule, logits=found.logits)
-        if run is None or not run.fits(msgspec.structs.replace(schedule, flooding_bits=0)):
-            return None
-        return found, run
-
-    lowest, high = MIN_FEATURE_SCALE * SCALE_STEPS, rules.MAX_LOG2_ENCODED * SCALE_STEPS
-    low, largest, stride = lowest - 1, None, 1
-    above = below = before is None  # whether low and high were found: then by bisection
-    guess = 0 if before is None else _steps(before) + rise
-    if before is None and at(lowest) is None:
-        return None  # mostly, where the last one has found none either
+    low, high = LOWEST - 1, rules.MAX_LOG2_ENCODED * SCALE_STEPS
+    # Bits by which the value grows a step: each square doubles its scale.
+    growth = 2 ** sum(bounds.summed > 0 for bounds in spec.layers) / SCALE_STEPS
+    largest, stride = None, 1
+    below = before is None  # whether low was found, or there is nothing below: then by bisection
+    guess = LOWEST if before is None else _steps(before) + rise
     while low < high:
-        middle = (low + high + 1) // 2 if above and below else min(max(guess, low + 1), high)
-        found = at(middle)
+        middle = min(max(guess, low + 1), high)
+        found = _at(spec, way, product, factor, middle)
         if found is not None:
             low, largest, below = middle, found, True
-            guess = middle + stride
+            high = guess = min(high, middle + math.floor(found[1].headroom / growth + ROUNDED))
+        elif middle == LOWEST:
+            return None  # mostly, where the last one has found none either
         else:
-            high, above = middle - 1, True
-            guess = middle - stride
+            high = middle - 1
+            guess = (low + high + 1) // 2 if below else middle - stride
         stride *= 2
     return largest
+
+
+def _at(
+    spec: ExchangeSpec, way: Callable[[int], Walk | None], product: int, factor: int, steps: int
+) -> tuple[Walk, Computed] | None:
+    """The way from features of such a scale, if it fits when it is hardly flooded at the product
+    level: nothing after it restricts the scale from above."""
+    found = way(steps)
+    run = None if found is None else multiplied(spec, found, product, factor)
+    return None if found is None or run is None or not run.fits else (found, run)
 
 
 def _steps(found: Walk) -> int:
@@ -214,96 +245,37 @@ def _steps(found: Walk) -> int:
 
 
 def _shortest(
-    spec: ExchangeSpec, specs: Sequence[AffineSpec], most: CkksSpec, start: int, target: int
+    spec: ExchangeSpec,
+    specs: Sequence[AffineSpec],
+    ckks: CkksSpec,
+    start: int,
+    target: int,
+    most: float,
+    slowest: float = math.inf,
 ) -> Candidate | None:
-    """The best answer with as few limbs as the model fits in; the answer may want some more."""
-    way = walk(spec, specs, most, start, target)
+    """The best answer with as few limbs as the model fits in; the answer may want some more.
+
+    None where its relative error is above `most`, or its model takes longer than `slowest`.
+    """
+    way = walk(spec, specs, ckks, start, target)
     if way is None:
         return None
-    limbs, found = len(most.limb_bits), []
+    limbs, best = len(ckks.limb_bits), None
     least, more = limbs - way.spare, MORE_FOR_PRODUCTS if spec.multiplies else MORE
-    for fewer in range(least, min(limbs, least + more + 1)):
-        ckks = _switching(most.ring_degree, most.limb_bits[0], fewer)
-        shorter = walk(spec, specs, ckks, start, target)
-        candidate = _best_end(spec, shorter) if shorter is not None else None
-        if candidate is not None and candidate[0].relative_error <= spec.precision:
-            return candidate
-        found.append(candidate)
     # Still more only lower the scale of what is flooded, which has few limbs.
-    found.append(_best_end(spec, way))
-    candidates = [candidate for candidate in found if candidate is not None]
-    return min(candidates, key=lambda c: c[0].relative_error, default=None)
-
-
-def _best_end(spec: ExchangeSpec, way: Walk) -> Candidate | None:
-    """The smallest answer that grants the precision, or else the most precise."""
-    limbs = way.logits.meta.limbs
-    products = {limbs}
-    if spec.multiplies:
-        lowest = lowered(way.logits.meta, way.target)
-        products = {lowest, min(limbs, lowest + 1)}
-
-    def precise(plan: ExchangePlan) -> bool:
-        return plan.relative_error <= spec.precision
-
-    found, longest = [], MAX_ANSWER_LIMBS
-    for product in sorted(products):
-        for factor in FEW_FACTOR_SCALES if spec.multiplies else (0,):
-            schedule = _schedule(spec, way, product, factor)
-            run = computed(spec, schedule, logits=way.logits)
-            for plan in _ended(run, schedule, longest, precise) if run else ():
-                found.append(plan)
-                if precise(plan):
-                    longest = plan.schedule.answer_limbs
-    granting = [plan for plan in found if precise(plan)]
-    if granting:
-        return min(granting, key=_size), way.seconds
-    best = min(found, key=lambda plan: plan.relative_error, default=None)
-    return None if best is None else (best, way.seconds)
-
-
-def _size(plan: ExchangePlan) -> tuple[float, ...]:
-    schedule = plan.schedule
-    return schedule.answer_limbs, schedule.flooding_limbs, plan.relative_error
-
-
-def _ended(
-    run: Computed, whole: Schedule, longest: int, enough: Callable[[ExchangePlan], bool]
-) -> Iterator[ExchangePlan]:
-    """Plans for the levels at which answers may be flooded, and may travel in at most `longest`
-    limbs, cheapest first; up to the first that is good enough, as every later one is dearer."""
-    product = whole.product_limbs
-    for answer_limbs in range(1, min(longest, product) + 1):
-        for flooding in range(answer_limbs, min(MAX_FLOODING_LIMBS, product) + 1):
-            levels = {"flooding_limbs": flooding, "answer_limbs": answer_limbs}
-            plan = run.released(msgspec.structs.replace(whole, **levels))
-            if plan is not None:
-                yield plan
-                if enough(plan):
-                    return
-
-
-def _schedule(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Schedule:
-    """One that is flooded, and leaves, at the level of the product."""
-    return Schedule(
-        ckks=way.ckks,
-        feature_scale=float(way.feature_scale),
-        factor_scale=float(factor),
-        product_limbs=product,
-        relinearize=_answers_in_two(spec, way),
-        flooding_bits=spec.flooding_bits,
-        flooding_limbs=product,
-        answer_limbs=product,
-        stages=way.stages,
-        pairs=way.pairs,
-    )
-
-
-def _answers_in_two(spec: ExchangeSpec, way: Walk) -> bool:
-    """Answers of three polynomials need no key; that pays only where no other step has one."""
-    if spec.multiplies or way.switches:
-        return True
-    return spec.release == "logits" and any(bounds.summed for bounds in spec.layers)
+    for fewer in (*range(least, min(limbs, least + more + 1)), limbs):
+        few = _switching(ckks.ring_degree, ckks.limb_bits[0], fewer)
+        shorter = walk(spec, specs, few, start, target) if fewer < limbs else way
+        if shorter is None:
+            continue
+        if shorter.seconds > slowest:
+            break  # and more limbs take longer
+        plan = best_end(spec, shorter, most)
+        if plan is not None and (best is None or plan.relative_error < most):
+            best, most = (plan, shorter.seconds), plan.relative_error
+            if most <= spec.precision:
+                break
+    return best
 
 
 def _switching(ring_degree: int, bits: int, limbs: int) -> CkksSpec:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec.structs import replace
 
 from securefair.circuit.answer import sanitised, shortened
 from securefair.circuit.network import affine_specs
@@ -17,6 +20,9 @@ from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.parameters import CkksParameters
 from securefair.ckks.tensor import CipherMeta, CipherTensor
 from securefair.errors import EncryptionError
+
+LESS = 1 - 2.0**-40
+"""A bound times this is one still, whatever float64 rounds on the way to it."""
 
 
 def evaluate(
@@ -44,20 +50,27 @@ class Computed:
 
     Attributes:
         spec, params: see `ExchangePlan`.
+        schedule: one of them.
         run: what they share.
         flooded: what came out of flooding so far, which answers of all lengths share; None where
             it did not fit.
     """
 
     spec: ExchangeSpec
+    schedule: Schedule
     params: CkksParameters
     run: Run
-    flooded: dict[tuple[bool, int, int], CipherTensor[None] | None] = field(default_factory=dict)
+    flooded: dict[tuple[int, int], CipherTensor[None] | None] = field(default_factory=dict)
 
     def released(self, schedule: Schedule) -> ExchangePlan | None:
         """The plan of a schedule that floods and shortens answers so; None if it does not fit."""
-        meta, run = self._answer(schedule), self.run
-        if meta is None:
+        flooded, run = self._flooded(schedule), self.run
+        if flooded is None:
+            return None
+        try:
+            evaluator = PlanningEvaluator(self.params)
+            meta = shortened(evaluator, schedule, flooded, run.coefficients).meta
+        except EncryptionError:
             return None
         error, relative = errors(self.spec, schedule, meta, run.blocks)
         return ExchangePlan(
@@ -65,25 +78,32 @@ class Computed:
             run.features, run.factors, meta, error, relative,
         )  # fmt: skip
 
-    def fits(self, schedule: Schedule) -> bool:
-        """Whether there is such a plan."""
-        return self._answer(schedule) is not None
+    @property
+    def fits(self) -> bool:
+        """Whether there is a plan with hardly any flooding, at the level of the product."""
+        return self._flooded(replace(self.schedule, flooding_bits=0)) is not None
 
-    def _answer(self, schedule: Schedule) -> CipherMeta | None:
-        """Public facts of a released tensor; None if it does not fit."""
-        evaluator, run = PlanningEvaluator(self.params), self.run
-        key = (schedule.relinearize, schedule.flooding_limbs, schedule.flooding_bits)
-        try:
-            if key not in self.flooded:
-                self.flooded[key] = None
-                slots = run.coefficients is None
-                self.flooded[key] = sanitised(evaluator, schedule, run.value, slots=slots)
-            flooded = self.flooded[key]
-            if flooded is None:
-                return None
-            return shortened(evaluator, schedule, flooded, run.coefficients).meta
-        except EncryptionError:
-            return None
+    @property
+    def headroom(self) -> float:
+        """Bits of the modulus above the value, its noise left aside."""
+        meta = self.run.value.meta
+        return meta.log_q - 1 - meta.log2_scale - math.log2(meta.bound)
+
+    @cached_property
+    def least_error(self) -> float:
+        """See `least_error`."""
+        return least_error(self.spec, self.schedule, self.run.value.meta, self.run.blocks)
+
+    def _flooded(self, schedule: Schedule) -> CipherTensor[None] | None:
+        key = (schedule.flooding_limbs, schedule.flooding_bits)
+        if key not in self.flooded:
+            evaluator, slots = PlanningEvaluator(self.params), self.run.coefficients is None
+            try:
+                value = sanitised(evaluator, schedule, self.run.value, slots=slots)
+            except EncryptionError:
+                value = None
+            self.flooded[key] = value
+        return self.flooded[key]
 
 
 def computed(
@@ -97,7 +117,19 @@ def computed(
         run = run_on_paper(PlanningEvaluator(params), spec, schedule, logits)
     except EncryptionError:
         return None
-    return Computed(spec, params, run)
+    return Computed(spec, schedule, params, run)
+
+
+def least_error(spec: ExchangeSpec, schedule: Schedule, meta: CipherMeta, blocks: int) -> float:
+    """A bound below the relative error of all plans that release what has these facts, or what is
+    made of it; infinite where no modulus of theirs has room for it.
+
+    Flooding hides the noise that is there already. Products, switches and divisions only add to it.
+    """
+    flood = 2.0**spec.flooding_bits * rules.TAIL * meta.noise / math.sqrt(3)
+    noise = math.hypot(meta.noise, flood)
+    meta = replace(meta, bound=meta.bound * LESS, noise=noise * LESS)
+    return errors(spec, schedule, meta, blocks)[1] if rules.room(meta) >= 0 else math.inf
 
 
 def errors(

@@ -19,9 +19,12 @@ from securefair.circuit.network import affine_specs
 from securefair.circuit.pieces import coefficient_layout, coefficients_meta
 from securefair.circuit.schedule import Schedule, factors_meta, features_meta
 from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks import rules
 from securefair.ckks.backends.planning import PlanningEvaluator
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
+
+ONE = np.ones(1, dtype=np.int64)
 
 
 class Run(NamedTuple):
@@ -65,15 +68,15 @@ def run_on_paper(
     if logits is None:
         fresh, none = evaluator.load(b"", features), (None,) * len(specs)
         logits, *_ = logits_of(evaluator, spec, schedule, specs, none, [fresh])
-    # Blocks are alike: one stands for all where each is answered by itself.
-    summed = 1 if spec.release == "logits" else blocks
     inputs = Inputs(
         features=(),
-        factors=[evaluator.load(b"", factors)] * summed if factors else [],
-        signs=np.ones(summed, dtype=np.int64),
+        factors=[evaluator.load(b"", factors)] if factors else [],
+        signs=ONE,
         coefficients=CONSTANT,  # any: planning only asks whether whole ciphertexts leave
     )
-    (value,) = sums_of(evaluator, spec, schedule, [logits] * summed, inputs)
+    (value,) = sums_of(evaluator, spec, schedule, [logits], inputs)
+    if spec.release != "logits":  # blocks are alike, and are added
+        value = evaluator.load(b"", rules.added(value.meta, blocks))
     which = released_coefficients(spec, schedule, CONSTANT)
     return Run(blocks, features, factors, value, which)
 

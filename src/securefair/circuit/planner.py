@@ -146,24 +146,43 @@ def _in_slots(spec: ExchangeSpec) -> Candidate:
     """The best plan with samples in slots, and features or samples by themselves or in pairs."""
     specs = affine_specs(spec)
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
-    nearest, unmasked = math.inf, False
+    unmasked = False
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
-        granting: list[Candidate] = []
-        for way in (kept_whole, rescaled)[: 1 + (squares > 0)]:
-            for plan, seconds in way(spec, specs, ring_degree, cap):
-                precise = plan.relative_error <= spec.precision
-                masked = is_masked(plan) or (precise and is_masked(_flooded(plan)))
-                unmasked |= precise and not masked
-                if masked:
-                    nearest = min(nearest, plan.relative_error)
-                if masked and precise:
-                    granting.append((plan, seconds))
-            if granting and squares <= 1:
-                break  # there is nothing to save on the way through one square
+        ring = (spec, specs, ring_degree, cap)
+        precise = [
+            found for found in kept_whole(*ring) if found[0].relative_error <= spec.precision
+        ]
+        granting = [found for found in precise if _may_leave(found[0])]
+        if squares > 1 or (squares and not granting):  # there is little to save through one square
+            slowest = min((seconds for _, seconds in granting), default=math.inf)
+            others = rescaled(*ring, most=spec.precision, slowest=slowest)
+            more = [found for found in others if found[0].relative_error <= spec.precision]
+            granting += [found for found in more if _may_leave(found[0])]
+            precise += more
         if granting:
-            best = min(granting, key=_cost)
-            return _packed(best, specs, cap)
+            return _packed(min(granting, key=_cost), specs, cap)
+        unmasked |= bool(precise)
+    nearest = math.inf if unmasked else _nearest(spec, specs, squares)
     raise _impossible(spec, squares, nearest, unmasked=unmasked)
+
+
+def _may_leave(plan: ExchangePlan) -> bool:
+    """Whether answers stay masked, with as much flooding as the precision allows if need be."""
+    return is_masked(plan) or is_masked(_flooded(plan))
+
+
+def _nearest(spec: ExchangeSpec, specs: Sequence[AffineSpec], squares: int) -> float:
+    """The least relative error that any masked plan has."""
+    nearest = math.inf
+    for ring_degree, cap in sorted(MAX_LOG_QP.items()):
+        ring = (spec, specs, ring_degree, cap)
+        errors = [plan.relative_error for plan, _ in kept_whole(*ring) if is_masked(plan)]
+        nearest = min(nearest, *errors, math.inf)
+        if squares:
+            others = rescaled(*ring, most=nearest)
+            errors = [plan.relative_error for plan, _ in others if is_masked(plan)]
+            nearest = min(nearest, *errors, math.inf)
+    return nearest
 
 
 def _packed(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Candidate:
@@ -204,7 +223,7 @@ def _in_pairs(
         for found in kept_whole(spec, specs, ring_degree, cap, pairs=pairs)
         if found[0].relative_error <= spec.precision
         and held_bytes(spec, found[0].schedule) <= MAX_HELD_BYTES
-        and (is_masked(found[0]) or is_masked(_flooded(found[0])))
+        and _may_leave(found[0])
     ]
     return min(granting, key=_cost, default=None)
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from securefair.circuit import answer
 from securefair.circuit.network import mapped, rescaled, squared
 from securefair.circuit.on_paper import parameters
 from securefair.circuit.plan import ExchangePlan
@@ -61,6 +62,21 @@ class Walk:
     pairs: Pairs = "none"
 
     @cached_property
+    def _lowered(self) -> dict[int, CipherTensor[None]]:
+        return {}
+
+    def lowered(self, limbs: int) -> CipherTensor[None]:
+        """The logits as they are multiplied at so many limbs.
+
+        Raises:
+            EncryptionError: they do not fit.
+        """
+        if limbs not in self._lowered:
+            evaluator = PlanningEvaluator(self.logits.meta.params)
+            self._lowered[limbs] = answer.lowered(evaluator, self.logits, limbs)
+        return self._lowered[limbs]
+
+    @cached_property
     def switches(self) -> bool:
         """Whether keys are switched on the way."""
         steps = (step for stage in self.stages for step in (stage.linear, stage.square) if step)
@@ -97,18 +113,18 @@ def _walked(
 ) -> Walk:
     evaluator = PlanningEvaluator(fresh.params)
     value = evaluator.load(b"", fresh)
-    room, seconds, stages, blocks = _room(fresh), 0.0, [], 1
+    room, seconds, stages, blocks = rules.room(fresh), 0.0, [], 1
     for map_spec, bounds in zip(specs, spec.layers, strict=True):
         before = _rescale_step(value.meta, target, switch=_early(value.meta, bounds, target))
         value, made, taken = _mapped(evaluator, value, before, map_spec, bounds)
         seconds, blocks = seconds + blocks * taken, blocks * made
-        room = min(room, _room(value.meta))
+        room = min(room, rules.room(value.meta))
         square = None
         if bounds.summed:
             square = _rescale_step(value.meta, target, switch=value.meta.polys > 2)
             value, taken = _squared(evaluator, value, square, bounds)
             seconds += blocks * taken
-            room = min(room, _room(value.meta))
+            room = min(room, rules.room(value.meta))
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
     return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare, pairs)
@@ -196,8 +212,3 @@ def _rescale_step(x: CipherMeta, target: float, *, switch: bool) -> RescaleStep:
 def _rescaling_seconds(x: CipherMeta, before: RescaleStep) -> float:
     seconds = switching_seconds if before.relinearize else rescaling_seconds
     return seconds(x, before.limbs)
-
-
-def _room(x: CipherMeta) -> float:
-    """Bits of the modulus above the value."""
-    return x.log_q - 1 - math.log2(x.bound * 2.0**x.log2_scale + rules.TAIL * x.noise)

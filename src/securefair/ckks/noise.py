@@ -76,16 +76,13 @@ def rounding(ring_degree: int, polys: int, *, slots: bool = True) -> float:
 def divided(noise: float, x: CipherMeta, limbs: int, *, polys: int, slots: bool = True) -> float:
     """Noise after divisions by the last primes of x."""
     rounded = rounding(x.params.ring_degree, polys, slots=slots)
-    return _divisions(noise, x.params.primes[limbs : x.limbs], rounded)[-1]
+    return _divided(noise, x.params.primes[limbs : x.limbs], rounded)
 
 
-def _divisions(noise: float, primes: Sequence[int], rounded: float) -> list[float]:
-    """Noise before and after each division, the last prime's first."""
-    found = [noise]
+def _divided(noise: float, primes: Sequence[int], rounded: float) -> float:
     for prime in reversed(primes):
         noise = math.hypot(noise / prime, rounded)
-        found.append(noise)
-    return found
+    return noise
 
 
 LATE = 2.0**-6
@@ -99,15 +96,14 @@ def switching_limbs(x: CipherMeta, limbs: int) -> int:
     Divisions round a third polynomial too, whose error s^2 multiplies, and the noise of the switch
     is divided by fewer primes after it. As long as x has far more noise, neither counts.
     """
+    if limbs >= x.limbs:
+        return x.limbs
     params, primes = x.params, x.params.primes
-    two, three = (rounding(params.ring_degree, polys) for polys in (2, 3))
+    two, three = rounding(params.ring_degree, 2), rounding(params.ring_degree, 3)
 
-    def switched(noise: float, at: int) -> float:
-        noise += _switching_noise(params, at)
-        return _divisions(noise, primes[limbs:at], two)[-1]
+    def switched(at: int) -> float:
+        noise = _divided(x.noise, primes[at : x.limbs], three) + _switching_noise(params, at)
+        return _divided(noise, primes[limbs:at], two)
 
-    most = (1 + LATE) * switched(x.noise, x.limbs)
-    before = _divisions(x.noise, primes[limbs : x.limbs], three)
-    return next(
-        (at for at in range(limbs, x.limbs) if switched(before[x.limbs - at], at) <= most), x.limbs
-    )
+    most = (1 + LATE) * switched(x.limbs)
+    return next((at for at in range(limbs, x.limbs) if switched(at) <= most), x.limbs)

@@ -15,7 +15,10 @@ Gaussian in a slot; their deviation is raised until `TAIL` deviations bound them
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
+from functools import reduce
+from itertools import repeat
 
 from msgspec.structs import replace
 
@@ -173,6 +176,14 @@ def add(x: CipherMeta, y: CipherMeta) -> CipherMeta:
     )
 
 
+def added(x: CipherMeta, terms: int) -> CipherMeta:
+    """Sum of so many tensors with the facts of x, to the last bit what `add` makes of them."""
+    if terms == 1:
+        return x
+    bound, noise = (reduce(operator.add, repeat(each, terms)) for each in (x.bound, x.noise))
+    return fits(replace(x, bound=bound, noise=noise, independent=False))
+
+
 def multiply(x: CipherMeta, y: CipherMeta) -> CipherMeta:
     """Slot-wise product without relinearisation: three polynomials."""
     _in_slots(x, "a product of ciphertexts")
@@ -299,17 +310,23 @@ def _in_slots(x: CipherMeta, what: str) -> None:
 
 def fits(x: CipherMeta) -> CipherMeta:
     """Refuse a value that could wrap around the modulus."""
+    left = room(x)
+    if not left >= 0:  # NaN, of infinite noise, does not fit
+        most = x.log_q - 1
+        raise EncryptionError(
+            "the value would wrap around the modulus",
+            found=f"{most - left:.1f} bits",
+            expected=f"at most {most:.1f} bits at {x.limbs} limbs",
+        )
+    return x
+
+
+def room(x: CipherMeta) -> float:
+    """Bits of the modulus above a value and its noise."""
     # Relative to the scale: planners try scales that no float64 holds.
     scale = x.log2_scale
     largest = scale + math.log2(x.bound + TAIL * x.noise * 2.0**-scale)
-    room = x.params.log_q(x.limbs) - 1
-    if not largest <= room:  # NaN, of infinite noise, does not fit
-        raise EncryptionError(
-            "the value would wrap around the modulus",
-            found=f"{largest:.1f} bits",
-            expected=f"at most {room:.1f} bits at {x.limbs} limbs",
-        )
-    return x
+    return x.params.log_q(x.limbs) - 1 - largest
 
 
 def with_count(x: CipherMeta, count: int) -> CipherMeta:

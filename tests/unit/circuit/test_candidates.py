@@ -5,7 +5,7 @@ import itertools
 import msgspec
 import pytest
 
-from securefair.circuit import candidates, planner
+from securefair.circuit import candidates, ends, planner
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
 from securefair.circuit.spec import ExchangeSpec
@@ -37,7 +37,7 @@ def test_nothing_larger_fits(product):
     found = largest(product, 40)
     more = way(round(found.feature_scale * candidates.SCALE_STEPS) + 1)
     for tried, fits in ((found, True), (more, False)):
-        schedule = candidates._schedule(SPEC, tried, product, 40)
+        schedule = ends.schedule_of(SPEC, tried, product, 40)
         bare = msgspec.structs.replace(schedule, flooding_bits=0)
         assert (evaluate(SPEC, bare, logits=tried.logits) is not None) == fits
 
@@ -60,7 +60,7 @@ def test_no_cheaper_plan_is_passed_over(release):
         )
         for answer, flooding in itertools.product(range(1, 4), range(1, 5)):
             if largest and answer <= flooding <= product:
-                schedule = candidates._schedule(spec, largest[0], product, factor)
+                schedule = ends.schedule_of(spec, largest[0], product, factor)
                 levels = {"answer_limbs": answer, "flooding_limbs": flooding}
                 everything.append(evaluate(spec, msgspec.structs.replace(schedule, **levels)))
     assert 0 < len(searched) < len(everything)

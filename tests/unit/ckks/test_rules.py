@@ -1,6 +1,7 @@
 """What the rules must state and refuse; tests/contract holds them against real ciphertexts."""
 
 import dataclasses
+import functools
 import math
 
 import pytest
@@ -221,6 +222,12 @@ def test_a_sum_over_ciphertexts_counts_all_of_them():
     total = rules.total(product, bound=1.5)
     assert (total.count, total.bound) == (1, 1.5)
     assert total.noise == pytest.approx(3 * product.noise)
+
+
+@given(terms=st.integers(1, 300), noise=st.floats(1, 2**40), bound=st.floats(0.01, 100))
+def test_alike_tensors_are_added_as_one_after_the_other(terms, noise, bound):
+    each = replace(encrypted(), noise=noise, bound=bound)
+    assert rules.added(each, terms) == functools.reduce(rules.add, [each] * terms)
 
 
 def test_a_map_of_paired_samples_is_bounded_by_both_of_its_values():
