@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 
+from securefair.circuit import planner
 from securefair.circuit.answer import Inputs, answer
+from securefair.circuit.monomial_plans import in_monomials, in_pieces
 from securefair.circuit.pieces import pack_coefficients
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends import get_backend
@@ -14,6 +16,11 @@ from securefair.ckks.layers import AffineLayer
 def spec_of(**changes):
     facts = {"features": 5, "classes": 3, "samples": 4, "hidden": 3, "release": "logits"}
     return ExchangeSpec(**{**facts, **changes})
+
+
+def in_forms(spec, packing):
+    """The fastest plan of that packing, whether the planner would choose it or not."""
+    return planner._flooded({"monomials": in_monomials, "pieces": in_pieces}[packing](spec)[0])
 
 
 def head_of(spec, seed=0):
