@@ -35,7 +35,8 @@ app = typer.Typer(
 )
 
 ThreadsOption = Annotated[
-    int | None, typer.Option(help="Threads of all libraries together (default: all cores).")
+    int | None,
+    typer.Option(min=1, help="Threads of all libraries together (default: all cores)."),
 ]
 RepeatsOption = Annotated[int, typer.Option(min=1, help="Figures are medians of so many runs.")]
 WarmOption = Annotated[

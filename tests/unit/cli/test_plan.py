@@ -86,7 +86,8 @@ def test_a_profile_has_the_promised_figures():
     assert result.exit_code == 0
     figures = json.loads(result.stdout)
     for name in (
-        *("server_ms_per_sample", "encrypt_ms_per_sample", "decrypt_us_per_sample", "stages"),
+        *("server_ms_per_sample", "answer_ms_per_sample", "encrypt_ms_per_sample"),
+        *("decrypt_us_per_sample", "stages"),
         *("upload_bytes_per_sample", "bytes_up_per_sample", "bytes_down", "key_bytes"),
         *("max_abs_error", "error_over_range", "ring_degree", "log_qp", "flooding_bits"),
         *("peak_rss_mb", "distance"),
@@ -106,9 +107,10 @@ def test_profiles_end_like_every_command_on_expected_errors():
     result = call("profile", "head", *SMALL, "--backend", "abacus")
     assert result.exit_code == 2
     assert result.stderr.startswith("securefair: unknown backend")
-    result = call("profile", "head", *SMALL, "--threads", "4096")
-    assert result.exit_code == 2
-    assert "threads" in result.stderr
+    for threads in ("4096", "0", "-1"):
+        result = call("profile", "head", *SMALL, "--threads", threads)
+        assert result.exit_code == 2
+        assert "threads" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["sharing", "scale"])

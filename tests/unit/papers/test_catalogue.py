@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from securefair.errors import ConfigError
 from securefair.papers import cycle_data, dpfl_settings
 from securefair.papers.catalogue import EXPERIMENTS, experiment_named
 from securefair.papers.fairsl_settings import FASHION
+from securefair.papers.listing import print_list
 from securefair.papers.reference import printed, printed_rows
 
 
@@ -73,6 +75,16 @@ def test_the_files_of_a_size_are_those_that_its_contenders_read(name: str) -> No
         contenders = experiment.contenders(size, Path())
         read = {file_of(experiment.paper, size, c.members) for c in contenders}
         assert not contenders or read == set(experiment.files(size))
+
+
+def test_the_list_keeps_the_fields_that_scripts_read(capsys: pytest.CaptureFixture[str]) -> None:
+    print_list(json=True)
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in listed] == list(EXPERIMENTS)
+    fields = {"name", "paper", "item", "shows", "needs", "sizes", "differs", "seeds"}
+    for one in listed:
+        assert set(one) >= fields
+        assert set(one["needs"]) == set(one["sizes"])
 
 
 def test_a_misspelt_name_gets_a_suggestion() -> None:
