@@ -95,7 +95,9 @@ def kept_whole(
                 first = min(MAX_LIMB_BITS, cap - special - bits * (limbs - 1))
             sizes = (first,) + (bits,) * (limbs - 1)
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=sizes, special_bits=special)
-            found = list(_with_largest_scale(spec, specs, ckks, pairs=pairs))
+            # Whatever does not grant only tells whether more limbs may.
+            of_use = math.inf if bits == most else spec.precision
+            found = list(_with_largest_scale(spec, specs, ckks, of_use, pairs=pairs))
             yield from found
             if limbs == 1 or not any(plan.grants for plan, _ in found):
                 break  # shorter primes are fewer bytes, and less precise
@@ -152,11 +154,12 @@ def rescaled(
 
 
 def _with_largest_scale(
-    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, *, pairs: Pairs
+    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, most: float, *, pairs: Pairs
 ) -> Iterator[Candidate]:
     """For each choice of limbs, the way with the largest feature scale that fits.
 
-    What neither grants nor is the most precise may be left out.
+    What neither grants nor is the most precise, or has a relative error above `most`, may be left
+    out.
     """
     limbs = len(ckks.limb_bits)
 
@@ -165,7 +168,7 @@ def _with_largest_scale(
         return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, pairs=pairs)
 
     largest, rise = None, 0
-    longest, most = MAX_ANSWER_LIMBS, math.inf
+    longest = MAX_ANSWER_LIMBS
     for product in range(1, limbs + 1) if spec.multiplies else (limbs,):
         factors = FACTOR_SCALES if spec.multiplies else range(1)
         if _at(spec, way, product, factors[-1], LOWEST) is None:

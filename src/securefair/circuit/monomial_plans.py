@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 
 from securefair.circuit.candidates import Candidate
-from securefair.circuit.evaluation import evaluate
+from securefair.circuit.evaluation import computed
 from securefair.circuit.monomials import BEYOND, monomials_bound
 from securefair.circuit.on_paper import parameters
+from securefair.circuit.pieces import rounding_error
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import (
     MAX_HELD_BYTES,
@@ -73,34 +74,43 @@ def _shortest(spec: ExchangeSpec, limbs: range, *, pieces: bool) -> ExchangePlan
 def _best(
     spec: ExchangeSpec, ckks: CkksSpec, flooding_limbs: int, answer_limbs: int, *, pieces: bool
 ) -> ExchangePlan | None:
-    """The most precise plan of these primes."""
+    """The most precise plan of these primes, if it is precise enough."""
     largest = math.log2(BEYOND * spec.bounds.logit)
     room = parameters(ckks).log_q(len(ckks.limb_bits)) - TOP_BITS - largest
     travels = max(1.0, spec.bounds.feature) if pieces else monomials_bound(spec)
     widest = rules.MAX_LOG2_COEFFICIENT - math.log2(travels)
     factors = 2 if pieces else 1
     best: ExchangePlan | None = None
+    least = math.inf
     for form_scale in FORM_SCALES:
         # The largest scale at which logits do not wrap around.
         scale = math.floor(min((room - form_scale) / factors, widest))
-        plan = None
-        if scale > 0:
-            schedule = Schedule(
-                ckks=ckks,
-                feature_scale=float(scale),
-                factor_scale=float(form_scale),
-                product_limbs=len(ckks.limb_bits),
-                relinearize=False,
-                flooding_bits=spec.flooding_bits,
-                flooding_limbs=flooding_limbs,
-                answer_limbs=answer_limbs,
-                monomials=True,
-                pieces=pieces,
-            )
-            plan = evaluate(spec, schedule)
+        if scale <= 0:
+            continue
+        schedule = Schedule(
+            ckks=ckks,
+            feature_scale=float(scale),
+            factor_scale=float(form_scale),
+            product_limbs=len(ckks.limb_bits),
+            relinearize=False,
+            flooding_bits=spec.flooding_bits,
+            flooding_limbs=flooding_limbs,
+            answer_limbs=answer_limbs,
+            monomials=True,
+            pieces=pieces,
+        )
+        if rounding_error(spec, schedule) > spec.precision * 2 * spec.bounds.logit:
+            continue
+        run = computed(spec, schedule)
+        if run is None:
+            continue
+        if least < run.least_error > spec.precision:
+            break  # from here on noise grows
+        least = run.least_error
+        plan = run.released(schedule) if least <= spec.precision else None
         if plan is None:
             continue
         if best is not None and plan.relative_error > best.relative_error:
-            break  # from here on noise grows
+            break
         best = plan
     return best

@@ -1,6 +1,7 @@
 """The way to the largest scale: the same wherever the search begins."""
 
 import itertools
+import math
 
 import msgspec
 import pytest
@@ -51,7 +52,7 @@ def test_no_cheaper_plan_is_passed_over(release):
     """The search leaves out what is dearer than a plan that grants; here nothing is left out."""
     changes = {"release": release, "basis": "student", "q": 3, "hidden": 0, "flooding_bits": 20}
     spec = msgspec.structs.replace(SPEC, **changes)
-    found = candidates._with_largest_scale(spec, affine_specs(spec), CKKS, pairs="none")
+    found = candidates._with_largest_scale(spec, affine_specs(spec), CKKS, math.inf, pairs="none")
     searched = [plan for plan, _ in found]
     everything = []
     for product, factor in itertools.product(range(1, 6), candidates.FACTOR_SCALES):
