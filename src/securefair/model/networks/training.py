@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy, log_softmax, softmax
 from securefair.config import defaults
 from securefair.errors import ConfigError, DataError, ModelError
 from securefair.model.networks.augmentation import augmented
+from securefair.model.networks.descent import Descent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,8 @@ class TrainingRecipe:
         epochs: passes over the samples.
         batch_size: of a step; the last, incomplete batch of an epoch is left out.
         peak_rate: largest learning rate of the cycle (Smith and Topin 2019, "Super-convergence").
+        kernel_rate: the same of kernels, whose steps are then made orthogonal (`descent`); None
+            treats them as other matrices.
         momentum, weight_decay: of SGD with Nesterov momentum; decay spares vectors (biases,
             normalisation, activations).
         clip_norm: of the whole gradient.
@@ -50,6 +53,7 @@ class TrainingRecipe:
     epochs: int
     batch_size: int = 128
     peak_rate: float = 0.1
+    kernel_rate: float | None = None
     momentum: float = defaults.MOMENTUM
     weight_decay: float = 5e-4
     clip_norm: float = defaults.CLIP_NORM
@@ -78,6 +82,11 @@ class TrainingRecipe:
             ("soft_weight", 0 <= self.soft_weight <= 1, "in [0, 1]"),
             ("temperature", 0 < self.temperature < math.inf, "above 0"),
             ("decay", self.decay is None or 0 < self.decay <= 1, "above 0, at most 1"),
+            (
+                "kernel_rate",
+                self.kernel_rate is None or 0 < self.kernel_rate < math.inf,
+                "above 0",
+            ),
         ):
             if not accepted:
                 raise ConfigError(
@@ -122,6 +131,7 @@ def train_network(
     *,
     seed: int,
     soft: NDArray[np.float32] | None = None,
+    public: Callable[[Tensor], Tensor] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> None:
     """Train in place, and leave the network in evaluation mode.
@@ -134,6 +144,7 @@ def train_network(
         seed: of the order and of the augmentation; equal seeds give equal networks on one machine.
         soft: logits (2, B, M) of a larger network, of images as they are and mirrored: targets
             beside the labels (`larger.soft_labels`).
+        public: what is computed of augmented images before the network takes them (`cosines`).
         on_epoch: called after each pass.
 
     Raises:
@@ -144,18 +155,15 @@ def train_network(
     """
     if len(images) < recipe.batch_size:
         raise DataError("there are fewer samples than a batch", found=len(images))
-    classes = _classes(network, images)
+    public = public or _unchanged
+    classes = _classes(network, images, public)
     _check_labels(labels, len(images), classes)
     generator = torch.Generator().manual_seed(seed)
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
     weights = _class_weights(y, classes).to(x.dtype) if recipe.balance_classes else None
     targets = None if soft is None else _targets(soft, (2, len(images), classes), recipe)
-    optimizer = _optimizer(network, recipe)
     steps = len(images) // recipe.batch_size
-    schedule = _schedule(optimizer, recipe, steps)
-    for kernel in network.parameters():
-        if kernel.dim() == 4:
-            kernel.data = kernel.data.contiguous(memory_format=torch.channels_last)
+    descent = Descent(network.parameters(), recipe, steps=steps)
     network.train()
     for epoch in range(1, recipe.epochs + 1):
         order = torch.randperm(len(images), generator=generator)
@@ -164,7 +172,7 @@ def train_network(
             rows = order[step * recipe.batch_size : (step + 1) * recipe.batch_size]
             batch, mirrored = augmented(x[rows], recipe, generator)
             target = y[rows]
-            logits, excess = network.with_excess(batch, bfloat16=recipe.bfloat16)
+            logits, excess = network.with_excess(public(batch), bfloat16=recipe.bfloat16)
             loss = cross_entropy(
                 logits, target, weight=weights, label_smoothing=recipe.label_smoothing
             )
@@ -172,18 +180,15 @@ def train_network(
             if targets is not None:
                 wanted = targets[mirrored.long(), rows]
                 objective = torch.lerp(loss, _distance(logits, wanted, recipe), recipe.soft_weight)
-            optimizer.zero_grad()
-            (objective + recipe.range_penalty * excess).backward()  # type: ignore[no-untyped-call]
-            norm = torch.nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
-            if not math.isfinite(norm.item()):
+            norm = descent.gradient(objective + recipe.range_penalty * excess)
+            if not math.isfinite(norm):
                 raise ModelError(
                     "the training diverged",
                     where=f"epoch {epoch}, step {step + 1}",
                     found=f"loss {loss.item():g}",
-                    hint="Lower peak_rate, or raise range_penalty",
+                    hint="Lower peak_rate and kernel_rate, or raise range_penalty",
                 )
-            optimizer.step()
-            schedule.step()
+            descent.step()
             hits = (logits.argmax(dim=1) == target).to(loss.dtype).mean()
             totals += torch.stack([loss.detach(), excess.detach(), hits])
         if on_epoch is not None:
@@ -194,7 +199,13 @@ def train_network(
     network.eval()
 
 
-def _classes(network: Trainable, images: NDArray[np.float32]) -> int:
+def _unchanged(images: Tensor) -> Tensor:
+    return images
+
+
+def _classes(
+    network: Trainable, images: NDArray[np.float32], public: Callable[[Tensor], Tensor]
+) -> int:
     """How many logits the network gives for each of these images, tried on the first."""
     kind = str(next(network.parameters()).dtype).removeprefix("torch.")
     if str(images.dtype) != kind:
@@ -205,7 +216,7 @@ def _classes(network: Trainable, images: NDArray[np.float32]) -> int:
     network.eval()
     try:
         with torch.no_grad():
-            logits, _ = network.with_excess(one)
+            logits, _ = network.with_excess(public(one))
     except (RuntimeError, ValueError, IndexError) as error:
         raise DataError(
             "the network does not take images of this shape", found=images.shape[1:]
@@ -255,33 +266,3 @@ def _distance(logits: Tensor, wanted: Tensor, recipe: TrainingRecipe) -> Tensor:
     """Cross-entropy of tempered logits, a scalar, times the temperature squared."""
     tempered = log_softmax(logits / recipe.temperature, dim=1)
     return -(wanted * tempered).sum(dim=1).mean() * recipe.temperature**2
-
-
-def _schedule(
-    optimizer: torch.optim.SGD, recipe: TrainingRecipe, steps: int
-) -> torch.optim.lr_scheduler.LRScheduler:
-    """Of the learning rate, by steps; `steps` make an epoch."""
-    total, decay = steps * recipe.epochs, recipe.decay
-    if decay is None:
-        return torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, max_lr=recipe.peak_rate, total_steps=total, cycle_momentum=False
-        )
-    fall = max(1.0, decay * total)
-    return torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, (step + 1) / steps, (total - step) / fall)
-    )
-
-
-def _optimizer(network: Trainable, recipe: TrainingRecipe) -> torch.optim.SGD:
-    trained = [p for p in network.parameters() if p.requires_grad]
-    matrices = [p for p in trained if p.dim() > 1]
-    vectors = [p for p in trained if p.dim() <= 1]
-    return torch.optim.SGD(
-        [
-            {"params": matrices, "weight_decay": recipe.weight_decay},
-            {"params": vectors, "weight_decay": 0.0},
-        ],
-        lr=recipe.peak_rate,
-        momentum=recipe.momentum,
-        nesterov=recipe.momentum > 0,
-    )

@@ -48,6 +48,32 @@ def test_a_network_learns_what_only_a_square_can_tell():
     assert not net.training
 
 
+def test_a_public_layer_sees_images_as_augmented_and_the_network_what_it_gives():
+    images, labels = bars(64)
+    recipe = TrainingRecipe(epochs=1, batch_size=32, crop=1, flip=True)
+    plain, halved = network(), network()
+    train_network(plain, images, labels, recipe, seed=1)
+    train_network(halved, 2 * images, labels, recipe, seed=1, public=lambda given: given / 2)
+    inputs = bars(8, seed=2)[0]
+    np.testing.assert_allclose(plain.logits(inputs), halved.logits(inputs), atol=1e-5)
+    wide = np.concatenate([images, images], axis=3)
+    with pytest.raises(DataError, match="as one image"):
+        train_network(network(), wide, labels, recipe, seed=1)
+    train_network(network(), wide, labels, recipe, seed=1, public=lambda given: given[..., :8])
+
+
+def test_kernels_may_take_orthogonal_steps():
+    net = network()
+    train_network(
+        net,
+        *bars(800),
+        TrainingRecipe(epochs=4, batch_size=32, peak_rate=0.05, kernel_rate=0.02, decay=0.9),
+        seed=1,
+    )
+    images, labels = bars(400, seed=1)
+    assert (net.logits(images).argmax(1) == labels).mean() > 0.9
+
+
 def test_equal_seeds_train_equal_networks():
     recipe = TrainingRecipe(epochs=1, batch_size=32, crop=1, flip=True, rotate=True)
     logits = []
@@ -195,6 +221,7 @@ def test_images_and_labels_that_do_not_fit_are_refused(images, labels, said):
         ("temperature", 0.0),
         ("decay", 0.0),
         ("decay", 1.5),
+        ("kernel_rate", 0.0),
     ],
 )
 def test_recipes_that_cannot_work_are_refused(name, value):
