@@ -1,7 +1,7 @@
 """Accuracy on CIFAR-10 over a teacher's time an image: the networks that encryption has room for.
 
     python bench/frontier.py --data DATA --cache CACHE --out docs/images --write docs/networks.md
-    python bench/frontier.py --measure cifar --measure cifar-wide ...
+    python bench/frontier.py --measure cifar --measure cifar-wide --measure cifar-cosines ...
 
 DATA holds cifar10.npz. With --measure a batch of 8,192 encrypted images goes through each network
 named, in a process of its own; that takes minutes and up to 14 GB. What was measured is kept in
@@ -28,7 +28,7 @@ from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.walk import steps_seconds
 from securefair.data.images import load_cifar10
 from securefair.metrics import accuracy
-from securefair.model.networks import ReferenceName, trained_network
+from securefair.model.networks import ReferenceName, reference, trained_network
 from securefair.profiling.cnn_task import cnn_task
 from securefair.report import read_json, write_json, write_text
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KEPT = Path(__file__).with_name("frontier.json")
-NETWORKS: tuple[ReferenceName, ...] = ("cifar", "cifar-wide")
+NETWORKS: tuple[ReferenceName, ...] = ("cifar", "cifar-wide", "cifar-cosines")
 KNOWN: ReferenceName = "cifar"
 """What the planner's seconds are scaled by."""
 
@@ -119,6 +119,7 @@ def frontier(data: Path, cache: Path | None, kept: dict[str, Measured]) -> list[
     planned, points = {}, []
     for name in NETWORKS:
         network, task = trained_network(name), cnn_task(name, folder=data, cache=cache)
+        values = reference(name).encrypted(images)
         planned[name] = steps_seconds(task.plan)
         points.append(
             Point(
@@ -126,7 +127,7 @@ def frontier(data: Path, cache: Path | None, kept: dict[str, Measured]) -> list[
                 multiply_adds=task.network.multiply_adds,
                 squares=task.network.squares,
                 parameters=network.parameter_count,
-                accuracy=accuracy(network.logits(images).argmax(axis=1), test.labels),
+                accuracy=accuracy(network.logits(values).argmax(axis=1), test.labels),
                 planned_seconds=planned[name],
                 **_sizes(task.plan),
                 ms_per_image=kept[name].ms_per_image if name in kept else np.nan,

@@ -7,8 +7,9 @@ for `fashion` a folder fashion-mnist with its four files: Debian's package datas
 puts it into /usr/share/datasets. What is printed at the end was measured with the weights as
 written, in half precision.
 
-`cifar-wide` is trained towards what a larger network says of the images, beside their labels. That
-network is trained first, ten minutes on one core; with --cache this is kept for a second try.
+`cifar-wide` and `cifar-cosines` are trained towards what a larger network says of the images,
+beside their labels. That network is trained first, ten to fifteen minutes on one core; with --cache
+this is kept for a second try.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from securefair.metrics import accuracy, balanced_accuracy
 from securefair.model.folded import activation_ranges
 from securefair.model.networks import (
     EpochReport,
+    TrainingRecipe,
     balanced_by_values,
     fold,
     larger_network,
@@ -60,6 +62,7 @@ NETWORKS: dict[str, ReferenceName] = {
     "fashion": "mnist",
     "cifar": "cifar",
     "cifar-wide": "cifar-wide",
+    "cifar-cosines": "cifar-cosines",
     "derma": "derma",
 }
 """Which reference network is trained on which images."""
@@ -82,6 +85,7 @@ def labels_of_a_larger_network(
     features: NDArray[np.float32],
     labels: NDArray[np.int64],
     classes: int,
+    recipe: TrainingRecipe,
     *,
     seed: int,
     cache: Path | None,
@@ -90,10 +94,12 @@ def labels_of_a_larger_network(
     """Its logits (2, B, M) of the images and of their mirror images, kept in the cache."""
 
     def build() -> NDArray[np.float32]:
-        network = larger_network(features, labels, classes, seed=seed, on_epoch=on_epoch)
+        network = larger_network(
+            features, labels, classes, seed=seed, recipe=recipe, on_epoch=on_epoch
+        )
         return soft_labels(network, features)
 
-    key = content_key(f"{LARGER_RECIPE} seed {seed}", features, labels)
+    key = content_key(f"{recipe} seed {seed}", features, labels)
     return cached_array(cache, "soft-labels", key, build).astype(np.float32)
 
 
@@ -120,7 +126,7 @@ def main(
     kind = NETWORKS[name]
     chosen = reference(kind)
     recipe = chosen.recipe
-    distilled = chosen.distilled if distil is None else distil
+    distilled = chosen.larger is not None if distil is None else distil
     if distilled and recipe.rotate:
         raise typer.BadParameter(
             "soft labels know of mirror images only, and this recipe turns images as well",
@@ -153,19 +159,30 @@ def main(
             features,
             train.labels,
             chosen.classes,
+            chosen.larger or LARGER_RECIPE,
             seed=seed,
             cache=cache,
             on_epoch=reporting("larger network, "),
         )
     train_network(
-        network, features, train.labels, recipe, seed=seed, soft=soft, on_epoch=reporting("")
+        network,
+        features,
+        train.labels,
+        recipe,
+        seed=seed,
+        soft=soft,
+        public=chosen.public,
+        on_epoch=reporting(""),
     )
     save_weights(network, out)
 
+    def encrypted(images: NDArray[np.floating]) -> NDArray[np.float64]:
+        return chosen.encrypted(images).astype(np.float64)
+
     folded = fold(network)
     calibration = np.random.default_rng(seed).permutation(len(features))[:CALIBRATION_SAMPLES]
-    balanced = balanced_by_values(folded, features[calibration].astype(np.float64))
-    inputs = test.features.astype(np.float64)
+    balanced = balanced_by_values(folded, encrypted(features[calibration]))
+    inputs = encrypted(test.features)
     logits = balanced.logits(inputs)
     predictions = logits.argmax(axis=1)
     figures: dict[str, Any] = {

@@ -273,7 +273,8 @@ def averaging(
 @app.command()
 def cnn(
     network: Annotated[
-        str, typer.Option(help="Reference network: mnist, cifar, cifar-wide or derma.")
+        str,
+        typer.Option(help="Reference network: mnist, cifar, cifar-wide, cifar-cosines or derma."),
     ],
     samples: Annotated[
         int | None, typer.Option(help="Images in the batch (default: a ciphertext's places).")

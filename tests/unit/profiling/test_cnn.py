@@ -85,7 +85,7 @@ def test_without_the_images_it_says_what_to_put_where(tmp_path):
 
 
 def test_other_networks_are_refused():
-    with pytest.raises(ConfigError, match="mnist, cifar, cifar-wide, derma"):
+    with pytest.raises(ConfigError, match="mnist, cifar, cifar-wide, cifar-cosines, derma"):
         cnn_task("resnet")
 
 

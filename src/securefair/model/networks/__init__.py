@@ -7,6 +7,7 @@ quantisation and circuits see.
 
 from securefair.model.balance import balanced_by_values
 from securefair.model.networks.builder import EncryptableNetwork, he_network
+from securefair.model.networks.cosines import cosine_responses
 from securefair.model.networks.fold import fold
 from securefair.model.networks.head import NetworkHead
 from securefair.model.networks.larger import LargerNetwork, larger_network, soft_labels
@@ -32,6 +33,7 @@ __all__ = [
     "SmallName",
     "TrainingRecipe",
     "balanced_by_values",
+    "cosine_responses",
     "fold",
     "he_network",
     "larger_network",

@@ -10,21 +10,28 @@ each needs a longer modulus for everything before it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Literal, get_args
 
+import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from securefair.errors import ConfigError
 from securefair.model.linear_maps import Shape
 from securefair.model.networks.builder import EncryptableNetwork, he_network
+from securefair.model.networks.cosines import CHANNELS, CLIP, cosine_responses
+from securefair.model.networks.larger import RECIPE as LARGER_RECIPE
 from securefair.model.networks.training import TrainingRecipe
 from securefair.model.quadratic import Quadratic
 
-ReferenceName = Literal["mnist", "cifar", "cifar-wide", "derma"]
+ReferenceName = Literal["mnist", "cifar", "cifar-wide", "cifar-cosines", "derma"]
+
+_BATCH = 500
+"""Images whose public layer is computed together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +40,16 @@ class Reference:
 
     Attributes:
         name: what it is called.
-        input_shape: of one image, normalised as `securefair.data.images` does.
+        input_shape: of what is encrypted of one image: the image itself, normalised as
+            `securefair.data.images` does, or what `public` makes of it.
         classes: width of the output.
         recipe: how its shipped or documented weights were trained.
-        distilled: towards soft labels of a larger network, too (`larger`).
         layers: makes its modules, with fresh parameters.
+        larger: how a larger network was trained, whose logits were targets beside the labels
+            (`larger.soft_labels`); None for labels alone.
+        public: what students compute of images in the clear before they encrypt them; the same
+            for everybody.
+        bound: of what `public` gives.
     """
 
     name: ReferenceName
@@ -45,7 +57,18 @@ class Reference:
     classes: int
     recipe: TrainingRecipe
     layers: Callable[[], nn.Sequential]
-    distilled: bool = False
+    larger: TrainingRecipe | None = None
+    public: Callable[[Tensor], Tensor] | None = None
+    bound: float | None = None
+
+    def encrypted(self, images: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Normalised images (B, C, H, W) -> what is encrypted of them, (B, *input_shape)."""
+        given = images.astype(np.float32, copy=False)
+        if self.public is None:
+            return given
+        parts = map(self.public, torch.split(torch.from_numpy(given), _BATCH))
+        result: NDArray[np.float32] = torch.cat(list(parts)).numpy()
+        return result
 
 
 def reference(name: ReferenceName) -> Reference:
@@ -88,12 +111,13 @@ def _mnist() -> nn.Sequential:
     )
 
 
-def _photographs(*channels: int) -> nn.Sequential:
-    """Three convolutions of so many channels, each squared and pooled: 32 to 4 pixels a side."""
+def _photographs(*channels: int, inputs: int = 3, side: int = 32) -> nn.Sequential:
+    """Convolutions of so many channels, each squared and pooled, on images of this side."""
     layers: list[nn.Module] = []
-    for inputs, outputs in pairwise((3, *channels)):
-        layers += [*_convolution(inputs, outputs, 3), nn.AvgPool2d(2)]
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels[-1] * 4 * 4, 10))
+    for before, after in pairwise((inputs, *channels)):
+        layers += [*_convolution(before, after, 3), nn.AvgPool2d(2)]
+        side //= 2
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels[-1] * side * side, 10))
 
 
 def _derma() -> nn.Sequential:
@@ -146,7 +170,26 @@ REFERENCES: dict[str, Reference] = {
             soft_weight=0.4,
         ),
         layers=partial(_photographs, 32, 128, 256),
-        distilled=True,
+        larger=LARGER_RECIPE,
+    ),
+    "cifar-cosines": Reference(
+        name="cifar-cosines",
+        input_shape=(CHANNELS, 16, 16),
+        classes=10,
+        recipe=TrainingRecipe(
+            epochs=32,
+            peak_rate=0.05,
+            kernel_rate=0.02,
+            range_penalty=0.1,
+            crop=3,
+            flip=True,
+            decay=0.9,
+            bfloat16=True,
+        ),
+        layers=partial(_photographs, 96, 192, 256, inputs=CHANNELS, side=16),
+        larger=replace(LARGER_RECIPE, epochs=12, peak_rate=0.1, kernel_rate=0.04, crop=4),
+        public=cosine_responses,
+        bound=CLIP,
     ),
     "derma": Reference(
         name="derma",

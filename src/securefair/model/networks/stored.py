@@ -74,7 +74,7 @@ def trained_network(name: ReferenceName, weights: Path | None = None) -> Encrypt
     Args:
         name: which one.
         weights: file of `save_weights`; None takes those that ship with the package, which are
-            there for "mnist", "cifar" and "cifar-wide".
+            there for all but "derma".
 
     Raises:
         ConfigError: there is no such network.

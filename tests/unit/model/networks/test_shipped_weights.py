@@ -9,7 +9,7 @@ import pytest
 from securefair.data.images.cifar import CIFAR10_FILE, CIFAR10_NORMALISATION
 from securefair.data.images.decoding import decode_images
 from securefair.data.images.digits import MNIST_FILE, MNIST_NORMALISATION
-from securefair.model.networks import balanced_by_values, fold, trained_network
+from securefair.model.networks import balanced_by_values, fold, reference, trained_network
 from securefair.model.quantize import quantize
 
 
@@ -45,10 +45,12 @@ def photographs(folder, count):
         ("mnist", digits, 1000, 0.98),
         ("cifar", photographs, 500, 0.72),
         pytest.param("cifar-wide", photographs, 200, 0.75, marks=pytest.mark.slow),
+        pytest.param("cifar-cosines", photographs, 200, 0.8, marks=pytest.mark.slow),
     ],
 )
 def test_shipped_networks_classify_real_images_in_every_form(folder, name, load, count, least):
     images, labels = load(folder, count)
+    images = reference(name).encrypted(images)
     network = trained_network(name)
     predicted = network.logits(images).argmax(axis=1)
     assert np.mean(predicted == labels) > least

@@ -73,7 +73,7 @@ def test_weights_beyond_half_precision_are_refused(tmp_path):
     assert error.value.where == "layers.0.weight"
 
 
-@pytest.mark.parametrize("name", ["mnist", "cifar", "cifar-wide"])
+@pytest.mark.parametrize("name", ["mnist", "cifar", "cifar-wide", "cifar-cosines"])
 def test_weights_that_ship_fit_and_were_trained(name):
     network = trained_network(name)
     assert not network.training
