@@ -61,8 +61,8 @@ def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan
     coefficients than with samples in slots: all are planned, and the one of fewer seconds taken.
     `monomials` false leaves these out, for a backend that packs no coefficients.
 
-    The search takes up to seconds, and minutes for a million samples. Its outcome is remembered,
-    also that there is none. Whoever plans at a stranger's word uses `verified_plan`.
+    The search takes up to seconds. Its outcome is remembered, also that there is none. Whoever
+    plans at a stranger's word uses `verified_plan`.
 
     Raises:
         PlanError: the spec is impossible; the hint names the nearest precision or flooding.
@@ -146,43 +146,36 @@ def _in_slots(spec: ExchangeSpec) -> Candidate:
     """The best plan with samples in slots, and features or samples by themselves or in pairs."""
     specs = affine_specs(spec)
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
-    unmasked = False
+    offered: list[Candidate] = []
     for ring_degree, cap in sorted(MAX_LOG_QP.items()):
         ring = (spec, specs, ring_degree, cap)
-        precise = [
-            found for found in kept_whole(*ring) if found[0].relative_error <= spec.precision
-        ]
-        granting = [found for found in precise if _may_leave(found[0])]
+        found = list(kept_whole(*ring))
+        granting = _granting(found)
         if squares > 1 or (squares and not granting):  # there is little to save through one square
             slowest = min((seconds for _, seconds in granting), default=math.inf)
-            others = rescaled(*ring, most=spec.precision, slowest=slowest)
-            more = [found for found in others if found[0].relative_error <= spec.precision]
-            granting += [found for found in more if _may_leave(found[0])]
-            precise += more
+            more = list(rescaled(*ring, most=spec.precision, slowest=slowest))
+            found, granting = found + more, granting + _granting(more)
         if granting:
             return _packed(min(granting, key=_cost), specs, cap)
-        unmasked |= bool(precise)
-    nearest = math.inf if unmasked else _nearest(spec, specs, squares)
-    raise _impossible(spec, squares, nearest, unmasked=unmasked)
+        offered += found
+    if any(plan.relative_error <= spec.precision for plan, _ in offered):
+        raise _unmasked(spec)
+    nearest = min(map(_masked_error, offered), default=math.inf)
+    for ring_degree, cap in sorted(MAX_LOG_QP.items()) if squares else ():
+        # What is not as precise as it has to be was left out so far.
+        others = rescaled(spec, specs, ring_degree, cap, most=nearest)
+        nearest = min(nearest, min(map(_masked_error, others), default=math.inf))
+    raise _impossible(spec, squares, nearest)
 
 
-def _may_leave(plan: ExchangePlan) -> bool:
-    """Whether answers stay masked, with as much flooding as the precision allows if need be."""
-    return is_masked(plan) or is_masked(_flooded(plan))
+def _granting(found: Sequence[Candidate]) -> list[Candidate]:
+    """Those that grant, with as much flooding as the precision allows if need be."""
+    precise = [each for each in found if each[0].relative_error <= each[0].spec.precision]
+    return [each for each in precise if is_masked(each[0]) or is_masked(_flooded(each[0]))]
 
 
-def _nearest(spec: ExchangeSpec, specs: Sequence[AffineSpec], squares: int) -> float:
-    """The least relative error that any masked plan has."""
-    nearest = math.inf
-    for ring_degree, cap in sorted(MAX_LOG_QP.items()):
-        ring = (spec, specs, ring_degree, cap)
-        errors = [plan.relative_error for plan, _ in kept_whole(*ring) if is_masked(plan)]
-        nearest = min(nearest, *errors, math.inf)
-        if squares:
-            others = rescaled(*ring, most=nearest)
-            errors = [plan.relative_error for plan, _ in others if is_masked(plan)]
-            nearest = min(nearest, *errors, math.inf)
-    return nearest
+def _masked_error(candidate: Candidate) -> float:
+    return candidate[0].relative_error if is_masked(candidate[0]) else math.inf
 
 
 def _packed(single: Candidate, specs: Sequence[AffineSpec], cap: int) -> Candidate:
@@ -218,14 +211,12 @@ def _in_pairs(
     an upload block in every answer. The modulus pays a bit or two for each square.
     """
     spec, ring_degree = single.spec, single.params.ring_degree
-    granting = [
-        found
-        for found in kept_whole(spec, specs, ring_degree, cap, pairs=pairs)
-        if found[0].relative_error <= spec.precision
-        and held_bytes(spec, found[0].schedule) <= MAX_HELD_BYTES
-        and _may_leave(found[0])
+    found = [
+        each
+        for each in kept_whole(spec, specs, ring_degree, cap, pairs=pairs)
+        if held_bytes(spec, each[0].schedule) <= MAX_HELD_BYTES
     ]
-    return min(granting, key=_cost, default=None)
+    return min(_granting(found), key=_cost, default=None)
 
 
 def _may_pay(plan: ExchangePlan, pairs: Pairs) -> bool:
@@ -301,15 +292,17 @@ def _cost(candidate: Candidate) -> tuple[float, ...]:
     return seconds, often, once, plan.schedule.flooding_limbs, plan.relative_error
 
 
-def _impossible(spec: ExchangeSpec, squares: int, nearest: float, *, unmasked: bool) -> PlanError:
-    if unmasked:
-        return PlanError(
-            "so many numbers per class could unmask the model to a dishonest student",
-            where="q",
-            found=spec.q,
-            expected="fewer",
-            hint="Release fewer numbers, or 'logits' knowingly",
-        )
+def _unmasked(spec: ExchangeSpec) -> PlanError:
+    return PlanError(
+        "so many numbers per class could unmask the model to a dishonest student",
+        where="q",
+        found=spec.q,
+        expected="fewer",
+        hint="Release fewer numbers, or 'logits' knowingly",
+    )
+
+
+def _impossible(spec: ExchangeSpec, squares: int, nearest: float) -> PlanError:
     if nearest < math.inf:
         return PlanError(
             "no parameters at 128-bit security grant this",
