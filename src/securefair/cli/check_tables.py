@@ -62,6 +62,12 @@ def _parts(checked: Checked, points: int) -> Iterator[RenderableType]:
             "cost.json.",
             style="dim",
         )
+    elif checked.sums is not None:
+        yield Text(
+            "Hours are not foretold where models are averaged: which sums come about depends on "
+            f"all hospitals' answers. One sum and one comparison: {checked.measure}",
+            style="dim",
+        )
     for warning in checked.warnings:
         yield Text(f"Note: {warning}", style="yellow")
     if points:

@@ -173,10 +173,8 @@ class Kind(ABC, Generic[A]):
         return False
 
     @property
-    def prices(self) -> str | None:
-        """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`; None: it
-        has none.
-        """
+    def prices(self) -> str:
+        """Which measured prices say what it costs: a name of `profiling.pricing.PRICINGS`."""
         return "rounds"
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 import numpy as np
 
@@ -14,6 +16,9 @@ from securefair.collaboration.gossip import (
 from securefair.config import defaults
 from securefair.fairness.alignment import cosine
 from securefair.profiling.measure import Stopwatch, medians
+
+if TYPE_CHECKING:
+    from securefair.collaboration.gossip.agreement import GossipAgreement
 
 ROTATION = 0.5
 """How much of the first synthetic gradient is in the second."""
@@ -101,4 +106,16 @@ def profile_alignment(
         ring_degree=inner.params.ring_degree,
         backend=backend,
         repeats=repeats,
+    )
+
+
+def measuring_averages(agreed: GossipAgreement) -> str:
+    """The commands that measure one sum and one comparison of gradients, as agreed."""
+    spec, aligned = agreed.sum_plan.spec, agreed.alignment.spec
+    return (
+        f"securefair profile averaging --averaging {agreed.averaging} "
+        f"--parameters {spec.parameters} --senders {spec.senders} --bound {spec.bound} "
+        f"--precision {spec.precision} --flooding-bits {spec.flooding_bits}; "
+        f"securefair profile alignment --dimension {aligned.dimension} "
+        f"--sketch {aligned.sketch or 0} --flooding-bits {aligned.flooding_bits}"
     )

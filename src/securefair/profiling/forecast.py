@@ -101,18 +101,19 @@ def check_config(config: RunConfig, *, cost_model: Path | None = None) -> Checke
     measure, cost = MEASURE, None
     if config.run.main in kinds:
         main = agreed[config.run.main]
-        prices = kinds[config.run.main].prices
-        if prices is not None:
-            measure = PRICINGS[prices].measure(main)
-            if cost_model is not None:
-                cost = PRICINGS[prices].cost(cost_model, config, main, plan)
+        pricing = PRICINGS[kinds[config.run.main].prices]
+        measure = pricing.measure(main)
+        if cost_model is not None and pricing.cost is not None:
+            cost = pricing.cost(cost_model, config, main, plan)
     if cost_model is not None and cost is None:
         raise ConfigError(
             "there are no measured prices for this",
             where=str(cost_model),
             found=config.run.main,
-            expected=" or ".join(name for name in REGISTERED if kind_of(name).prices),
-            hint="Check without --model; `securefair profile averaging` measures sums of models",
+            expected=" or ".join(
+                name for name in REGISTERED if PRICINGS[kind_of(name).prices].cost is not None
+            ),
+            hint="Check without --model: it says what can be measured",
         )
     table = config.table
     return Checked(

@@ -9,6 +9,7 @@ from typing import Any
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.config import RunConfig
+from securefair.profiling.alignment import measuring_averages
 from securefair.profiling.cost_model import load_model
 from securefair.profiling.estimate import Estimate, estimate
 from securefair.profiling.scale_transfer import foretold, load_transfer, measuring
@@ -22,11 +23,12 @@ class Pricing:
 
     Attributes:
         measure: the command that measures the prices of an agreement.
-        cost: of a hospital, by a file of prices; None where there is no plan to price.
+        cost: of a hospital, by a file of prices; None where there is no plan to price. None
+            instead of a function: what is measured foretells no hours.
     """
 
     measure: Callable[[Any], str]
-    cost: Callable[[Path, RunConfig, Any, ExchangePlan | None], Estimate | None]
+    cost: Callable[[Path, RunConfig, Any, ExchangePlan | None], Estimate | None] | None
 
 
 def _rounds(
@@ -53,5 +55,6 @@ def _one_exchange(
 PRICINGS = {
     "rounds": Pricing(lambda _: MEASURE, _rounds),
     "one exchange": Pricing(measuring, _one_exchange),
+    "averages": Pricing(measuring_averages, None),
 }
 """By the name that kinds give."""

@@ -1,8 +1,13 @@
 """What `check` promises is what a run then does."""
 
+import json
+
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from securefair.averaging.shares import KEY_BYTES
+from securefair.cli import app
 from securefair.config import demo_config, override
 from securefair.errors import ConfigError, DataError, PlanError
 from securefair.profiling.forecast import check_config
@@ -124,6 +129,27 @@ def test_what_has_no_price_is_told(tmp_path, main):
         check_config(config, cost_model=tmp_path / "cost.json")
     assert caught.value.found == main
     assert caught.value.expected == "transfer or vpdl or cycle"
+
+
+def test_the_prices_of_averages_are_measured_as_agreed():
+    """Both commands of a check measure what its run would do: the same sizes, the same bytes."""
+    checked = check_config(small(**{"run.algorithms": ["standalone", "cycle-gossip"]}))
+    one_sum, cosine = checked.measure.split("; ")
+    assert one_sum.startswith("securefair profile averaging ")
+    assert cosine.startswith("securefair profile alignment ")
+    measured = []
+    for command in (one_sum, cosine):
+        done = CliRunner().invoke(app, [*command.split()[1:], "--repeats", "1", "--json"])
+        assert done.exit_code == 0, done.output
+        measured.append(json.loads(done.stdout))
+    sums = checked.sums
+    assert measured[0]["wish"]["parameters"] == sums.parameters
+    assert measured[0]["bytes_per_edge"] == sums.request_bytes + sums.share_bytes + KEY_BYTES
+    assert measured[0]["error_bound"] == pytest.approx(sums.sum_error)
+    assert (measured[1]["bytes_up"], measured[1]["bytes_down"]) == (
+        sums.query_bytes,
+        sums.answer_bytes,
+    )
 
 
 def test_a_cost_model_must_be_one(tmp_path):

@@ -212,9 +212,9 @@ class GossipKind(Kind["GossipAgreement"]):
         return host
 
     @property
-    def prices(self) -> str | None:
-        """None: `profile averaging` measures a sum, and nothing foretells a run by it."""
-        return None
+    def prices(self) -> str:
+        """See `Kind`: of one sum and one comparison; which neighbours meet is left to chance."""
+        return "averages"
 
     @property
     def refits(self) -> bool:
