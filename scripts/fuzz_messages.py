@@ -1,4 +1,5 @@
-"""Coverage-guided fuzzing (atheris) of what strangers send: frames, requests, answers, sums.
+"""Coverage-guided fuzzing (atheris) of what strangers send: frames, requests, answers, sums,
+and what may happen to machines between them.
 
     .venv/bin/pip install --require-hashes --no-deps -r constraints/fuzz.txt
     python scripts/fuzz_messages.py TARGET CORPUS_FOLDER -max_total_time=600

@@ -25,6 +25,7 @@ from securefair.exchange.student import Student
 from securefair.exchange.teacher import Teacher
 from securefair.model.heads import build_head
 from securefair.protocol.codec import Limits, decode, encode, kind_of
+from support.moves import play
 
 LIMITS = Limits(
     public_key=40,
@@ -103,8 +104,13 @@ def sums(data: bytes) -> None:
         check_request(data, 24, RECEIVING)
 
 
+def machines(data: bytes) -> None:
+    """Machines whose network, processors, clock and peers do what bytes say."""
+    play(data)
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    each.__name__: each for each in (frame, request, answer, opened, sums)
+    each.__name__: each for each in (frame, request, answer, opened, sums, machines)
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from contract import strangers
 from securefair.errors import EncryptionError
+from support.moves import play
 
 VECTORS = json.loads(
     (Path(__file__).parents[1] / "vectors" / "fuzzed.json").read_text(encoding="utf-8")
@@ -20,6 +21,13 @@ def test_bytes_of_strangers_are_read_or_refused(way):
     assert kept
     for data in kept:
         strangers.TARGETS[way](bytes.fromhex(data))
+
+
+def test_kept_sequences_of_machines_get_somewhere():
+    """Rounds end, and somebody notices what was forged."""
+    worlds = [play(bytes.fromhex(data)) for data in VECTORS["machines"]]
+    assert sum(len(over) for world in worlds for over in world.overs.values()) > len(worlds)
+    assert any(world.blames for world in worlds)
 
 
 def test_an_answer_that_opens_to_no_number_is_refused():

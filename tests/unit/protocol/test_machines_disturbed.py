@@ -17,58 +17,11 @@ from securefair.protocol.effects import (
 )
 from securefair.protocol.flows import ROUND_BITS
 from securefair.protocol.ledger import Release
-from securefair.protocol.messages import (
-    Answer,
-    Decline,
-    DeclineReason,
-    Features,
-    Hello,
-    Keys,
-    Message,
-    Query,
-)
+from securefair.protocol.messages import Answer
 from securefair.protocol.states import RoundState
 from support.examples import examples
+from support.moves import forged, random_move
 from support.world import NAMES, ROUNDS, World
-
-
-def forged(rng: random.Random, world: World, teacher_round: int) -> Message:
-    """What a broken or malicious peer might send; often almost right."""
-    number = max(0, teacher_round + rng.choice([-2, -1, 0, 0, 0, 1, 1, 2, 3]))
-    exchange = rng.choice([0, number, number, number + 1])
-    payload = rng.choice([b"", b"forged"])
-    return rng.choice(
-        [
-            Hello(1, bytes(32)),
-            Hello(rng.choice([1, 2]), rng.randbytes(32)),
-            Keys(0, payload, payload),
-            Features(0, 1 + rng.randrange(50), payload, payload),
-            Query(number, exchange, payload),
-            Answer(number, exchange, payload),
-            Decline(number, exchange, rng.choice(list(DeclineReason))),
-        ]
-    )
-
-
-def random_move(rng: random.Random, world: World, mischief: bool) -> None:
-    """One step of the world; with mischief also loss, copies, reordering and failures."""
-    begin = [name for name in world.names if world.may_begin(name)]
-    what = rng.random()
-    if what < 0.10 and begin:
-        world.begin(rng.choice(begin))
-    elif what < 0.55 and world.frames:
-        world.deliver(rng.randrange(len(world.frames)))
-    elif what < 0.85 and world.jobs:
-        world.finish(rng.randrange(len(world.jobs)), fail=mischief and rng.random() < 0.05)
-    elif what < 0.90 and world.frames and mischief:
-        world.frames.pop(rng.randrange(len(world.frames)))
-    elif what < 0.96 and world.frames:
-        world.frames.append(rng.choice(world.frames))
-    elif mischief:
-        name = rng.choice(world.names)
-        memory = world.machines[name].memory
-        if memory.round >= 0:
-            world.feed(name, Expired(rng.randrange(memory.round + 1)))
 
 
 @pytest.mark.parametrize("part", range(4))
