@@ -90,8 +90,13 @@ class Run:
         return rows @ z
 
 
-@cache
 def run(spec, backend="seal"):
+    """Made once: `cache` would tell `run(spec)` from `run(spec, "seal")`."""
+    return _run(spec, backend)
+
+
+@cache
+def _run(spec, backend):
     samples = samples_of(spec)
     predictions = predictions_of(spec) if spec.sends_predictions else None
     try:
