@@ -21,6 +21,7 @@ STARTS = {
     "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),
     "a site's status": ("deployment.site.status", {"torch"}),
+    "what runs have cost patients": ("privacy.durable privacy.guarantees", {"torch"}),
     "a relay": ("deployment.operator.relay", {"torch"}),
     "results and reports": ("run.folder run.compare report.html user.template", {"torch"}),
     "runs and sites": ("library deployment.site.starting run.execute profiling.forecast", set()),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from securefair.config import RunConfig
+from securefair.privacy.guarantees import meaning_of
 from securefair.records import PrivacyResult
 from securefair.storage import Guarantee
 
@@ -104,8 +105,6 @@ def joined(found: Sequence[PrivacyResult], config: RunConfig) -> PrivacyResult:
     mechanisms differ there are two fits, and both cost the same patients: a store has counted both
     already, a simulation has not.
     """
-    from securefair.privacy.guarantees import meaning_of  # its package trains, too
-
     by_mechanism = {one.mechanism: one for one in found}.values()
     together = max if found[0].noise == SYSTEM else sum
     caveats = {caveat: None for one in found for caveat in one.caveats}
@@ -140,8 +139,6 @@ def _most(asked: Sequence[float | None]) -> float | None:
 
 
 def _result(teacher: PrivateTeacher, decides: bool, alignments: Guarantee | None) -> PrivacyResult:
-    from securefair.privacy.guarantees import meaning_of  # its package trains, too
-
     guarantee = teacher.guarantee
     open_decisions = decides and alignments is None
     caveats = [] if teacher.secure else [SIMULATED]
