@@ -104,10 +104,12 @@ def _best(
         run = computed(spec, schedule)
         if run is None:
             continue
-        if least < run.least_error > spec.precision:
-            break  # from here on noise grows
-        least = run.least_error
-        plan = run.released(schedule) if least <= spec.precision else None
+        if run.least_error > spec.precision:
+            if not run.least_error < least:
+                break  # from here on noise grows
+            least = run.least_error
+            continue
+        plan = run.released(schedule)
         if plan is None:
             continue
         if best is not None and plan.relative_error > best.relative_error:
