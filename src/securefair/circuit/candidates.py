@@ -184,6 +184,8 @@ def _with_largest_scale(
             largest, run = found
             if before is not None:
                 rise = _steps(largest) - _steps(before)
+            if run.least_error == math.inf:
+                continue  # the scale leaves no room for flooding, another one may
             if least < run.least_error > most:
                 break  # from here on noise grows
             least = run.least_error

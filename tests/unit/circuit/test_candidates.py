@@ -9,7 +9,7 @@ import pytest
 from securefair.circuit import candidates, ends, planner
 from securefair.circuit.evaluation import evaluate
 from securefair.circuit.network import affine_specs
-from securefair.circuit.spec import ExchangeSpec
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.circuit.walk import WHOLE, walk
 from securefair.ckks.parameters import CkksSpec
 
@@ -66,6 +66,26 @@ def test_no_cheaper_plan_is_passed_over(release):
                 everything.append(evaluate(spec, msgspec.structs.replace(schedule, **levels)))
     assert 0 < len(searched) < len(everything)
     assert cheapest(searched) == cheapest(filter(None, everything))
+
+
+def test_a_scale_without_room_for_flooding_does_not_end_the_search():
+    """With some factors the largest scale leaves none, and with smaller ones it does again."""
+    spec = ExchangeSpec(
+        features=6,
+        classes=2,
+        samples=27,
+        hidden=0,
+        release="class_sums",
+        flooding_bits=5,
+        precision=0.005,
+        weight_bits=7,
+        bounds=HeadBounds(feature=3.0, feature_norm=1.0, output_weight=0.5, logit=0.2095),
+    )
+    ckks = CkksSpec(ring_degree=8192, limb_bits=(31, 26, 26), special_bits=31)
+    found = candidates._with_largest_scale(
+        spec, affine_specs(spec), ckks, spec.precision, pairs="none"
+    )
+    assert any(plan.grants for plan, _ in found)
 
 
 def cheapest(plans):
