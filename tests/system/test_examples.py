@@ -38,7 +38,10 @@ def fits_once():
     kept, fitted = {}, tuned.own_fits
 
     def once(participants, degree, seed):
-        own = tuple((one.name, one.train.features.tobytes()) for one in participants)
+        own = tuple(
+            (one.name, one.train.features.tobytes(), one.train.labels.tobytes())
+            for one in participants
+        )
         key = own, degree, seed
         if key not in kept:
             kept[key] = fitted(participants, degree, seed)

@@ -11,7 +11,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from securefair.circuit.ends import best_end, ended, multiplied, still_of_use
+from securefair.circuit.ends import (
+    MAX_ANSWER_LIMBS,
+    best_end,
+    ended,
+    multiplied,
+    still_of_use,
+)
 from securefair.circuit.evaluation import Computed
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import Pairs
@@ -37,14 +43,8 @@ LOWEST = MIN_FEATURE_SCALE * SCALE_STEPS
 ROUNDED = 2.0**-20
 """Above what rounding of float64 takes from a number of steps."""
 
-MAX_FLOODING_LIMBS = 4
-MAX_ANSWER_LIMBS = 3
-LEVELS = [(a, f) for a in range(1, MAX_ANSWER_LIMBS + 1) for f in range(a, MAX_FLOODING_LIMBS + 1)]
-"""Limbs in which an answer travels, and at which it is flooded: first what is fewer bytes."""
-
 FACTOR_SCALES = range(58, 19, -2)
-FEW_FACTOR_SCALES = (32, 42, 52, 58)
-"""log2 scales of what logits are multiplied with: few where there are many ways already."""
+"""log2 scales of what logits are multiplied with."""
 
 MIN_LIMB_BITS = 23
 LIMB_BITS = range(MAX_LIMB_BITS, MIN_LIMB_BITS - 1, -1)

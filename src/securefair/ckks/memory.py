@@ -25,7 +25,7 @@ SMALLEST = 4 << 20
 """Bytes of the smallest array that is worth it; from here on numpy asks for huge pages."""
 
 SPARE = 256 << 20
-"""Bytes that blocks may have beyond what arrays needed at a time so far, as long as any is free."""
+"""Bytes that blocks may have beyond `WASTE` times what arrays needed at a time so far."""
 
 WASTE = 1.5
 """A block serves arrays down to this part of it: bands differ, and fewer sizes fit more often."""

@@ -143,8 +143,9 @@ def noise_multiplier(epsilon: float, delta: float, *, rate: float = 1.0, steps: 
     while above - below > 1:
         tries += 1
         # Costs are nearly a power of the noise. Where they are not, halves come to an end.
-        share = math.log(little / epsilon) / math.log(little / max(enough, _NOTHING))
-        share = share if tries % 3 else 0.5
+        share = 0.5
+        if tries % 3 and math.isfinite(little):
+            share = math.log(little / epsilon) / math.log(little / max(enough, _NOTHING))
         middle = min(max(below + int(share * (above - below)), below + 1), above - 1)
         cost = _cost(noise(middle), rate, steps, delta)
         if cost <= epsilon:

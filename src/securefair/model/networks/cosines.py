@@ -1,7 +1,7 @@
 """A public first layer: what students compute of their own images before they encrypt them.
 
 Under encryption a nonlinearity costs length of the modulus; before encryption it is free. This
-one is the same for everybody and learned from nobody: cosines of 3 x 3 patches, in grey and in two
+one is the same for everybody, fitted to no image: cosines of 3 x 3 patches, in grey and in two
 opponent colours, each response rectified from both sides, so that a sum of a few of them has edges
 and corners that a network of squares alone would have to find. Pools halve the sides.
 

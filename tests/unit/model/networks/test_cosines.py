@@ -4,6 +4,7 @@ import torch
 
 from securefair.data.dead_leaves import dead_leaves
 from securefair.errors import ModelError
+from securefair.model.networks import cosines
 from securefair.model.networks.cosines import CHANNELS, CLIP, cosine_responses
 
 
@@ -22,6 +23,18 @@ def test_values_are_centred_scaled_and_bounded(pictures):
     # Other leaves than those that statistics were taken of.
     assert values.mean((0, 2, 3)).abs().max() < 0.2
     assert (values.std((0, 2, 3)) - 1).abs().max() < 0.3
+
+
+def test_the_layer_is_the_one_that_stored_weights_were_trained_behind():
+    """Its constants follow from generated pictures: another generator would be another layer."""
+    filters, mean, deviation = cosines._constants()
+    figures = [mean.flatten()[:6], deviation.flatten()[:6], filters.abs().amax((1, 2, 3))[:6]]
+    expected = [
+        [0.7253, 0.6780, 0.6606, 0.6781, 0.6595, 0.6601],
+        [0.3050, 0.2581, 0.1967, 0.2571, 0.2136, 0.1973],
+        [0.0473, 0.1561, 0.3373, 0.1564, 0.3094, 0.3378],
+    ]
+    torch.testing.assert_close(torch.stack(figures), torch.tensor(expected), atol=1e-4, rtol=0)
 
 
 def test_an_image_is_treated_as_if_it_were_alone(pictures):

@@ -30,6 +30,7 @@ def moved(recipe):
     return [now.detach() - then for now, then in zip(given, before, strict=True)]
 
 
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="torch 2.9 and later")
 def test_kernels_go_in_all_directions_alike_and_the_rest_as_without():
     plain = moved(TrainingRecipe(epochs=1, clip_norm=100.0))
     turned = moved(TrainingRecipe(epochs=1, clip_norm=100.0, kernel_rate=0.1))
@@ -45,6 +46,7 @@ def condition(kernel):
     return values.max() / values.min()
 
 
+@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="torch 2.9 and later")
 def test_a_descent_reaches_the_bottom():
     for rate in (None, 0.1):
         given = parameters()
