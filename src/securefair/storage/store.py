@@ -140,13 +140,8 @@ class Store:
     @contextlib.contextmanager
     def view(self) -> Iterator[Transaction]:
         """One consistent state, to read; what the block changes is dropped."""
-        with self._turn_of_this_thread(), self._translated():
-            self._connection.execute("BEGIN")
-            try:
-                yield Transaction(self._connection, self._blobs)
-            finally:
-                self._connection.execute("ROLLBACK")
-                self._blobs.forget_dropped()
+        with self._turn_of_this_thread(), self._translated(), self._unchanged():
+            yield Transaction(self._connection, self._blobs)
 
     def close(self) -> None:
         """Close the database and let others open it; closing twice does nothing."""
@@ -174,10 +169,12 @@ class Store:
     def _prepare(self) -> None:
         """Check or migrate the tables, and remove what a crash has left."""
         where = str(self.folder)
+        # Another process may be making or migrating it: what is read must be of one state.
         with self._turn_of_this_thread(), self._translated():
-            version = schema.version_of(self._connection)
-            schema.check_known(version, where)
             if self.access is Access.READ:
+                with self._unchanged():
+                    version = schema.version_of(self._connection)
+                schema.check_known(version, where)
                 if version < schema.SCHEMA_VERSION:
                     raise StorageError(
                         "this store is of an older version, and open for reading only",
@@ -188,7 +185,6 @@ class Store:
                     )
                 return
             with self._written():
-                # Another process may have migrated while this one waited for its turn.
                 version = schema.version_of(self._connection)
                 schema.check_known(version, where)
                 if version < schema.SCHEMA_VERSION:
@@ -211,6 +207,16 @@ class Store:
                 yield
             finally:
                 self._inside = False
+
+    @contextlib.contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """BEGIN and ROLLBACK: all that is read is of one state."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
+            self._blobs.forget_dropped()
 
     @contextlib.contextmanager
     def _written(self) -> Iterator[None]:
