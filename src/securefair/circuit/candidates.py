@@ -87,21 +87,21 @@ def kept_whole(
     special = smallest_prime_bits(ring_degree) if keyless else MAX_LIMB_BITS
     reached = math.inf
     for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
-        most = min(MAX_LIMB_BITS, (cap - special) // limbs)
-        for bits in range(most, MIN_LIMB_BITS - 1, -1):
+        longest = min(MAX_LIMB_BITS, (cap - special) // limbs)
+        for bits in range(longest, MIN_LIMB_BITS - 1, -1):
             # The first prime is the last that is left: an answer's scale lives in it.
-            first = most
+            first = longest
             if pairs != "none":  # what shorter primes leave of the modulus keeps answers as short
                 first = min(MAX_LIMB_BITS, cap - special - bits * (limbs - 1))
             sizes = (first,) + (bits,) * (limbs - 1)
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=sizes, special_bits=special)
             # Whatever does not grant only tells whether more limbs may.
-            of_use = math.inf if bits == most else spec.precision
+            of_use = math.inf if bits == longest else spec.precision
             found = list(_with_largest_scale(spec, specs, ckks, of_use, pairs=pairs))
             yield from found
             if limbs == 1 or not any(plan.grants for plan, _ in found):
                 break  # shorter primes are fewer bytes, and less precise
-        if bits < most or any(plan.grants for plan, _ in found):
+        if bits < longest or any(plan.grants for plan, _ in found):
             return
         error = min((plan.relative_error for plan, _ in found), default=math.inf)
         if math.inf > error >= reached * SATURATION:

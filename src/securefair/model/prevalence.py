@@ -66,7 +66,10 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | No
         else:
             damping *= 10
     for _ in range(_POLISHED):  # to the last digits: everyone must find the same numbers
-        shift = shift - np.linalg.lstsq(curvature, gradient, rcond=1e-9)[0]
-        _, gradient, curvature = around(shift)
+        finer = shift - np.linalg.lstsq(curvature, gradient, rcond=1e-9)[0]
+        _, left, curved = around(finer)
+        if np.abs(left).max() > np.abs(gradient).max():
+            break
+        shift, gradient, curvature = finer, left, curved
     moved: Array = logits + (shift - shift.mean())
     return moved

@@ -38,9 +38,9 @@ MIN_SHARED = 2 << 20
 PIPE_BYTES = 1 << 20
 """Room for a few encryptions, so that a child need not wait until one is read."""
 
-KEPT_BYTES = 64 << 20
+KEPT_BYTES = 32 << 20
 """Of free memory, and of the largest array in it, that glibc leaves a child: every encryption needs
-the same again, and fresh pages cost an eighth of a child's time."""
+the same again, and fresh pages cost an eighth of a child's time. Older versions ignore more."""
 
 Words = NDArray[np.uint32]
 
