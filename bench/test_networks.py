@@ -76,7 +76,7 @@ def test_network_for_digits(benchmark: BenchmarkFixture) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("name", ["cifar", "cifar-wide", "derma"])
+@pytest.mark.parametrize("name", ["cifar", "cifar-wide", "cifar-cosines", "derma"])
 def test_one_band_of_a_convolution(
     benchmark: BenchmarkFixture, name: ReferenceName, place: int
 ) -> None:
