@@ -35,7 +35,7 @@ WEIGHT_BITS: dict[ReferenceName, int] = {
     "derma": 13,
 }
 """Of the largest integer weight of each map: fewer change more than one prediction in 200. Of
-`cifar-cosines` ten change one in 500.
+`cifar-cosines` ten change 15 in 10,000.
 
 The seven diagnoses are close to each other on many images, and more bits cost derma no prime."""
 
