@@ -109,14 +109,16 @@ def cnn_task(
         PlanError: no parameters grant it.
     """
     chosen = reference(name)
-    # The folder first: what is wrong with it is known before anything is computed.
-    images = _LOADERS[name](data_folder(folder), cache)
+    # Folder and weights first: what is wrong with them is known before images are decoded.
+    folder = data_folder(folder)
+    trained = trained_network(name, weights)
+    images = _LOADERS[name](folder, cache)
     rng = np.random.default_rng(seed)
     train, test = images.train_samples(), images.test_samples()
     assert test is not None
     order = rng.permutation(len(train))
     calibration = chosen.encrypted(train.features[order[:CALIBRATION_IMAGES]]).astype(np.float64)
-    network = balanced_by_values(fold(trained_network(name, weights)), calibration)
+    network = balanced_by_values(fold(trained), calibration)
     largest = chosen.bound or max(float(np.abs(part.features).max()) for part in (train, test))
     spec = network_spec(
         network,

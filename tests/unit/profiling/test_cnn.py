@@ -11,7 +11,7 @@ from securefair.model.linear_maps import ConvMap, DenseMap, SumPool
 from securefair.model.networks import balanced_by_values
 from securefair.profiling.cnn import profile_cnn
 from securefair.profiling.cnn_table import cnn_table
-from securefair.profiling.cnn_task import CnnTask, cnn_task, network_spec
+from securefair.profiling.cnn_task import _LOADERS, CnnTask, cnn_task, network_spec
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +82,18 @@ def test_without_a_folder_it_says_what_to_name(monkeypatch):
 def test_without_the_images_it_says_what_to_put_where(tmp_path):
     with pytest.raises(DataError, match=r"cifar10\.npz"):
         cnn_task("cifar", folder=tmp_path)
+
+
+def test_weights_that_are_not_there_are_noticed_before_images_are_decoded(tmp_path, monkeypatch):
+    monkeypatch.setitem(_LOADERS, "mnist", lambda *_: pytest.fail("images were decoded"))
+    nowhere = str(tmp_path / "none.npz")
+    result = CliRunner().invoke(
+        app,
+        ["profile", "cnn", "--network", "mnist", "--data", str(tmp_path), "--weights", nowhere],
+    )
+    assert result.exit_code == 2
+    assert "weights cannot be read" in result.stderr
+    assert "none.npz" in result.stderr
 
 
 def test_other_networks_are_refused():
