@@ -104,7 +104,7 @@ def exchange_row(release: Release, device: torch.device) -> str:
     keys = get_backend("rns").generate_keys(
         plan.params,
         relinearization=plan.relinearization_limbs,
-        conjugation=plan.conjugation_limbs,
+        galois=plan.galois_limbs,
     )
     sent, _ = ask(material, keys, Stopwatch(), Stopwatch())
     if device.type == "cuda":

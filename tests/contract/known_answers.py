@@ -186,7 +186,7 @@ def switching_keys(keys: PublicKeys) -> dict[str, object]:
     """Residues and seeds of the keys, which travel packed."""
     found = {
         "relinearization": wire.read_switching_key(keys.relinearization, PARAMS),
-        "conjugation": wire.read_switching_key(keys.conjugation, PARAMS),
+        "conjugation": wire.read_switching_key(keys.galois, PARAMS),
     }
     return {
         name: {
@@ -207,7 +207,7 @@ def document(replayed, keys: PublicKeys) -> dict[str, object]:
         "special_prime": PARAMS.special_prime,
         "public_key": base64.b64encode(keys.encryption).decode(),
         "relinearization_key": base64.b64encode(keys.relinearization).decode(),
-        "conjugation_key": base64.b64encode(keys.conjugation).decode(),
+        "conjugation_key": base64.b64encode(keys.galois).decode(),
         "vectors": {**replayed, "encoding": encoding(), "masks": masks()},
         "switching_keys": switching_keys(keys),
         "mask_inputs": mask_inputs(),

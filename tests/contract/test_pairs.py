@@ -24,7 +24,7 @@ class Side:
     """A student's keys and a teacher's evaluator."""
 
     def __init__(self, backend):
-        self.keys = backend.generate_keys(PARAMS, conjugation=PARAMS.limbs)
+        self.keys = backend.generate_keys(PARAMS, galois=PARAMS.limbs)
         self.evaluator = backend.evaluator(PARAMS, self.keys.public)
 
     def upload(self, values, log2_scale=35.0):

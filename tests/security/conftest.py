@@ -31,7 +31,7 @@ class Exchange:
         self.keys = self.backend.generate_keys(
             self.params,
             relinearization=self.plan.relinearization_limbs,
-            conjugation=self.plan.conjugation_limbs,
+            galois=self.plan.galois_limbs,
         )
         self.upload = steps.encrypt(
             self.keys.encryptor, self.plan.features, steps.pack(self.plan, features)

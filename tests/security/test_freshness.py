@@ -203,7 +203,7 @@ def test_a_teacher_holds_nothing_of_a_student_but_what_was_sent():
     spec = spec_of()
     student = Student(spec, backend="rns")
     public = student.public_keys
-    assert set(vars(public)) == {"encryption", "relinearization", "conjugation"}
+    assert set(vars(public)) == {"encryption", "relinearization", "galois"}
     features, _ = student.encrypt_features(samples_of(spec))
     upload = Teacher(model_of(spec), spec).receive(spec, b"", public, features, b"")
     for holder in (upload, upload.evaluator):

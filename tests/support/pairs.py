@@ -37,8 +37,8 @@ def with_conjugation_key(pairs, key):
 
 def strangers_key(pairs):
     """For conjugates, under another secret."""
-    other = pairs.backend.generate_keys(pairs.params, conjugation=pairs.plan.conjugation_limbs)
-    return other.public.conjugation
+    other = pairs.backend.generate_keys(pairs.params, galois=pairs.plan.galois_limbs)
+    return other.public.galois
 
 
 def not_separated_yet(pairs):

@@ -63,7 +63,7 @@ class Side:
         self.keys = engine.generate_keys(
             plan.params,
             relinearization=plan.relinearization_limbs,
-            conjugation=plan.conjugation_limbs,
+            galois=plan.galois_limbs,
         )
         self.evaluator = engine.evaluator(plan.params, self.keys.public)
         self.basis = steps.public_basis(plan, b"limits")

@@ -382,7 +382,7 @@ class _Check:
     def _keys(self) -> Fact:
         """Limbs by which the plan's keys differ from the longest switches found here."""
         try:
-            planned = self.plan.relinearization_limbs, self.plan.conjugation_limbs
+            planned = self.plan.relinearization_limbs, self.plan.galois_limbs
         except EncryptionError:  # the circuit does not run
             planned = -1, -1
         found = self.relinearized, self.conjugated

@@ -215,7 +215,7 @@ class ExchangePlan:
         """Upload once per key epoch: the keys that the circuit switches with."""
         return evaluation_bytes(
             wire.switching_key_bytes(self.params, self.relinearization_limbs),
-            wire.switching_key_bytes(self.params, self.conjugation_limbs),
+            wire.switching_key_bytes(self.params, self.galois_limbs),
         )
 
     @property
@@ -230,7 +230,7 @@ class ExchangePlan:
         return self._switched.relinearized
 
     @property
-    def conjugation_limbs(self) -> int:
+    def galois_limbs(self) -> int:
         """The same of the key for conjugates, where features or samples share ciphertexts."""
         return self._switched.conjugated
 

@@ -26,22 +26,22 @@ class PublicKeys:
         encryption: public key, for sanitising answers.
         relinearization: relinearisation key, empty when no circuit multiplies ciphertexts
             down to two polynomials.
-        conjugation: key for conjugates, empty when nothing is packed in pairs.
+        galois: Galois key for the automorphism that the plan names, empty when it names none.
 
     Both are as short as the ciphertexts that they are for: see `Backend.generate_keys`.
     """
 
     encryption: bytes
     relinearization: bytes
-    conjugation: bytes = b""
+    galois: bytes = b""
 
     @property
     def evaluation(self) -> bytes:
         """Both evaluation keys as one message: length of the first, then one after the other;
         empty where there is none."""
-        if not self.relinearization and not self.conjugation:
+        if not self.relinearization and not self.galois:
             return b""
-        return _LENGTH.pack(len(self.relinearization)) + self.relinearization + self.conjugation
+        return _LENGTH.pack(len(self.relinearization)) + self.relinearization + self.galois
 
     @classmethod
     def read(cls, encryption: bytes, evaluation: bytes) -> PublicKeys:
@@ -62,9 +62,9 @@ class PublicKeys:
 _LENGTH = struct.Struct("<Q")
 
 
-def evaluation_bytes(relinearization: int, conjugation: int) -> int:
+def evaluation_bytes(relinearization: int, galois: int) -> int:
     """Length of `PublicKeys.evaluation` for keys of these lengths."""
-    both = relinearization + conjugation
+    both = relinearization + galois
     return _LENGTH.size + both if both else 0
 
 
@@ -137,14 +137,16 @@ class Backend(ABC):
 
     @abstractmethod
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
+        self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0
     ) -> StudentKeys:
         """Fresh keys, from the operating system's entropy.
 
         Args:
             params: of the ciphertexts.
             relinearization: most limbs of a ciphertext that is relinearised; 0 for no such key.
-            conjugation: most limbs of one whose conjugate is taken; 0 for no such key.
+            galois: most limbs of one that goes through X -> X^element, and is switched back; 0 for
+                no such key.
+            element: odd, below 2N; 0 for 2N - 1, which is conjugation.
         """
 
     def restore_keys(

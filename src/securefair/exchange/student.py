@@ -144,7 +144,7 @@ class Student:
         self._keys = get_backend(self._backend).generate_keys(
             self.plan.params,
             relinearization=self.plan.relinearization_limbs,
-            conjugation=self.plan.conjugation_limbs,
+            galois=self.plan.galois_limbs,
         )
         self._openings = CountedOpenings(self._openings.most)
         self._reconstruction = None

@@ -143,7 +143,7 @@ def profile_cnn(
         keys = engine.generate_keys(
             plan.params,
             relinearization=plan.relinearization_limbs,
-            conjugation=plan.conjugation_limbs,
+            galois=plan.galois_limbs,
         )
     with _encrypted(task, keys, watch) as (size, read):
         with watch.stage(COMPILE), processor.stage(COMPILE):

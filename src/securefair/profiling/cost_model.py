@@ -114,7 +114,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True):
 def counts(plan: ExchangePlan) -> dict[str, tuple[float, ...]]:
     """The counts that each quantity is a weighted sum of."""
     n, limbs = plan.params.ring_degree, plan.params.limbs
-    switching = (plan.relinearization_limbs, plan.conjugation_limbs)
+    switching = (plan.relinearization_limbs, plan.galois_limbs)
     key = sum(2 * each * (each + 1) * n for each in switching)
     upload = upload_residues(plan)
     work = answer_work(plan)

@@ -248,7 +248,7 @@ def _clear(material: Material) -> NDArray[np.float64]:
     keys = engine.generate_keys(
         plan.params,
         relinearization=plan.relinearization_limbs,
-        conjugation=plan.conjugation_limbs,
+        galois=plan.galois_limbs,
     )
     return dry_exchange(material, engine, keys, Stopwatch(), Stopwatch()).released
 
@@ -261,7 +261,7 @@ def generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[Student
             keys = engine.generate_keys(
                 plan.params,
                 relinearization=plan.relinearization_limbs,
-                conjugation=plan.conjugation_limbs,
+                galois=plan.galois_limbs,
             )
     return keys, medians([watch.seconds for watch in watches])["keys"]
 

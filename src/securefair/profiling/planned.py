@@ -185,7 +185,7 @@ def _packing(plan: ExchangePlan) -> str:
 def _keys(plan: ExchangePlan) -> tuple[str, ...]:
     needed = {
         "relinearisation": plan.relinearization_limbs,
-        "conjugation": plan.conjugation_limbs,
+        "conjugation": plan.galois_limbs,
     }
     return tuple(name for name, wanted in needed.items() if wanted)
 

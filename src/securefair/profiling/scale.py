@@ -165,7 +165,7 @@ def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
         owned = engine.generate_keys(
             plan.params,
             relinearization=plan.relinearization_limbs,
-            conjugation=plan.conjugation_limbs,
+            galois=plan.galois_limbs,
         )
     dry_exchange(
         material, engine, owned, Stopwatch(), Stopwatch()

@@ -195,7 +195,7 @@ def _warm_up(plan: ExchangePlan, backend: str) -> None:
     keys = engine.generate_keys(
         plan.params,
         relinearization=plan.relinearization_limbs,
-        conjugation=plan.conjugation_limbs,
+        galois=plan.galois_limbs,
     )
     dry_exchange(synthetic(plan), engine, keys, Stopwatch(), Stopwatch())
 

@@ -75,7 +75,7 @@ def test_no_key_but_the_public_one_is_needed():
     plan = plan_exchange(spec_of())
     assert plan.monomials is not None
     assert not plan.relinearization_limbs
-    assert not plan.conjugation_limbs
+    assert not plan.galois_limbs
     assert plan.key_bytes == plan.public_key_bytes
     assert plan.answer.polys == 2
 

@@ -60,7 +60,7 @@ def test_pairs_halve_what_a_wide_head_uploads(release, single):
     assert plan.params.ring_degree == other.params.ring_degree
     assert (plan.features.count, other.features.count) == (256, 512)
     assert 0.49 < plan.feature_bytes / other.feature_bytes < 0.53
-    assert plan.conjugation_limbs
+    assert plan.galois_limbs
     assert plan.evaluation_key_bytes > other.evaluation_key_bytes
     # Squares and release stay as they are.
     assert plan.answer_bytes == other.answer_bytes
@@ -121,7 +121,7 @@ def test_plans_of_samples_in_pairs_are_certified_and_verified(release, features)
     plan = plan_exchange(spec, monomials=False)
     assert plan.schedule.pairs == "samples"
     assert (plan.features.count, plan.blocks, plan.upload_blocks) == (features, 2, 1)
-    assert plan.conjugation_limbs == plan.params.limbs
+    assert plan.galois_limbs == plan.params.limbs
     assert plan.params.log_qp <= MAX_LOG_QP[plan.params.ring_degree]
     assert [fact.name for fact in certificate(plan) if not fact.holds] == []
     assert {fact.name: fact for fact in certificate(plan)}[

@@ -9,10 +9,10 @@ from securefair.errors import EncryptionError
 
 
 @given(st.binary(), st.binary(max_size=40), st.binary(max_size=40))
-def test_keys_survive_being_one_message(encryption, relinearization, conjugation):
-    keys = PublicKeys(encryption, relinearization, conjugation)
+def test_keys_survive_being_one_message(encryption, relinearization, galois):
+    keys = PublicKeys(encryption, relinearization, galois)
     assert PublicKeys.read(encryption, keys.evaluation) == keys
-    size = len(relinearization) + len(conjugation)
+    size = len(relinearization) + len(galois)
     assert len(keys.evaluation) == (size + 8 if size else 0)
 
 

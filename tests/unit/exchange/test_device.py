@@ -28,9 +28,9 @@ def test_logits_travel_in_every_way_and_switch_keys():
     assert monomials.monomials is not None
     assert slots.monomials is None
     assert slots.relinearization_limbs
-    assert not slots.conjugation_limbs
+    assert not slots.galois_limbs
     assert pairs.relinearization_limbs
-    assert pairs.conjugation_limbs
+    assert pairs.galois_limbs
 
 
 @pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS])

@@ -76,7 +76,7 @@ def opened(plan, backend):
     """What leaves, by a student and a teacher without accounts and reconstruction."""
     engine, spec, rng = get_backend(backend), plan.spec, np.random.default_rng(0)
     keys = engine.generate_keys(
-        plan.params, relinearization=plan.relinearization_limbs, conjugation=plan.conjugation_limbs
+        plan.params, relinearization=plan.relinearization_limbs, galois=plan.galois_limbs
     )
     evaluator = engine.evaluator(plan.params, keys.public)
     sent = steps.encrypt(keys.encryptor, plan.features, steps.pack(plan, samples_of(spec).features))

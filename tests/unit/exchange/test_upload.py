@@ -63,17 +63,17 @@ def test_more_keys_than_the_plan_lists_are_refused_unread():
         loss.teacher.answer(altered(loss.asked, evaluation_keys=b""))
 
 
-@pytest.mark.parametrize("kept", ["", "relinearization", "conjugation"])
+@pytest.mark.parametrize("kept", ["", "relinearization", "galois"])
 def test_keys_that_the_plan_lists_must_be_there_before_any_work(kept, samples_in_slots):
     """Else a student would have the whole first layer computed, and no answer to blame."""
     spec = ExchangeSpec(features=64, classes=2, samples=8, hidden=2, release="logits")
     student = Student(spec, backend="rns")
     assert student.plan.relinearization_limbs
-    assert student.plan.conjugation_limbs
+    assert student.plan.galois_limbs
     samples = Samples(np.zeros((8, 64)), np.arange(8) % 2, 2)
     raw = msgspec.msgpack.decode(student.request(samples))
     keys = PublicKeys.read(raw["public_key"], raw["evaluation_keys"])
-    both = {"relinearization": keys.relinearization, "conjugation": keys.conjugation}
+    both = {"relinearization": keys.relinearization, "galois": keys.galois}
     fewer = {name: key if name == kept else b"" for name, key in both.items()}
     raw["evaluation_keys"] = PublicKeys(keys.encryption, **fewer).evaluation
     teacher = Teacher(build_head("quadratic", 64, 2, 2, seed=0), spec, backend="rns")

@@ -102,7 +102,7 @@ def test_every_stage_runs_without_torch_and_tables(release, shape, keys, tmp_pat
         features=shape[1], classes=CLASSES, samples=shape[0], hidden=2, q=3, release=release
     )
     plan = plan_exchange(spec)
-    assert bool(plan.relinearization_limbs) + bool(plan.conjugation_limbs) == keys
+    assert bool(plan.relinearization_limbs) + bool(plan.galois_limbs) == keys
     head = build_head("quadratic", shape[1], 2, CLASSES, seed=0)
     Teacher(head, spec, seed=b"s", max_numbers=math.inf).save(tmp_path / "teacher", "p", cost=CHEAP)
     assert loaded(release, tmp_path, KEYS, ENCRYPT, ANSWER, OPEN) == ["[]"] * 4

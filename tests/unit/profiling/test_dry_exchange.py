@@ -29,7 +29,7 @@ def run(spec, backend="clear"):
     keys = engine.generate_keys(
         plan.params,
         relinearization=plan.relinearization_limbs,
-        conjugation=plan.conjugation_limbs,
+        galois=plan.galois_limbs,
     )
     stages, totals = Stopwatch(), Stopwatch()
     return material, dry_exchange(material, engine, keys, stages, totals), stages, totals

@@ -38,7 +38,7 @@ def test_a_report_repeats_the_plan(spec, changes):
         plan.feature_bytes + plan.basis_bytes + plan.query_bytes
     )
     assert ("relinearisation" in report.evaluation_keys) == bool(plan.relinearization_limbs)
-    assert ("conjugation" in report.evaluation_keys) == bool(plan.conjugation_limbs)
+    assert ("conjugation" in report.evaluation_keys) == bool(plan.galois_limbs)
     assert report.error_bound == plan.error_bound
     assert report.teacher.multiply_adds == sum(s.work.multiply_adds for s in report.steps)
     assert msgspec.json.decode(msgspec.json.encode(report), type=type(report)) == report

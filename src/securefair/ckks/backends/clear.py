@@ -165,10 +165,10 @@ class ClearBackend(Backend):
     planned_bytes = False
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
+        self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0
     ) -> StudentKeys:
         """No keys: the holder only copies."""
-        del params, relinearization, conjugation
+        del params, relinearization, galois, element
         holder = ClearKeyHolder()
         return StudentKeys(PublicKeys(b"", b""), holder, holder, lambda: Secret(b"clear"))
 

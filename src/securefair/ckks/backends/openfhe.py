@@ -334,10 +334,10 @@ class OpenfheBackend(Backend):
         self._child = child_under(find_interpreter())
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
+        self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0
     ) -> StudentKeys:
         """Keys of OpenFHE, which stay in its process; only slots of `params` carry over."""
-        del conjugation
+        del galois, element
         keys = KeyRing(
             self._child,
             params,

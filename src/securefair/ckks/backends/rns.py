@@ -62,7 +62,7 @@ class RnsEvaluator(Evaluator[Payload]):
         self._context = seal_context(params)
         self._zeros = PublicZeros(self._context, public.encryption)
         self._key = self._received(public.relinearization)
-        self._conjugation = self._received(public.conjugation)
+        self._galois = self._received(public.galois)
         self._room = Room()
 
     def _received(self, key: bytes) -> Residues | None:
@@ -109,7 +109,7 @@ class RnsEvaluator(Evaluator[Payload]):
         last = outer.weights, self._bias(outer, metas[2])
         if x.meta.paired:
             first = self._pair_map(x, inner, rules.paired_linear(x.meta, inner_spec))
-            key, special = self._conjugation_key(), self.params.special_prime
+            key, special = self._galois_key("conjugation"), self.params.special_prime
             samples = x.meta.packing == "sample pairs"
             return x.payload.apply_paired((first, last), key, special, samples=samples)
         return (x.payload.apply([(inner.weights, self._bias(inner, metas[0])), last]),)
@@ -140,16 +140,16 @@ class RnsEvaluator(Evaluator[Payload]):
         return pair_weights(layer), concatenate([bias, zeros_like(bias)])
 
     def _real_parts(self, x: RnsTensor) -> tuple[Payload, ...]:
-        key, special = self._conjugation_key(), self.params.special_prime
+        key, special = self._galois_key("conjugation"), self.params.special_prime
         values, basis = whole(x.payload), self._basis(x.meta)
         if x.meta.packing == "sample pairs":
             return pairs.split(values, key, special, basis)
         return (pairs.add_conjugates(values, key, special, basis),)
 
-    def _conjugation_key(self) -> Residues:
-        if self._conjugation is None:
-            raise EncryptionError("the peer sent no conjugation key")
-        return self._conjugation
+    def _galois_key(self, name: str) -> Residues:
+        if self._galois is None:
+            raise EncryptionError(f"the peer sent no {name} key")
+        return self._galois
 
     def _linear_from(
         self,
@@ -319,12 +319,12 @@ class RnsBackend(WireBackend):
         self._device = named_device(device)
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
+        self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0
     ) -> StudentKeys:
         """SEAL's keys; encoding and transforms by the kernels."""
         context = seal_context(params)
         secret, public = seal_keys.generate(
-            context, relinearization=relinearization, conjugation=conjugation
+            context, relinearization=relinearization, galois=galois, element=element
         )
         return _ring(context, secret, public)
 

@@ -48,7 +48,8 @@ class SealEvaluator(Evaluator[Residues]):
         self._relinearization = seal_keys.load_relinearization_key(
             self._context, public.relinearization
         )
-        self._conjugation = seal_keys.load_conjugation_key(self._context, public.conjugation)
+        self._galois, self._loaded = public.galois, dict[int, seal_keys.LoadedKey | None]()
+        self._galois_key(seal_keys.conjugation(self._context))  # refused now rather than later
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> SealTensor:
         """Expand every seed with SEAL."""
@@ -95,8 +96,14 @@ class SealEvaluator(Evaluator[Residues]):
         moved: NDArray[np.int64] = x * self._context.to_ntt(shift)[0].astype(np.int64)
         return moved % self._column_primes(meta)
 
+    def _galois_key(self, element: int) -> seal_keys.LoadedKey | None:
+        """The peer's Galois key, which SEAL keeps by its element; the bytes do not name it."""
+        if element not in self._loaded:
+            self._loaded[element] = seal_keys.load_galois_key(self._context, self._galois, element)
+        return self._loaded[element]
+
     def _real_parts(self, x: SealTensor) -> tuple[Residues, ...]:
-        loaded = self._conjugation
+        loaded = self._galois_key(seal_keys.conjugation(self._context))
         if loaded is None:
             raise EncryptionError("the peer sent no conjugation key")
         conjugate = loaded.context.evaluator.complex_conjugate_inplace
@@ -304,12 +311,12 @@ class SealBackend(WireBackend):
     name = "seal"
 
     def generate_keys(
-        self, params: CkksParameters, *, relinearization: int = 0, conjugation: int = 0
+        self, params: CkksParameters, *, relinearization: int = 0, galois: int = 0, element: int = 0
     ) -> StudentKeys:
         """SEAL's keys."""
         context = seal_context(params)
         secret, public = seal_keys.generate(
-            context, relinearization=relinearization, conjugation=conjugation
+            context, relinearization=relinearization, galois=galois, element=element
         )
         return _ring(context, secret, public)
 

@@ -36,7 +36,7 @@ from securefair.errors import EncryptionError
 
 
 def generate(
-    context: SealContext, *, relinearization: int = 0, conjugation: int = 0
+    context: SealContext, *, relinearization: int = 0, galois: int = 0, element: int = 0
 ) -> tuple[SealObject, PublicKeys]:
     """A fresh secret key from SEAL's generator, which the operating system seeds, and its public
     keys.
@@ -46,20 +46,19 @@ def generate(
 
     Args:
         context: of the ciphertexts.
-        relinearization, conjugation: most limbs of those that each key is for; 0 for no key.
+        relinearization, galois, element: see `Backend.generate_keys`.
     """
     generator = seal.KeyGenerator(context.seal)
     secret = generator.secret_key()
     zero = seal.Encryptor(context.seal, secret).encrypt_zero_symmetric(context.seal.key_parms_id())
     first, seed = read_ciphertext(context.pipe.body(zero))
     makers = {
-        limbs: _short_generator(context, secret, limbs)
-        for limbs in {relinearization, conjugation} - {0}
+        limbs: _short_generator(context, secret, limbs) for limbs in {relinearization, galois} - {0}
     }
     public = PublicKeys(
         encryption=wire.write_public_key(first[0].astype(np.uint32), seed),
         relinearization=_switching_key(context, makers, relinearization, 0),
-        conjugation=_switching_key(context, makers, conjugation, _conjugation_place(context)),
+        galois=_switching_key(context, makers, galois, element or conjugation(context)),
     )
     return secret, public
 
@@ -77,20 +76,17 @@ def _short_generator(context: SealContext, secret: SealObject, limbs: int) -> Se
 
 
 def _switching_key(
-    context: SealContext, makers: dict[int, SealObject], limbs: int, place: int
+    context: SealContext, makers: dict[int, SealObject], limbs: int, element: int
 ) -> bytes:
-    """A key for ciphertexts of at most `limbs` limbs, as it travels."""
+    """A key for ciphertexts of at most `limbs` limbs, as it travels; of a Galois element, or of
+    products for the element 0."""
     if not limbs:
         return b""
     short, generator = shortened(context, limbs), makers[limbs]
-    made = (
-        generator.create_galois_keys([_conjugation(context)])
-        if place
-        else generator.create_relin_keys()
-    )
+    made = generator.create_galois_keys([element]) if element else generator.create_relin_keys()
     shape = (limbs, limbs + 1, context.params.ring_degree)
     first, seeds = read_seeded_key(
-        short.pipe.body(made), short.key_level, short.key_primes, shape, place=place
+        short.pipe.body(made), short.key_level, short.key_primes, shape, place=_place(element)
     )
     packed = kernels.pack(first.astype(np.uint32), short.key_primes)
     return wire.join_upload(packed, seeds)
@@ -102,7 +98,7 @@ def shortened(context: SealContext, limbs: int) -> SealContext:
     return context if limbs == params.limbs else seal_context(params.prefix(limbs))
 
 
-def _conjugation(context: SealContext) -> int:
+def conjugation(context: SealContext) -> int:
     """The Galois element of conjugation: X -> X^(2N - 1) = 1/X."""
     return 2 * context.params.ring_degree - 1
 
@@ -306,23 +302,25 @@ def load_relinearization_key(context: SealContext, data: bytes) -> LoadedKey | N
     return _loaded(context, data, seal.RelinKeys(), 0)
 
 
-def load_conjugation_key(context: SealContext, data: bytes) -> LoadedKey | None:
-    """A peer's Galois key for conjugates, or None where the plan lists none; otherwise as
+def load_galois_key(context: SealContext, data: bytes, element: int) -> LoadedKey | None:
+    """A peer's Galois key for X -> X^element, or None where the plan lists none; otherwise as
     `load_relinearization_key`."""
-    return _loaded(context, data, seal.GaloisKeys(), _conjugation_place(context))
+    return _loaded(context, data, seal.GaloisKeys(), element)
 
 
-def _conjugation_place(context: SealContext) -> int:
-    return (_conjugation(context) - 1) // 2
+def _place(element: int) -> int:
+    """Where SEAL keeps the key of a Galois element; its one relinearisation key is at 0."""
+    return max(0, (element - 1) // 2)
 
 
-def _loaded(context: SealContext, data: bytes, key: SealObject, place: int) -> LoadedKey | None:
+def _loaded(context: SealContext, data: bytes, key: SealObject, element: int) -> LoadedKey | None:
     if not data:
         return None
     first, seeds = wire.read_switching_key(data, context.params)
     short = shortened(context, len(first))
     level, primes = short.key_level, short.key_primes
-    short.load(key, write_seeded_key(first.astype(np.uint64), seeds, level, primes, place=place))
+    body = write_seeded_key(first.astype(np.uint64), seeds, level, primes, place=_place(element))
+    short.load(key, body)
     return LoadedKey(short, key)
 
 

@@ -74,7 +74,7 @@ class TransferStudent:
             self._keys = self._backend.generate_keys(
                 self.plan.params,
                 relinearization=self.plan.relinearization_limbs,
-                conjugation=self.plan.conjugation_limbs,
+                galois=self.plan.galois_limbs,
             )
         else:
             self._keys = self._backend.restore_keys(self.plan.params, *keys)

@@ -34,7 +34,7 @@ def context_of(degree):
 
 @cache
 def keys_of(degree):
-    return seal_keys.generate(context_of(degree), conjugation=len(SPECS[degree].limb_bits))
+    return seal_keys.generate(context_of(degree), galois=len(SPECS[degree].limb_bits))
 
 
 def residues(basis, *shape, seed=0):
@@ -114,9 +114,9 @@ def test_conjugates_are_seals_bit_for_bit_at_every_level(compute, degree):
     context = context_of(degree)
     _, public = keys_of(degree)
     whole = Basis(degree, (*context.params.primes, context.params.special_prime))
-    first, seeds, _ = wire.split_switching_key(public.conjugation, context.params)
+    first, seeds, _ = wire.split_switching_key(public.galois, context.params)
     key = kernels.receive(first, seeds, whole, None)
-    galois = seal_keys.load_conjugation_key(context, public.conjugation).key
+    galois = seal_keys.load_galois_key(context, public.galois, seal_keys.conjugation(context)).key
     for basis in bases(degree):
         x = residues(basis, 3, 2, seed=len(basis))
         found = pairs.add_conjugates(x, key, context.params.special_prime, basis)
@@ -155,21 +155,21 @@ def test_parts_add_up_to_twice_the_pair(compute, degree):
 
 def test_seal_finds_the_key_where_it_looks_for_it():
     context, (_, public) = context_of(4096), keys_of(4096)
-    loaded = seal_keys.load_conjugation_key(context, public.conjugation)
+    loaded = seal_keys.load_galois_key(context, public.galois, seal_keys.conjugation(context))
     assert loaded.context is context
     assert loaded.key.has_key(2 * 4096 - 1)
     assert loaded.key.size() == 1
-    assert seal_keys.load_conjugation_key(context, b"") is None
+    assert seal_keys.load_galois_key(context, b"", seal_keys.conjugation(context)) is None
 
 
 def test_a_key_for_fewer_limbs_conjugates_what_has_no_more():
     whole = context_of(8192)
-    _, public = seal_keys.generate(whole, conjugation=2)
-    assert len(public.conjugation) == wire.switching_key_bytes(whole.params, 2)
-    loaded = seal_keys.load_conjugation_key(whole, public.conjugation)
+    _, public = seal_keys.generate(whole, galois=2)
+    assert len(public.galois) == wire.switching_key_bytes(whole.params, 2)
+    loaded = seal_keys.load_galois_key(whole, public.galois, seal_keys.conjugation(whole))
     assert loaded.context.params == whole.params.prefix(2)
     assert loaded.key.has_key(2 * 8192 - 1)
-    first, seeds, limbs = wire.split_switching_key(public.conjugation, whole.params)
+    first, seeds, limbs = wire.split_switching_key(public.galois, whole.params)
     basis = Basis(8192, (*whole.params.primes[:limbs], whole.params.special_prime))
     key = kernels.receive(first, seeds, basis, None)
     for few in (1, 2):

@@ -214,8 +214,8 @@ def test_a_secret_key_comes_back_and_opens_what_it_opened(keys):
     assert (plain == seal_keys.decrypt_residues(CONTEXT, secret, whole)).all()
 
 
-@pytest.mark.parametrize(("relinearization", "conjugation"), [(1, 1), (1, 2), (0, 1)])
-def test_no_secret_stays_in_the_files_it_passed(relinearization, conjugation, monkeypatch):
+@pytest.mark.parametrize(("relinearization", "galois"), [(1, 1), (1, 2), (0, 1)])
+def test_no_secret_stays_in_the_files_it_passed(relinearization, galois, monkeypatch):
     """SEAL reads and writes files, in memory; what a key leaves there any reader of ours finds."""
     loads, plain = [], seal_context_module.SealContext.load
 
@@ -225,9 +225,7 @@ def test_no_secret_stays_in_the_files_it_passed(relinearization, conjugation, mo
         assert os.stat(context.pipe.path).st_size == 0
 
     monkeypatch.setattr(seal_context_module.SealContext, "load", counted)
-    secret, _ = seal_keys.generate(
-        CONTEXT, relinearization=relinearization, conjugation=conjugation
-    )
+    secret, _ = seal_keys.generate(CONTEXT, relinearization=relinearization, galois=galois)
     short = seal_keys.shortened(CONTEXT, 1)
     assert loads == [short]  # shortened once, however many keys need it
     sizes = {os.stat(context.pipe.path).st_size for context in (CONTEXT, short)}

@@ -55,7 +55,7 @@ class Exchange:
         keys = backend.generate_keys(
             plan.params,
             relinearization=plan.relinearization_limbs,
-            conjugation=plan.conjugation_limbs,
+            galois=plan.galois_limbs,
         )
         evaluator = backend.evaluator(plan.params, keys.public)
         if not flood:
