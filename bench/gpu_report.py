@@ -105,6 +105,7 @@ def exchange_row(release: Release, device: torch.device) -> str:
         plan.params,
         relinearization=plan.relinearization_limbs,
         galois=plan.galois_limbs,
+        element=plan.galois_element,
     )
     sent, _ = ask(material, keys, Stopwatch(), Stopwatch())
     if device.type == "cuda":

@@ -26,9 +26,7 @@ def main() -> None:
     """Replaces the file."""
     backend = get_backend("seal")
     params = known_answers.PARAMS
-    keys = backend.generate_keys(
-        params, relinearization=params.limbs, conjugation=params.limbs
-    ).public
+    keys = backend.generate_keys(params, relinearization=params.limbs, galois=params.limbs).public
     with pytest.MonkeyPatch.context() as patch:
         replay = known_answers.Replay(backend, keys)
         found = known_answers.document(replay.answers(patch), keys)

@@ -32,6 +32,7 @@ class Exchange:
             self.params,
             relinearization=self.plan.relinearization_limbs,
             galois=self.plan.galois_limbs,
+            element=self.plan.galois_element,
         )
         self.upload = steps.encrypt(
             self.keys.encryptor, self.plan.features, steps.pack(self.plan, features)

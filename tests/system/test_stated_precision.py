@@ -64,6 +64,7 @@ class Side:
             plan.params,
             relinearization=plan.relinearization_limbs,
             galois=plan.galois_limbs,
+            element=plan.galois_element,
         )
         self.evaluator = engine.evaluator(plan.params, self.keys.public)
         self.basis = steps.public_basis(plan, b"limits")

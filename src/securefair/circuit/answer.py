@@ -22,6 +22,7 @@ from securefair.circuit.pieces import coefficient_layout, logits_of_coefficients
 from securefair.circuit.schedule import Schedule
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.evaluator import Evaluator, Released
+from securefair.ckks.interleaving import released
 from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherTensor
 
@@ -124,6 +125,8 @@ def released_coefficients(
     """Coefficients that leave, `public` ones of a public projection; None for whole ciphertexts."""
     if schedule.monomials:
         return coefficient_layout(spec, schedule).coefficients
+    if schedule.parts > 1:
+        return released(schedule.ckks.ring_degree, schedule.parts)
     if spec.release == "logits":
         return None
     return CONSTANT if spec.multiplies else public
@@ -170,14 +173,20 @@ def release(
     coefficients: NDArray[np.int64] | None,
 ) -> Released:
     """Key switch if planned, come down to the flooding level, sanitise, shrink, extract."""
-    value = sanitised(evaluator, schedule, value, slots=coefficients is None)
+    value = sanitised(evaluator, schedule, value, slots=opens_slots(schedule, coefficients))
     return shortened(evaluator, schedule, value, coefficients)
+
+
+def opens_slots(schedule: Schedule, coefficients: NDArray[np.int64] | None) -> bool:
+    """Whether slots are opened: of whole ciphertexts, and of the coefficients of polynomials in
+    X^parts."""
+    return coefficients is None or schedule.parts > 1
 
 
 def sanitised(
     evaluator: Evaluator[P], schedule: Schedule, value: CipherTensor[P], *, slots: bool
 ) -> CipherTensor[P]:
-    """The first part of `release`; `slots`: whether whole ciphertexts leave."""
+    """The first part of `release`; `slots`: see `opens_slots`."""
     if schedule.relinearize and value.meta.polys > 2:
         value = relinearized(evaluator, value, schedule.flooding_limbs, slots=slots)
     value = evaluator.rescale(value, schedule.flooding_limbs, slots=slots)
@@ -192,5 +201,6 @@ def shortened(
 ) -> Released:
     """The second part: what is sanitised tells only its plaintext, so dropping to fewer limbs for
     the wire costs precision and no privacy."""
-    value = evaluator.rescale(value, schedule.answer_limbs, slots=coefficients is None)
+    slots = opens_slots(schedule, coefficients)
+    value = evaluator.rescale(value, schedule.answer_limbs, slots=slots)
     return evaluator.extract(value, coefficients)

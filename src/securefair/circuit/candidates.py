@@ -76,14 +76,17 @@ def kept_whole(
     cap: int,
     *,
     pairs: Pairs = "none",
+    parts: int = 1,
 ) -> Iterator[Candidate]:
     """Nothing is rescaled before the logits; from few limbs to the first that grant the spec.
 
-    `pairs`: what shares a ciphertext. What neither grants nor is the most precise may be left out.
+    `pairs`: what shares a slot; `parts`: features beside each other in a ciphertext. What neither
+    grants nor is the most precise may be left out.
     """
     squares = sum(bounds.summed > 0 for bounds in spec.layers)
     keyless = squares == 0 or (squares == 1 and spec.release != "logits")
-    keyless = keyless and not spec.multiplies and pairs == "none"
+    shared = pairs != "none" or parts > 1
+    keyless = keyless and not spec.multiplies and not shared
     special = smallest_prime_bits(ring_degree) if keyless else MAX_LIMB_BITS
     reached = math.inf
     for limbs in range(1, (cap - special) // (MAX_LIMB_BITS - 1) + 1):
@@ -91,13 +94,13 @@ def kept_whole(
         for bits in range(longest, MIN_LIMB_BITS - 1, -1):
             # The first prime is the last that is left: an answer's scale lives in it.
             first = longest
-            if pairs != "none":  # what shorter primes leave of the modulus keeps answers as short
+            if shared:  # what shorter primes leave of the modulus keeps answers as short
                 first = min(MAX_LIMB_BITS, cap - special - bits * (limbs - 1))
             sizes = (first,) + (bits,) * (limbs - 1)
             ckks = CkksSpec(ring_degree=ring_degree, limb_bits=sizes, special_bits=special)
             # Whatever does not grant only tells whether more limbs may.
             of_use = math.inf if bits == longest else spec.precision
-            found = list(_with_largest_scale(spec, specs, ckks, of_use, pairs=pairs))
+            found = list(_with_largest_scale(spec, specs, ckks, of_use, pairs, parts))
             yield from found
             if limbs == 1 or not any(plan.grants for plan, _ in found):
                 break  # shorter primes are fewer bytes, and less precise
@@ -154,7 +157,12 @@ def rescaled(
 
 
 def _with_largest_scale(
-    spec: ExchangeSpec, specs: Sequence[AffineSpec], ckks: CkksSpec, most: float, *, pairs: Pairs
+    spec: ExchangeSpec,
+    specs: Sequence[AffineSpec],
+    ckks: CkksSpec,
+    most: float,
+    pairs: Pairs,
+    parts: int,
 ) -> Iterator[Candidate]:
     """For each choice of limbs, the way with the largest feature scale that fits.
 
@@ -165,7 +173,7 @@ def _with_largest_scale(
 
     @cache
     def way(steps: int) -> Walk | None:
-        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, pairs=pairs)
+        return walk(spec, specs, ckks, steps / SCALE_STEPS, WHOLE, pairs=pairs, parts=parts)
 
     largest, rise = None, 0
     longest = MAX_ANSWER_LIMBS

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, log2, prod
+from math import log2, prod
 
+from securefair.circuit.exact import log2_above, power_above, root_above
 from securefair.circuit.plan import ExchangePlan
 from securefair.circuit.schedule import RescaleStep
 from securefair.ckks.security import MAX_LOG_QP
@@ -84,34 +85,19 @@ def certificate(plan: ExchangePlan) -> tuple[Fact, ...]:
     return tuple(_Check(plan).facts())
 
 
-def root_above(x: Fraction) -> Fraction:
-    """A square root, rounded up by less than 2^-64 of itself or so."""
-    if x <= 0:
-        return Fraction(0)
-    shift = 128
-    return Fraction(isqrt((x.numerator << 2 * shift) // x.denominator) + 1, 1 << shift)
-
-
-def power_above(exponent: float) -> Fraction:
-    """2^exponent, rounded up by less than 2^-40 of itself."""
-    whole = int(exponent // 1)
-    part = Fraction(2.0 ** (exponent - whole)) * (1 + Fraction(1, 1 << 40))
-    return part * (Fraction(2) ** whole)
-
-
 class _Check:
     def __init__(self, plan: ExchangePlan) -> None:
         self.plan = plan
         self.primes = plan.params.primes
         self.n = plan.params.ring_degree
         self.fitting = Fact("fits the modulus", Fraction(0), Fraction(1))
-        self.relinearized, self.conjugated = 0, 0
+        self.relinearized, self.turned = 0, 0
 
     def facts(self) -> list[Fact]:
         plan, schedule, spec = self.plan, self.plan.schedule, self.plan.spec
         value = self._logits()
         value = self._combined(value)
-        slots = plan.coefficients is None
+        slots = plan.coefficients is None or schedule.parts > 1
         if schedule.relinearize and value.polys > 2:
             value = self._relinearized(value, schedule.flooding_limbs, slots=slots)
         value = self._rescaled(value, schedule.flooding_limbs, slots=slots)
@@ -152,7 +138,10 @@ class _Check:
             value = self._prepared(value, stage.linear)
             norm = Fraction(affine.l2 if fresh else affine.l1) * 2**affine.log2_scale
             zeros = self._zeros(value)  # a row of zeros is masked with them
-            grown = root_above(max(value.variance * norm * norm, zeros)) + Fraction(1, 2)
+            parts = plan.schedule.parts if fresh else 1
+            # Of features beside each other the bias joins at the end, and then grows with them.
+            rounded = Fraction(1, 2) / parts
+            grown = root_above(max(value.variance * norm * norm, zeros)) + rounded
             value = self._fits(
                 _State(
                     value.limbs,
@@ -164,6 +153,8 @@ class _Check:
             )
             if fresh and paired:
                 value = self._with_conjugate(value)
+            if parts > 1:
+                value = self._separated(value, parts)
             fresh = False
             if stage.square is not None:
                 value = self._prepared(value, stage.square)
@@ -231,9 +222,18 @@ class _Check:
         """Pairs and their conjugates, whose masks were switched, added or subtracted: what that
         negates is gone, the rest is doubled. Before, values need not fit: sums modulo Q come to the
         same."""
-        self.conjugated = max(self.conjugated, x.limbs)
+        self.turned = max(self.turned, x.limbs)
         noise = 2 * root_above(x.variance) + root_above(self._switched(x.limbs))
         return self._fits(_State(x.limbs, 2, 2 * x.scale, x.bound, noise * noise))
+
+    def _separated(self, x: _State, parts: int) -> _State:
+        """Hidden units of features beside each other, times `parts`. Of each of parts - 1 switches
+        a sum of `parts` powers is left, and the i-th power of what was summed brings i more."""
+        self.turned = max(self.turned, x.limbs)
+        summed = root_above(x.variance) + (parts - 1) * root_above(self._switched(x.limbs))
+        powers = sum(range(parts)) * root_above(self._switched(x.limbs))
+        noise = parts * summed + powers
+        return self._fits(_State(x.limbs, 2, parts * x.scale, x.bound, noise * noise))
 
     def _combined(self, value: _State) -> _State:
         """Blocks added under signs, or products with what the student encrypted."""
@@ -354,7 +354,7 @@ class _Check:
         if plan.schedule.monomials:
             noise += self._rounded_forms()
         elif spec.release == "logits":
-            noise *= root_above(Fraction(self.n))
+            noise *= root_above(Fraction(self.n // plan.schedule.parts))
         noise += x.bound / (1 << 40)  # cleartext arithmetic
         if spec.multiplies:
             noise *= plan.params.slots
@@ -364,14 +364,16 @@ class _Check:
     def _masks(self, x: _State) -> Fact:
         """Coordinates shown, log2(3) > 158/100 bits each, and those that masks need."""
         released = self.plan.coefficients
+        if self.plan.numbers == self.plan.tensors * self.n * self.plan.spec.classes:
+            released = None  # charged as if all left
         if released is None:
             return Fact("masks: nothing is claimed of logits", Fraction(0), Fraction(1))
         modulus = prod(self.primes[: x.limbs])
         width = max(Fraction(1), 2 * x.flood)
-        bits = _log2_above(modulus / width)
+        bits = log2_above(modulus / width)
         shown = released * max(Fraction(0), bits) * Fraction(100, 158)
         # Masks carry rounding errors: as hard as a modulus larger by 3.24 sqrt(12), below 2^3.5.
-        log_q = _log2_above(Fraction(modulus)) + Fraction(7, 2)
+        log_q = log2_above(Fraction(modulus)) + Fraction(7, 2)
         masking = self.n * log_q / MAX_LOG_QP[self.n]
         return Fact("masks outlast a dishonest key", shown + masking, Fraction(self.n))
 
@@ -385,14 +387,6 @@ class _Check:
             planned = self.plan.relinearization_limbs, self.plan.galois_limbs
         except EncryptionError:  # the circuit does not run
             planned = -1, -1
-        found = self.relinearized, self.conjugated
+        found = self.relinearized, self.turned
         apart = sum(abs(a - b) for a, b in zip(planned, found, strict=True))
         return Fact("keys are as long as their switches", Fraction(apart), Fraction(0))
-
-
-def _log2_above(x: Fraction) -> Fraction:
-    """log2, rounded up to a 64th of a bit: from the bit length of x^64."""
-    if x <= 1:
-        return Fraction(0)
-    power = x**64
-    return Fraction((power.numerator // power.denominator).bit_length(), 64)

@@ -94,6 +94,7 @@ def schedule_of(spec: ExchangeSpec, way: Walk, product: int, factor: int) -> Sch
         answer_limbs=product,
         stages=way.stages,
         pairs=way.pairs,
+        parts=way.parts,
     )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from securefair.circuit.answer import sanitised, shortened
+from securefair.circuit.answer import opens_slots, sanitised, shortened
 from securefair.circuit.network import affine_specs
 from securefair.circuit.on_paper import Run, parameters, run_on_paper
 from securefair.circuit.pieces import rounding_error
@@ -97,7 +97,8 @@ class Computed:
     def _flooded(self, schedule: Schedule) -> CipherTensor[None] | None:
         key = (schedule.flooding_limbs, schedule.flooding_bits)
         if key not in self.flooded:
-            evaluator, slots = PlanningEvaluator(self.params), self.run.coefficients is None
+            evaluator = PlanningEvaluator(self.params)
+            slots = opens_slots(schedule, self.run.coefficients)
             try:
                 value = sanitised(evaluator, schedule, self.run.value, slots=slots)
             except EncryptionError:

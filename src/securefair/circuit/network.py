@@ -134,7 +134,9 @@ def network_logits(
 def mapped(
     evaluator: Evaluator[P], value: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
 ) -> tuple[CipherTensor[P], ...]:
-    """A whole map; what else products of pairs hold is removed here."""
+    """A whole map; what else products of values that share a ciphertext hold is removed here."""
+    if value.meta.interleaved:
+        return (evaluator.interleaved_linear(value, spec, layer),)
     if value.meta.paired:
         return evaluator.real_parts(evaluator.paired_linear(value, spec, layer), bound=spec.bound)
     return (evaluator.linear(value, spec, layer),)
@@ -148,7 +150,9 @@ def _quadratic_pair(
     if len(dense) < 2 or stages[0].square is None:
         return None
     between = (stages[0].square, stages[1].linear)
-    idle = all(not s.relinearize and s.limbs == value.meta.limbs for s in between)
+    idle = not value.meta.interleaved and all(
+        not s.relinearize and s.limbs == value.meta.limbs for s in between
+    )
     return dense if idle else None
 
 

@@ -22,6 +22,7 @@ from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks import rules
 from securefair.ckks.backends import wire
 from securefair.ckks.backends.planning import PlanningEvaluator
+from securefair.ckks.interleaving import element
 from securefair.ckks.keys import evaluation_bytes
 from securefair.ckks.masking import masks_hold, number_bits
 from securefair.ckks.parameters import CkksParameters
@@ -86,10 +87,16 @@ class ExchangePlan:
         """How many numbers an answer lets out: what the disclosure ledger counts.
 
         For `logits` all coefficients of all blocks, whatever number of samples is claimed: a
-        dishonest student may fill every slot. Of monomials only the coefficients that are sent.
+        dishonest student may fill every slot. Of monomials only the coefficients that are sent. Of
+        features beside each other these as well, where the masks of all others outlast a dishonest
+        key; else all.
         """
         if self.monomials is not None:
             return self.blocks * self.monomials.samples * self.spec.classes
+        if self.schedule.parts > 1 and self.coefficients is not None:
+            outlast = masks_hold(self.answer, self.coefficients)
+            each = self.coefficients if outlast else self.params.ring_degree
+            return each * self.spec.classes
         return {
             "loss": 1,
             "class_sums": self.spec.classes,
@@ -145,6 +152,8 @@ class ExchangePlan:
         """Released coefficients of each ciphertext; None when whole ciphertexts leave."""
         if self.monomials is not None:
             return self.monomials.samples
+        if self.schedule.parts > 1:
+            return self.params.ring_degree // self.schedule.parts
         if self.spec.release == "logits":
             return None
         public = self.spec.release == "projection" and not self.spec.student_basis
@@ -231,8 +240,17 @@ class ExchangePlan:
 
     @property
     def galois_limbs(self) -> int:
-        """The same of the key for conjugates, where features or samples share ciphertexts."""
-        return self._switched.conjugated
+        """The same of the Galois key, where features or samples share ciphertexts."""
+        return self._switched.turned
+
+    @property
+    def galois_element(self) -> int:
+        """The automorphism X -> X^e of that key: e of conjugation in pairs, of a rotation of
+        features beside each other; 0 for no key."""
+        n, parts = self.params.ring_degree, self.schedule.parts
+        if parts > 1:
+            return element(n, parts)
+        return 0 if self.schedule.pairs == "none" else 2 * n - 1
 
     @cached_property
     def _switched(self) -> PlanningEvaluator:
@@ -241,6 +259,11 @@ class ExchangePlan:
         run = run_on_paper(evaluator, self.spec, self.schedule)
         release(evaluator, self.schedule, run.value, run.coefficients)
         return evaluator
+
+    @property
+    def galois_name(self) -> str:
+        """What that key is called."""
+        return "rotation" if self.schedule.parts > 1 else "conjugation"
 
     @property
     def monomials(self) -> Layout | None:
@@ -253,6 +276,7 @@ class ExchangePlan:
     def places(self) -> int:
         """How many samples the blocks have room for."""
         each = self.params.slots if self.monomials is None else self.monomials.samples
+        each //= self.schedule.parts
         return self.blocks * each
 
     @property
@@ -268,7 +292,7 @@ class ExchangePlan:
 def is_masked(plan: ExchangePlan) -> bool:
     """Answers stay masked under any public key; `logits` tell the model's function knowingly."""
     released = plan.coefficients
-    if released is None:
+    if released is None or plan.schedule.parts > 1:
         return True
     if released > plan.params.slots:  # for real values the other coefficients repeat these
         return False

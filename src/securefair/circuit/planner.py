@@ -25,6 +25,7 @@ from securefair.circuit.schedule import (
     Schedule,
     check_schedule,
     held_bytes,
+    travels_beside,
     upload_blocks,
 )
 from securefair.circuit.spec import ExchangeSpec, check_spec
@@ -36,6 +37,7 @@ from securefair.circuit.work import (
     zeros_seconds,
 )
 from securefair.ckks.backends.wire import switching_key_bytes, upload_bytes
+from securefair.ckks.interleaving import suits
 from securefair.ckks.rules import with_count
 from securefair.ckks.security import MAX_LOG_QP
 from securefair.ckks.specs import AffineSpec
@@ -58,8 +60,9 @@ def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan
     """The cheapest plan: smallest ring, then least time for the model, then fewest bytes.
 
     `logits` of few samples, or of few features, are cheaper with features, or products of them, in
-    coefficients than with samples in slots: all are planned, and the one of fewer seconds taken.
-    `monomials` false leaves these out, for a backend that packs no coefficients.
+    coefficients than with samples in slots, or with features beside each other: all are planned,
+    and the one of fewer seconds taken. `monomials` false leaves all of these out, for a backend
+    that packs no coefficients.
 
     The search takes up to seconds. Its outcome is remembered, also that there is none. Whoever
     plans at a stranger's word uses `verified_plan`.
@@ -128,10 +131,50 @@ def _searched(spec: ExchangeSpec, monomials: bool) -> ExchangePlan | PlanError:
 
 
 def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
-    many = _in_slots(spec)
-    few = _in_coefficients(spec) if monomials else None
-    in_slots = few is None or _exchange_cost(many) < WORTH * _exchange_cost(few)
-    return _flooded((many if in_slots or few is None else few)[0])
+    best = _in_slots(spec)
+    if monomials:
+        beside, few = _beside(spec), _in_coefficients(spec)
+        if beside is not None and _worth_it(beside, best):
+            best = beside
+        # Fewer numbers leave of these, and they take no key where features beside each other take
+        # two.
+        worth = WORTH if best[0].schedule.parts == 1 else WORTH**2
+        if few is not None and _exchange_cost(best) >= worth * _exchange_cost(few):
+            best = few
+    return _flooded(best[0])
+
+
+def _beside(spec: ExchangeSpec) -> Candidate | None:
+    """The best plan with features beside each other, as many as the samples leave room for, or
+    fewer: their key switches take less time and noise, their upload more bytes."""
+    if not travels_beside(spec):
+        return None
+    specs = affine_specs(spec)
+    for ring_degree, cap in sorted(MAX_LOG_QP.items()):
+        granting: list[Candidate] = []
+        for parts in PARTS:
+            if not suits(ring_degree, parts) or 2 * spec.samples * parts > ring_degree:
+                continue
+            found = kept_whole(spec, specs, ring_degree, cap, parts=parts)
+            lean = [way for way in found if held_bytes(spec, way[0].schedule) <= MAX_HELD_BYTES]
+            granting += _granting(lean)
+        if granting:
+            best, *others = sorted(granting, key=_exchange_cost)
+            for other in others:
+                best = other if _lets_out_less(other, best) and _worth_it(other, best) else best
+            return best
+    return None
+
+
+def _worth_it(other: Candidate, best: Candidate) -> bool:
+    """Whether to take a plan with features beside each other instead: it may take a little more
+    where it lets fewer numbers out, and must take clearly less where it does not."""
+    worth = WORTH if _lets_out_less(other, best) else 1 / WORTH
+    return _exchange_cost(best) >= worth * _exchange_cost(other)
+
+
+def _lets_out_less(one: Candidate, other: Candidate) -> bool:
+    return one[0].numbers < other[0].numbers
 
 
 def _in_coefficients(spec: ExchangeSpec) -> Candidate | None:
@@ -233,6 +276,9 @@ def _may_pay(plan: ExchangePlan, pairs: Pairs) -> bool:
     saved = (plan.blocks - uploads) * (plan.spec.features * each + mapped)
     return saved > uploads * switched + key
 
+
+PARTS = (64, 32, 16, 8, 4, 2)
+"""Features beside each other."""
 
 WORTH = 0.85
 """Share of the seconds that a plan with one more key may take, or with samples in slots: a smaller

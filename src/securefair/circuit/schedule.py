@@ -10,6 +10,7 @@ import msgspec
 from securefair.circuit.flooding import MAX_FLOODING_BITS
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.backends.wire import WORD
+from securefair.ckks.interleaving import SHIFTED_AT_ONCE, suits
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.primes import MAX_LIMB_BITS
 from securefair.ckks.rules import fresh
@@ -62,10 +63,12 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         flooding_limbs: limbs at which answers are flooded.
         answer_limbs: limbs that travel.
         stages: one a map; none where no model is evaluated.
-        pairs: what shares a ciphertext (needs a conjugation key from the student).
+        pairs: what shares a slot (needs a conjugation key from the student).
         monomials: samples travel as products of their features, and the factor scale is that of
             the forms that they are multiplied with (`circuit.monomials`).
         pieces: the teacher makes these products, of pieces of samples (`circuit.pieces`).
+        parts: features beside each other in a ciphertext, where more than one are (needs a rotation
+            key from the student, see `ckks.interleaving`).
     """
 
     ckks: CkksSpec
@@ -80,6 +83,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     pairs: Pairs = "none"
     monomials: bool = False
     pieces: bool = False
+    parts: int = 1
 
 
 MAX_LOG2_SCALE = 128
@@ -89,6 +93,9 @@ MAX_HELD_BYTES = 1 << 30
 """Of what a teacher holds at once beside an upload: 1,000 hidden units of two samples in a slot are
 0.8 GB at N = 8192 and six limbs; 100 samples in pieces and their forms of ten classes are 0.7 GB.
 Without either, values are used up one after the other."""
+
+MAX_PARTS = 64
+"""The noise of the key switches that separate hidden units grows with the square of it."""
 
 MAX_FORMS = 4096
 """Each class is a ciphertext of the answer: more are cheaper with samples in slots."""
@@ -134,8 +141,9 @@ def check_schedule(spec: ExchangeSpec, schedule: Schedule) -> None:
 
 
 def held_bytes(spec: ExchangeSpec, schedule: Schedule) -> int:
-    """Bytes that the teacher holds at once: hidden units of an upload block in pairs, or products
-    of all samples in pieces and the forms of all classes; 0 where there is neither."""
+    """Bytes that the teacher holds at once: hidden units of an upload block in pairs, or of
+    features beside each other, or products of all samples in pieces and the forms of all classes; 0
+    where there is none of these."""
     n = schedule.ckks.ring_degree
     polynomial = len(schedule.ckks.limb_bits) * n * WORD
     if schedule.pieces:
@@ -143,6 +151,9 @@ def held_bytes(spec: ExchangeSpec, schedule: Schedule) -> int:
         form = count * (count + 1) // 2 * n * 8
         # Two more while a form is laid out.
         return spec.classes * spec.samples * 4 * polynomial + (spec.classes + 2) * form
+    if schedule.parts > 1:  # products, hidden units twice, transforms of a group, shifted features
+        shifted = 2 * max(SHIFTED_AT_ONCE, schedule.parts)
+        return (8 * spec.hidden + 16 * schedule.parts + shifted) * polynomial
     parts = {"none": 0, "features": 1, "samples": 2}[schedule.pairs]
     return parts * spec.hidden * 2 * polynomial
 
@@ -153,6 +164,7 @@ def _fit_layers(spec: ExchangeSpec, schedule: Schedule) -> bool:
         and not schedule.pieces
         and (schedule.pairs == "none" or spec.hidden > 0)
         and (schedule.pairs != "samples" or 2 * spec.samples > schedule.ckks.ring_degree)
+        and (schedule.parts == 1 or _fit_beside(spec, schedule))
         and all(
             (stage.square is not None) == (layer.summed > 0)
             for stage, layer in zip(schedule.stages, spec.layers, strict=True)
@@ -166,9 +178,26 @@ def _fit_monomials(spec: ExchangeSpec, schedule: Schedule) -> bool:
         and (spec.hidden > 0 or not schedule.pieces)
         and not schedule.stages
         and schedule.pairs == "none"
+        and schedule.parts == 1
         and not schedule.relinearize
         and schedule.factor_scale.is_integer()
     )
+
+
+def _fit_beside(spec: ExchangeSpec, schedule: Schedule) -> bool:
+    n, parts = schedule.ckks.ring_degree, schedule.parts
+    return (
+        travels_beside(spec)
+        and schedule.pairs == "none"
+        and 1 < parts <= MAX_PARTS
+        and suits(n, parts)
+        and 2 * spec.samples * parts <= n
+    )
+
+
+def travels_beside(spec: ExchangeSpec) -> bool:
+    """Whether features may travel beside each other: logits of a head with a square."""
+    return spec.release == "logits" and not spec.network and spec.hidden > 0
 
 
 def travels_as_monomials(spec: ExchangeSpec) -> bool:
@@ -181,21 +210,34 @@ def features_meta(
 ) -> CipherMeta:
     """Public facts of one upload block of encrypted features."""
     return fresh_features(
-        params, count, bound, log2_scale=schedule.feature_scale, pairs=schedule.pairs
+        params,
+        count,
+        bound,
+        log2_scale=schedule.feature_scale,
+        pairs=schedule.pairs,
+        parts=schedule.parts,
     )
 
 
 def fresh_features(
-    params: CkksParameters, count: int, bound: float, *, log2_scale: float, pairs: Pairs
+    params: CkksParameters,
+    count: int,
+    bound: float,
+    *,
+    log2_scale: float,
+    pairs: Pairs = "none",
+    parts: int = 1,
 ) -> CipherMeta:
-    """Public facts of `count` encrypted features, by themselves or in pairs."""
+    """Public facts of `count` encrypted features: by themselves, in pairs or beside each other."""
+    together = 2 if pairs == "features" else parts
     return fresh(
         params,
-        count=-(-count // 2) if pairs == "features" else count,
+        count=-(-count // together),
         limbs=params.limbs,
         log2_scale=log2_scale,
         bound=bound if pairs == "none" else bound * math.sqrt(2),
-        packing=PACKINGS[pairs],
+        packing=PACKINGS[pairs] if parts == 1 else "coefficients",
+        parts=parts,
     )
 
 

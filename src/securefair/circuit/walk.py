@@ -23,6 +23,7 @@ from securefair.circuit.work import (
     map_seconds,
     relinearization_seconds,
     rescaling_seconds,
+    separation_seconds,
     square_seconds,
     switching_seconds,
 )
@@ -49,7 +50,8 @@ class Walk:
         logits: public facts of what comes out, a block.
         seconds: roughly, an upload block.
         spare: limbs that were never needed.
-        pairs: what shares a ciphertext.
+        pairs: what shares a slot.
+        parts: features beside each other in a ciphertext.
     """
 
     ckks: CkksSpec
@@ -60,6 +62,7 @@ class Walk:
     seconds: float
     spare: int
     pairs: Pairs = "none"
+    parts: int = 1
 
     @cached_property
     def _lowered(self) -> dict[int, CipherTensor[None]]:
@@ -91,12 +94,18 @@ def walk(
     target: float,
     *,
     pairs: Pairs = "none",
+    parts: int = 1,
 ) -> Walk | None:
     """Run the model on the planning backend, deciding as it goes; None if it does not fit."""
     try:
         params = parameters(ckks)
         fresh = fresh_features(
-            params, spec.features, spec.bounds.feature, log2_scale=feature_scale, pairs=pairs
+            params,
+            spec.features,
+            spec.bounds.feature,
+            log2_scale=feature_scale,
+            pairs=pairs,
+            parts=parts,
         )
         return _walked(spec, specs, ckks, fresh, target, pairs)
     except (EncryptionError, PlanError):
@@ -127,7 +136,8 @@ def _walked(
             room = min(room, rules.room(value.meta))
         stages.append(LayerSteps(linear=before, square=square))
     spare = min(int(room // min(ckks.limb_bits)), value.meta.limbs - 1)
-    return Walk(ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare, pairs)
+    way = (ckks, fresh.log2_scale, target, tuple(stages), value, seconds, spare)
+    return Walk(*way, pairs=pairs, parts=fresh.parts)
 
 
 def steps_seconds(plan: ExchangePlan) -> float:
@@ -161,7 +171,9 @@ def _mapped(
     value = rescaled(evaluator, value, before)
     seconds += map_seconds(value.meta, bounds.outputs, bounds.multiply_adds)
     parts = mapped(evaluator, value, map_spec, None)  # all alike
-    if value.meta.paired:
+    if value.meta.interleaved:
+        seconds += separation_seconds(value.meta, map_spec)
+    elif value.meta.paired:
         seconds += relinearization_seconds(parts[0].meta)
     return parts[0], len(parts), seconds
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from securefair.circuit.spec import ExchangeSpec
 from securefair.ckks.noise import switching_limbs
+from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta
 
 TRANSFORM_STEP = 4.5e-11
@@ -37,6 +38,9 @@ FORM_ENTRY = 1.0e-10
 
 ENCRYPTION = 8.2e-8
 """Seconds for one residue of a seeded encryption: sampled, multiplied with the key, written."""
+
+SHIFT = 1.2e-9
+"""Seconds for a residue that is multiplied with a monomial, written, and read again."""
 
 BYTE = 8e-8
 """Seconds for a byte on the way between two hospitals, at 100 Mbit/s."""
@@ -89,6 +93,16 @@ def relinearization_seconds(x: CipherMeta) -> float:
     transforms = limbs * (limbs + 2) + 2 * (limbs + 1)
     products = 2 * limbs * (limbs + 1)
     return x.count * (transforms * _transform(x) + products * x.params.ring_degree * PRODUCT)
+
+
+def separation_seconds(x: CipherMeta, spec: AffineSpec) -> float:
+    """Hidden units of features beside each other, after their map: every feature is shifted, a
+    group of `parts` units goes through two Fourier transforms and 2 (parts - 1) switches."""
+    parts, units = x.parts, spec.outputs
+    groups = -(-units // parts)
+    switched = groups * 2 * (parts - 1) * relinearization_seconds(replace(x, count=1))
+    shifts = spec.inputs + 2 * units + 2 * groups * parts * math.log2(parts) / 2
+    return switched + shifts * 2 * x.limbs * x.params.ring_degree * SHIFT
 
 
 def rescaling_seconds(x: CipherMeta, limbs: int) -> float:

@@ -10,6 +10,8 @@ so coefficient 0 is the mean of all slots.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -57,6 +59,22 @@ def to_integers(values: NDArray[np.float64], log2_scale: float, width: int) -> I
     integers = np.zeros((len(values), width), dtype=np.int64)
     integers[:, : values.shape[1]] = np.rint(values * 2.0**log2_scale)
     return integers
+
+
+def coefficient_residues(
+    values: NDArray[np.float64], log2_scale: float, width: int, primes: Sequence[int]
+) -> Integers:
+    """Values (d, n <= width) at a scale -> residues (d, limbs, width) of the nearest integers.
+
+    Of integers beyond 62 bits, where a double has no digits left, the lowest bits are zeros.
+    """
+    largest = float(np.abs(values).max(initial=1.0))
+    shift = max(0, math.ceil(log2_scale + math.log2(largest)) - 62)
+    integers = to_integers(values, log2_scale - shift, width)
+    moduli = np.array(primes, dtype=np.int64)[:, None]
+    powers = np.array([[pow(2, shift, p)] for p in primes], dtype=np.int64)
+    residues: Integers = integers[:, None] % moduli
+    return residues * powers % moduli if shift else residues
 
 
 def reversed_integers(values: NDArray[np.float64], log2_scale: float, width: int) -> Integers:

@@ -94,6 +94,22 @@ class Evaluator(PlainProducts[P]):
         meta = rules.real_parts(x.meta, bound=bound)
         return tuple(CipherTensor(meta, part) for part in self._real_parts(x))
 
+    def interleaved_linear(
+        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None
+    ) -> CipherTensor[P]:
+        """A private affine map of features beside each other, with the peer's rotation key:
+        (ceil(inputs / parts)) ciphertexts -> (outputs), with samples in slots.
+
+        Products hold sums of features with other weights than their own, which no release names.
+        The sum over the powers of one automorphism removes them (`ckks.interleaving`).
+
+        Raises:
+            ModelError: see `linear`.
+        """
+        check_layer(spec, layer)
+        meta = rules.interleaved_linear(x.meta, spec)
+        return CipherTensor(meta, self._interleaved_linear(x, spec, layer, meta))
+
     def gather(self, blocks: Sequence[CipherTensor[P]], rows: NDArray[np.int64]) -> CipherTensor[P]:
         """Ciphertexts (block, row) of several tensors as one tensor, in the order of rows (n, 2).
 
@@ -304,6 +320,11 @@ class Evaluator(PlainProducts[P]):
 
     @abstractmethod
     def _paired_linear(
+        self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> P: ...
+
+    @abstractmethod
+    def _interleaved_linear(
         self, x: CipherTensor[P], spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
     ) -> P: ...
 

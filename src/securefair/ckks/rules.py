@@ -46,7 +46,7 @@ MAX_LOG2_ENCODED = 110
 """Encoded coefficients are doubles, whose mantissa ends far below; their integers are wide."""
 
 MAX_LOG2_COEFFICIENT = 62
-"""Values that are packed as coefficients, and polynomials, become signed 64-bit integers."""
+"""Polynomials become signed 64-bit integers, and so does what is multiplied with forms."""
 
 
 def fresh(
@@ -57,14 +57,14 @@ def fresh(
     log2_scale: float,
     bound: float,
     packing: Packing = "slots",
+    parts: int = 1,
 ) -> CipherMeta:
     """`count` symmetric encryptions."""
-    widest = MAX_LOG2_COEFFICIENT if packing == "coefficients" else MAX_LOG2_ENCODED
-    if log2_scale + math.log2(bound) > widest:
+    if log2_scale + math.log2(bound) > MAX_LOG2_ENCODED:
         raise EncryptionError(
             "the encoded value is too wide",
             found=f"{log2_scale + math.log2(bound):.1f} bits",
-            expected=f"at most {widest} bits",
+            expected=f"at most {MAX_LOG2_ENCODED} bits",
         )
     return fits(
         CipherMeta(
@@ -78,6 +78,7 @@ def fresh(
             noise=math.hypot(ERROR_STD, math.sqrt((2 if packing in PAIRS else 1) / 12)),
             independent=True,
             packing=packing,
+            parts=parts,
         )
     )
 
@@ -150,6 +151,39 @@ def real_parts(x: CipherMeta, *, bound: float) -> CipherMeta:
         )
     noise = 2 * x.noise + switching_noise(x)
     return fits(replace(x, log2_scale=x.log2_scale + 1, bound=bound, noise=noise, packing="slots"))
+
+
+def interleaved_linear(x: CipherMeta, spec: AffineSpec) -> CipherMeta:
+    """out_o = sum_i w_oi x_i + b_o of features beside each other, k = `parts` in a ciphertext, at k
+    times the scale (`ckks.interleaving`).
+
+    A coefficient of the fresh noise is weighted as in `linear`. Switches on the way to
+    z = sum_u X^u h_u add up k - 1 times, and the j-th power of g has j more. What separates the
+    units takes k times the part of z that is one's own, and one of each power.
+    """
+    if not x.interleaved or not x.independent:
+        raise EncryptionError(
+            "fresh features beside each other are expected", found=f"packed in {x.packing}"
+        )
+    parts = x.parts
+    if x.count != -(-spec.inputs // parts):
+        raise EncryptionError(
+            "a layer of another width was applied", found=parts * x.count, expected=spec.inputs
+        )
+    noise = max(x.noise * spec.l2 * 2.0**spec.log2_scale, zero_noise(x))
+    switched = switching_noise(x)
+    noise = parts * (noise + (parts - 1) * switched) + parts * (parts - 1) / 2 * switched
+    return fits(
+        replace(
+            x,
+            count=spec.outputs,
+            log2_scale=x.log2_scale + spec.log2_scale + math.log2(parts),
+            bound=spec.bound,
+            noise=noise + 0.5,  # the bias is rounded to an integer
+            independent=False,
+            packing="slots",
+        )
+    )
 
 
 def gathered(blocks: Sequence[CipherMeta], count: int) -> CipherMeta:
@@ -270,14 +304,20 @@ def sanitize(x: CipherMeta, flooding_bits: int) -> CipherMeta:
     """
     if x.paired:
         raise EncryptionError("pairs are no answer", hint="Take their real parts first")
+    if x.interleaved:
+        raise EncryptionError("features beside each other are no answer")
     flood = 2.0 ** flooding(x, flooding_bits)
     noise = math.hypot(x.noise, zero_noise(x), flood / math.sqrt(3))
     return fits(replace(x, noise=noise, flood=flood, independent=False))
 
 
 def slot_error(x: CipherMeta) -> float:
-    """Bound on the error of a decrypted slot, in value units."""
-    noise = TAIL * x.noise * math.sqrt(x.params.ring_degree) * float(2.0**-x.log2_scale)
+    """Bound on the error of a decrypted slot, in value units.
+
+    Of a polynomial in X^parts only its own coefficients are opened.
+    """
+    opened = x.params.ring_degree // x.parts
+    noise = TAIL * x.noise * math.sqrt(opened) * float(2.0**-x.log2_scale)
     return noise + x.bound * CLEARTEXT_ERROR
 
 

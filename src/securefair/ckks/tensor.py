@@ -37,6 +37,8 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
         limbs: primes left; level = limbs - 1.
         log2_scale: log2 of the factor between a value and its integer encoding.
         packing: where the values sit.
+        parts: features that share a ciphertext beside each other, k: then coefficients are those of
+            polynomials in X^k, and slots hold their values k times (`ckks.interleaving`).
         bound: declared bound on |value| in every slot or coefficient, of a pair on its modulus as
             a complex number. Precision is planned for
             it. Of slots the modulus itself needs only the mean to obey it, because the
@@ -58,6 +60,12 @@ class CipherMeta(msgspec.Struct, frozen=True, kw_only=True):
     independent: bool = False
     flood: float = 0.0
     packing: Packing = "slots"
+    parts: int = 1
+
+    @property
+    def interleaved(self) -> bool:
+        """Features sit beside each other in a ciphertext."""
+        return self.packing == "coefficients" and self.parts > 1
 
     @property
     def paired(self) -> bool:

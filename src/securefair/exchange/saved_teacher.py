@@ -16,7 +16,7 @@ from securefair.model.folded import FoldedNetwork, Square, dense_network
 from securefair.model.linear_maps import DenseMap
 from securefair.storage import Cost, Keystore, Secret
 
-SAVED_FORMAT = 3
+SAVED_FORMAT = 4
 ENTRY = "teacher"
 
 

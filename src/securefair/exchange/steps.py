@@ -15,11 +15,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.circuit.answer import CONSTANT, Inputs, answer
+from securefair.circuit.answer import Inputs, answer, released_coefficients
 from securefair.circuit.network import Chunk
 from securefair.circuit.pieces import pack_coefficients
 from securefair.circuit.planner import ExchangePlan
+from securefair.ckks.encoding import to_slots
 from securefair.ckks.evaluator import Evaluator, Released
+from securefair.ckks.interleaving import interleave
 from securefair.ckks.keys import Decryptor, Encryptor
 from securefair.ckks.rules import coefficient_error, with_count
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -64,7 +66,8 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
 
     In pairs of features (blocks, d / 2, N): two one after the other in a row, after an odd one
     zeros. In pairs of samples (upload blocks, d, N): one block of samples after the other in a row.
-    As coefficients (blocks, count, N): see `pack_coefficients`.
+    As coefficients (blocks, count, N): see `pack_coefficients`, and `interleave` for features
+    beside each other.
 
     Raises:
         DataError: shape, NaN, or features beyond the public bounds of the plan.
@@ -92,6 +95,10 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
             )
     if plan.schedule.monomials:
         return pack_coefficients(spec, plan.schedule, features)
+    if plan.schedule.parts > 1:
+        n, parts = plan.params.ring_degree, plan.schedule.parts
+        rows = features[sample_at(spec.samples, plan.places)]
+        return interleave(rows.T, parts, n)[None]
     each = plan.features.width if plan.schedule.pairs == "samples" else plan.params.slots
     places = sample_at(spec.samples, plan.upload_blocks * each)
     slots = _blocks(features[places], each)
@@ -281,6 +288,8 @@ def _natural_unit(
         return logits[:, : spec.samples].T
     if spec.release == "logits":
         slots = np.concatenate(opened, axis=1)
+        if plan.schedule.parts > 1:
+            slots = to_slots(slots)  # coefficients of polynomials in X^parts
         return slots[:, : spec.samples].T
     values = opened[0]
     if not spec.multiplies:
@@ -319,8 +328,6 @@ def _parts(plan: ExchangePlan, basis: PublicBasis, data: bytes) -> Iterable[Rele
     size = -(-len(data) // plan.tensors)  # a remainder shows as a wrong length later
     chosen = None
     if plan.coefficients is not None:
-        chosen = CONSTANT if plan.spec.multiplies else basis.coefficients
-    if plan.monomials is not None:
-        chosen = plan.monomials.coefficients
+        chosen = released_coefficients(plan.spec, plan.schedule, basis.coefficients)
     for index in range(plan.tensors):
         yield Released(plan.answer, chosen, data[index * size : (index + 1) * size])

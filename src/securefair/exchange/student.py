@@ -145,6 +145,7 @@ class Student:
             self.plan.params,
             relinearization=self.plan.relinearization_limbs,
             galois=self.plan.galois_limbs,
+            element=self.plan.galois_element,
         )
         self._openings = CountedOpenings(self._openings.most)
         self._reconstruction = None

@@ -123,7 +123,7 @@ def _check_listed(plan: ExchangePlan, keys: PublicKeys) -> None:
     that needs them in the end."""
     for name, limbs, key in (
         ("relinearisation", plan.relinearization_limbs, keys.relinearization),
-        ("conjugation", plan.galois_limbs, keys.galois),
+        (plan.galois_name, plan.galois_limbs, keys.galois),
     ):
         expected = switching_key_bytes(plan.params, limbs)
         if len(key) != expected:

@@ -144,6 +144,7 @@ def profile_cnn(
             plan.params,
             relinearization=plan.relinearization_limbs,
             galois=plan.galois_limbs,
+            element=plan.galois_element,
         )
     with _encrypted(task, keys, watch) as (size, read):
         with watch.stage(COMPILE), processor.stage(COMPILE):

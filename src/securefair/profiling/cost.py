@@ -90,6 +90,14 @@ def _once(step: Step) -> Cost:
             multiply_adds = (weights + count) * out.polys * limbs * n
             if out.packing == "sample pairs":
                 multiply_adds = (weights // 2 * out.polys + count) * limbs * n
+        case "interleaved_linear":
+            features, parts = step.inputs[0], step.inputs[0].parts
+            groups = -(-count // parts)
+            transforms, multiply_adds = _switched(2 * groups * (parts - 1), limbs, n)
+            inputs = features.count * parts
+            shifts = inputs + 2 * count + groups * parts * int(math.log2(parts))
+            multiply_adds += (inputs * count + shifts) * out.polys * limbs * n
+            read += 2 * limbs * (limbs + 1) * n  # the key
         case "add" | "subtract":
             multiply_adds = written
         case "square":
@@ -111,9 +119,7 @@ def _once(step: Step) -> Cost:
         case "gather":
             read = written
         case "relinearize" | "real_parts":
-            division = _division(limbs + 1, 1)
-            transforms = count * (limbs + limbs * limbs + 2 * division[0])
-            multiply_adds = count * (2 * limbs * (limbs + 1) + 2 * division[1]) * n
+            transforms, multiply_adds = _switched(count, limbs, n)
             dropped = step.inputs[0].limbs - limbs
             if dropped:  # first; what is added to the switched polynomials needs no transforms
                 transforms += count * (3 * dropped + limbs)
@@ -147,6 +153,13 @@ def _once(step: Step) -> Cost:
 
 def _residues(meta: CipherMeta) -> int:
     return math.prod(meta.residue_shape)
+
+
+def _switched(count: int, limbs: int, n: int) -> tuple[int, int]:
+    """Transforms and multiply-adds of so many key switches."""
+    division = _division(limbs + 1, 1)
+    transforms = count * (limbs + limbs * limbs + 2 * division[0])
+    return transforms, count * (2 * limbs * (limbs + 1) + 2 * division[1]) * n
 
 
 def _division(limbs: int, dropped: int) -> tuple[int, int]:

@@ -249,6 +249,7 @@ def _clear(material: Material) -> NDArray[np.float64]:
         plan.params,
         relinearization=plan.relinearization_limbs,
         galois=plan.galois_limbs,
+        element=plan.galois_element,
     )
     return dry_exchange(material, engine, keys, Stopwatch(), Stopwatch()).released
 
@@ -262,6 +263,7 @@ def generate(engine: Backend, plan: ExchangePlan, repeats: int) -> tuple[Student
                 plan.params,
                 relinearization=plan.relinearization_limbs,
                 galois=plan.galois_limbs,
+                element=plan.galois_element,
             )
     return keys, medians([watch.seconds for watch in watches])["keys"]
 

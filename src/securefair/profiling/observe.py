@@ -24,6 +24,7 @@ OPERATIONS = (
     "linear",
     "paired_linear",
     "real_parts",
+    "interleaved_linear",
     "linear_from",
     "add",
     "subtract",

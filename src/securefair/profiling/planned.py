@@ -101,7 +101,7 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
         ring_degree, slots, blocks: N, N / 2, and the blocks that the samples fill.
         packing: what a place holds: a feature, a pair of them, one of two samples each, or
             monomials, which take many coefficients (`circuit.monomials`), or pieces of a sample
-            (`circuit.pieces`).
+            (`circuit.pieces`), or features beside each other (`ckks.interleaving`).
         places: samples that the blocks have room for.
         primes, special_prime: the modulus; all data primes are limbs of a fresh ciphertext.
         log_qp, log_qp_cap: bits of the whole modulus, and the most that security allows.
@@ -179,13 +179,15 @@ def report_plan(plan: ExchangePlan) -> PlanReport:
 def _packing(plan: ExchangePlan) -> str:
     if plan.monomials is not None:
         return "pieces" if plan.schedule.pieces else "monomials"
+    if plan.schedule.parts > 1:
+        return "beside"
     return {"none": "features", "features": "pairs", "samples": "sample pairs"}[plan.schedule.pairs]
 
 
 def _keys(plan: ExchangePlan) -> tuple[str, ...]:
     needed = {
         "relinearisation": plan.relinearization_limbs,
-        "conjugation": plan.galois_limbs,
+        plan.galois_name: plan.galois_limbs,
     }
     return tuple(name for name, wanted in needed.items() if wanted)
 

@@ -166,6 +166,7 @@ def _measure(plan: ExchangePlan, backend: str) -> dict[str, float]:
             plan.params,
             relinearization=plan.relinearization_limbs,
             galois=plan.galois_limbs,
+            element=plan.galois_element,
         )
     dry_exchange(
         material, engine, owned, Stopwatch(), Stopwatch()

@@ -196,6 +196,7 @@ def _warm_up(plan: ExchangePlan, backend: str) -> None:
         plan.params,
         relinearization=plan.relinearization_limbs,
         galois=plan.galois_limbs,
+        element=plan.galois_element,
     )
     dry_exchange(synthetic(plan), engine, keys, Stopwatch(), Stopwatch())
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from securefair.circuit.certificate import certificate, power_above, root_above
+from securefair.circuit.certificate import certificate
+from securefair.circuit.exact import power_above, root_above
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec
 

@@ -25,7 +25,7 @@ def wide(release):
     "release",
     [pytest.param(name, marks=[pytest.mark.slow] * (name == "student")) for name in RELEASES],
 )
-def test_wide_heads_answer_as_in_the_clear(release):
+def test_wide_heads_answer_as_in_the_clear(release, samples_in_slots):
     # Rings of 16384 take SEAL seconds, and it computes the same residues.
     backend = "seal" if release in ("public", "logits") else "rns"
     done, clear = run(wide(release), backend), run(wide(release), "clear")
@@ -34,7 +34,7 @@ def test_wide_heads_answer_as_in_the_clear(release):
     assert 0 < error <= done.plan.error_bound * 1.125  # opened values are rounded
 
 
-def test_seal_and_rns_understand_each_others_pairs():
+def test_seal_and_rns_understand_each_others_pairs(samples_in_slots):
     done, other = run(wide("logits")), run(wide("logits"), "rns")
     for asked, answering in ((done, other), (other, done)):
         opened = asked.student.open(answering.teacher.answer(asked.request)).released
@@ -42,7 +42,7 @@ def test_seal_and_rns_understand_each_others_pairs():
         assert error <= 2.25 * done.plan.error_bound
 
 
-def test_a_student_of_pairs_goes_on_after_it_was_saved(tmp_path):
+def test_a_student_of_pairs_goes_on_after_it_was_saved(tmp_path, samples_in_slots):
     done = run(wide("logits"))
     path = tmp_path / "student"
     done.student.save(path, "a passphrase", cost=Cost(log2_n=4))

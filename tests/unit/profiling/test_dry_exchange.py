@@ -30,6 +30,7 @@ def run(spec, backend="clear"):
         plan.params,
         relinearization=plan.relinearization_limbs,
         galois=plan.galois_limbs,
+        element=plan.galois_element,
     )
     stages, totals = Stopwatch(), Stopwatch()
     return material, dry_exchange(material, engine, keys, stages, totals), stages, totals

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from securefair.ckks.encoding import negacyclic_product, to_coefficients
 from securefair.ckks.evaluator import Evaluator, Released
+from securefair.ckks.interleaving import separate
 from securefair.ckks.keys import Backend, PublicKeys, StudentKeys
 from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
@@ -55,6 +56,15 @@ class ClearEvaluator(Evaluator[Slots]):
         w, v = np.split(products, 2)
         real = w @ first + v @ second + layer.bias[:, None]
         return np.concatenate([real, w @ second - v @ first], axis=1)
+
+    def _interleaved_linear(
+        self, x: ClearTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Slots:
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        del meta
+        features = separate(x.payload, x.meta.parts)[: spec.inputs]
+        return np.tile(layer.apply(features, spec.log2_scale), x.meta.parts)
 
     def _real_parts(self, x: ClearTensor) -> tuple[Slots, ...]:
         parts = np.split(x.payload, 2, axis=1)

@@ -187,6 +187,14 @@ class OpenfheEvaluator(Evaluator[Ciphertexts]):
     def _outer(self, x: OpenfheTensor, y: OpenfheTensor) -> Ciphertexts:
         return self._ask(Op.OUTER, x, y.payload.handle)
 
+    def _interleaved_linear(
+        self, x: OpenfheTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Ciphertexts:
+        del x, spec, layer, meta
+        raise EncryptionError(
+            "the openfhe backend packs in slots only", hint='Use the backend "rns" or "seal"'
+        )
+
     def _inner_plain(
         self, x: OpenfheTensor, spec: PolynomialSpec, polynomials: NDArray[np.int64] | None
     ) -> Ciphertexts:

@@ -19,10 +19,11 @@ class PlanningEvaluator(Evaluator[None]):
     """Runs a circuit to learn its levels, noise, sizes and whether it is possible at all.
 
     Attributes:
-        relinearized, conjugated: most limbs of a ciphertext so far whose keys were switched.
+        relinearized, turned: most limbs of a ciphertext so far whose keys were switched, of
+            products and by a Galois key.
     """
 
-    relinearized, conjugated = 0, 0
+    relinearized, turned = 0, 0
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> Nothing:
         """A stand-in for the upload that the plan describes."""
@@ -37,8 +38,14 @@ class PlanningEvaluator(Evaluator[None]):
         self, x: Nothing, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
     ) -> None: ...
 
+    def _interleaved_linear(
+        self, x: Nothing, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> None:
+        del spec, layer, meta
+        self.turned = max(self.turned, x.meta.limbs)
+
     def _real_parts(self, x: Nothing) -> tuple[None, ...]:
-        self.conjugated = max(self.conjugated, x.meta.limbs)
+        self.turned = max(self.turned, x.meta.limbs)
         return (None,) * (2 if x.meta.packing == "sample pairs" else 1)
 
     def _gather(self, blocks: Sequence[Nothing], rows: NDArray[np.int64]) -> None: ...

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from securefair.ckks import rules
-from securefair.ckks.backends import kernels, pairs, seal_keys, turned, wire
+from securefair.ckks.backends import interleaved, kernels, pairs, seal_keys, turned, wire
 from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.arrivals import Arrivals, Map, Room, arrive
 from securefair.ckks.backends.basis import Basis
@@ -138,6 +138,23 @@ class RnsEvaluator(Evaluator[Payload]):
         if x.meta.packing == "sample pairs":
             return layer.weights, bias
         return pair_weights(layer), concatenate([bias, zeros_like(bias)])
+
+    def _interleaved_linear(
+        self, x: RnsTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Payload:
+        del spec
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        key, special = self._galois_key("rotation"), self.params.special_prime
+        return interleaved.hidden_units(
+            layer.weights,
+            whole(x.payload),
+            self._bias(layer, meta),
+            x.meta.parts,
+            key,
+            special,
+            self._basis(x.meta),
+        )
 
     def _real_parts(self, x: RnsTensor) -> tuple[Payload, ...]:
         key, special = self._galois_key("conjugation"), self.params.special_prime

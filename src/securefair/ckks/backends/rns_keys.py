@@ -20,7 +20,7 @@ from securefair.ckks.backends.seal_keys import (
     decrypt_residues,
 )
 from securefair.ckks.backends.zero_pool import ZeroPool
-from securefair.ckks.encoding import Integers, to_integers, to_slots
+from securefair.ckks.encoding import Integers, coefficient_residues, to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.tensor import CipherMeta
 
@@ -77,10 +77,13 @@ class ResidueDecryptor:
 
 def encoded(values: NDArray[np.float64], meta: CipherMeta) -> NDArray[np.int32]:
     """Plaintexts (d, limbs, N) of values (d, n)."""
+    basis = _basis(meta)
     if meta.packing == "coefficients":
-        integers = to_integers(values, meta.log2_scale, meta.width)
-        return polynomial_residues(integers, _basis(meta))
-    scale, basis = 2.0**meta.log2_scale, _basis(meta)
+        whole = coefficient_residues(values, meta.log2_scale, meta.width, basis.primes)
+        residues: NDArray[np.int32] = whole.astype(np.int32)
+        kernels.ntt_forward_(residues, basis)
+        return residues
+    scale = 2.0**meta.log2_scale
     slots = np.ascontiguousarray(values, dtype=np.float64)
     return in_memory(kernels.encode(slots, scale, basis))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from securefair.ckks.backends import seal_keys, wire
+from securefair.ckks.backends import seal_interleaved, seal_keys, wire
 from securefair.ckks.backends.answers import WireBackend
 from securefair.ckks.backends.entropy import uniform_residues
 from securefair.ckks.backends.public_zeros import PublicZeros
@@ -22,6 +22,7 @@ from securefair.ckks.backends.seal_context import (
     seal_context,
 )
 from securefair.ckks.evaluator import Evaluator
+from securefair.ckks.interleaving import element
 from securefair.ckks.keys import PublicKeys, StudentKeys
 from securefair.ckks.layers import AffineLayer, Layer, pair_weights
 from securefair.ckks.parameters import CkksParameters
@@ -49,7 +50,8 @@ class SealEvaluator(Evaluator[Residues]):
             self._context, public.relinearization
         )
         self._galois, self._loaded = public.galois, dict[int, seal_keys.LoadedKey | None]()
-        self._galois_key(seal_keys.conjugation(self._context))  # refused now rather than later
+        if public.galois:  # its residues are refused now rather than later
+            wire.read_switching_key(public.galois, params)
 
     def load(self, data: bytes | memoryview, meta: CipherMeta) -> SealTensor:
         """Expand every seed with SEAL."""
@@ -114,6 +116,29 @@ class SealEvaluator(Evaluator[Residues]):
         if x.meta.packing == "sample pairs":
             parts.append(self._times_j(conjugates - values, x.meta))
         return tuple(part.astype(np.uint64) for part in parts)
+
+    def _interleaved_linear(
+        self, x: SealTensor, spec: AffineSpec, layer: AffineLayer | None, meta: CipherMeta
+    ) -> Residues:
+        if layer is None:
+            raise EncryptionError("only planning works without weights")
+        n, parts = self.params.ring_degree, x.meta.parts
+        loaded, turn = self._galois_key(element(n, parts)), element(n, parts)
+        if loaded is None:
+            raise EncryptionError("the peer sent no rotation key")
+        where, key = loaded.context, loaded.key
+
+        def turned(values: Residues) -> Residues:
+            rotate = where.evaluator.apply_galois_inplace
+            return self._each(lambda c: rotate(c, turn, key), self._masked(values, x.meta), where)
+
+        groups = [
+            seal_interleaved.hidden_units(
+                layer.weights[start : start + parts], x.payload, parts, turned, self._context
+            )
+            for start in range(0, spec.outputs, parts)
+        ]
+        return self._biased(np.concatenate(groups).astype(np.int64), layer, meta)
 
     def _products(
         self, weights: NDArray[np.int64], x: SealTensor, spec: AffineSpec

@@ -249,15 +249,15 @@ def write_seeded_key(
     Raises:
         EncryptionError: a residue is not below its prime.
     """
-    body: list[Bytes] = [_key_start(parms_id, place, len(first))]
+    body: list[Bytes] = [_key_start(parms_id, place, len(first), place + 1)]
     for residues, seed in zip(first, seeds, strict=True):
         body += _ciphertext(residues[None], parms_id, primes, seed=seed.tobytes())
     return Written(b"".join(_wrapped(body)))
 
 
-def _key_start(parms_id: bytes, place: int, digits: int) -> bytes:
+def _key_start(parms_id: bytes, place: int, digits: int, places: int) -> bytes:
     counts = bytes(_COUNT.size * place) + _COUNT.pack(digits)
-    return struct.pack("<32sQ", parms_id, place + 1) + counts
+    return struct.pack("<32sQ", parms_id, places) + counts
 
 
 def read_seeded_key(
@@ -275,14 +275,18 @@ def read_seeded_key(
         EncryptionError: it holds another number of residues, or no seeds.
     """
     digits, limbs, n = shape
-    start = _key_start(parms_id, place, digits)
+    places = n if place else 1  # SEAL makes room for every element
+    start = _key_start(parms_id, place, digits, places)
+    rest = bytes(_COUNT.size * (places - place - 1))
     zeros = np.zeros((1, limbs, n), np.uint64)
     blank = write_ciphertext(zeros, parms_id, primes, seed=bytes(SEED_BYTES))
-    if len(body) != len(start) + digits * len(blank) or not body.startswith(start):
+    expected = len(start) + digits * len(blank) + len(rest)
+    if len(body) != expected or not (body.startswith(start) and body.endswith(rest)):
         raise EncryptionError(
             "a seeded key for one switch alone is expected", found=f"{len(body)} bytes"
         )
-    each = np.frombuffer(body, np.uint8, offset=len(start)).reshape(digits, len(blank))
+    each = np.frombuffer(body, np.uint8, digits * len(blank), offset=len(start))
+    each = each.reshape(digits, len(blank))
     end = len(blank) - GENERATOR_BYTES
     first = each[:, end - 8 * limbs * n : end].copy().view("<u8").reshape(shape)
     seeds = each[:, -SEED_BYTES:].copy()

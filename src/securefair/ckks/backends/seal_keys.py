@@ -27,7 +27,7 @@ from securefair.ckks.backends.seal_context import (
     SealObject,
     seal_context,
 )
-from securefair.ckks.encoding import to_integers, to_slots
+from securefair.ckks.encoding import coefficient_residues, to_slots
 from securefair.ckks.evaluator import Released
 from securefair.ckks.keys import PublicKeys
 from securefair.ckks.tensor import CipherMeta
@@ -174,15 +174,16 @@ class SealEncryptor:
 
     def _encrypt_coefficients(self, values: NDArray[np.float64], meta: CipherMeta) -> bytes:
         """SEAL encrypts zero; the message, no secret but the student's own, is added to it."""
-        primes = np.array(meta.params.primes[: meta.limbs], dtype=np.int64)[:, None]
-        integers = to_integers(values, meta.log2_scale, meta.width)
-        message = self._context.to_ntt((integers[:, None] % primes).astype(np.uint64))
+        primes = meta.params.primes[: meta.limbs]
+        residues = coefficient_residues(values, meta.log2_scale, meta.width, primes)
+        message = self._context.to_ntt(residues.astype(np.uint64))
+        moduli = np.array(primes, dtype=np.uint64)[:, None]
         first, seeds = [], []
         for row in message:
             zero, seed = seeded_zero(self._context, self._encryptor, meta.limbs)
-            first.append(((zero + row) % primes.astype(np.uint64)).astype(np.uint32))
+            first.append(((zero + row) % moduli).astype(np.uint32))
             seeds.append(seed)
-        return wire.write_upload(np.stack(first), seeds, meta.params.primes[: meta.limbs])
+        return wire.write_upload(np.stack(first), seeds, primes)
 
 
 def check_width(values: NDArray[np.float64], meta: CipherMeta) -> None:

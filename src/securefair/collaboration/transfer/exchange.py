@@ -75,6 +75,7 @@ class TransferStudent:
                 self.plan.params,
                 relinearization=self.plan.relinearization_limbs,
                 galois=self.plan.galois_limbs,
+                element=self.plan.galois_element,
             )
         else:
             self._keys = self._backend.restore_keys(self.plan.params, *keys)
