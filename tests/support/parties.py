@@ -10,6 +10,7 @@ import pytest
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.circuit.spec import ExchangeSpec
+from securefair.ckks.backends import get_backend
 from securefair.data.dataset import Samples
 from securefair.errors import (
     BackendUnavailableError,
@@ -91,12 +92,13 @@ class Run:
 
 
 def run(spec, backend="seal"):
-    """Made once: `cache` would tell `run(spec)` from `run(spec, "seal")`."""
-    return _run(spec, backend)
+    """Made once: `cache` would tell `run(spec)` from `run(spec, "seal")`. Plans differ by what the
+    backend packs (`samples_in_slots`)."""
+    return _run(spec, backend, get_backend(backend).packs_coefficients)
 
 
 @cache
-def _run(spec, backend):
+def _run(spec, backend, _packs_coefficients):
     samples = samples_of(spec)
     predictions = predictions_of(spec) if spec.sends_predictions else None
     try:

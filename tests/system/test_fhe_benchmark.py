@@ -85,14 +85,14 @@ def test_one_image_goes_from_keys_to_its_label(tmp_path, monkeypatch, capsys, fo
     assert "| 1 | 30 |" in capsys.readouterr().out
 
 
-def test_a_hundred_images_go_in_slots_two_features_in_a_ciphertext(tmp_path, data, forked):
+def test_a_hundred_images_go_with_features_beside_each_other(tmp_path, data, forked):
     """The other way through the stages: one image alone travels as products of its features."""
     benchmark = runpy.run_path(str(FOLDER / "run.py"))
     result = benchmark["run"]("small", 30, load_mnist(data), tmp_path / "run")
     assert len(forked) == 7
     keys = result["bandwidth"]["Public and evaluation keys"]
     plan = plan_exchange(runpy.run_path(str(FOLDER / "task.py"))["spec"](100))
-    assert plan.schedule.pairs == "features"
+    assert plan.schedule.parts == 32
     assert plan.public_key_bytes < keys <= plan.key_bytes
     assert result["images"] == 100
     assert result["quality"]["agreement"] == 1

@@ -133,9 +133,7 @@ def _searched(spec: ExchangeSpec, monomials: bool) -> ExchangePlan | PlanError:
 def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
     best = _in_slots(spec)
     if monomials:
-        beside, few = _beside(spec), _in_coefficients(spec)
-        if beside is not None and _worth_it(beside, best):
-            best = beside
+        best, few = _beside(spec, best) or best, _in_coefficients(spec)
         # Fewer numbers leave of these, and they take no key where features beside each other take
         # two.
         worth = WORTH if best[0].schedule.parts == 1 else WORTH**2
@@ -144,9 +142,13 @@ def _search(spec: ExchangeSpec, monomials: bool = True) -> ExchangePlan:
     return _flooded(best[0])
 
 
-def _beside(spec: ExchangeSpec) -> Candidate | None:
-    """The best plan with features beside each other, as many as the samples leave room for, or
-    fewer: their key switches take less time and noise, their upload more bytes."""
+def _beside(spec: ExchangeSpec, slots: Candidate) -> Candidate | None:
+    """The best plan with features beside each other, if one is worth it instead of `slots`.
+
+    As many beside each other as the samples leave room for, or fewer: their key switches take less
+    time and noise, their upload more bytes. Of those that are worth it, one that takes a little
+    more than the cheapest is better where it lets fewer numbers out.
+    """
     if not travels_beside(spec):
         return None
     specs = affine_specs(spec)
@@ -159,22 +161,18 @@ def _beside(spec: ExchangeSpec) -> Candidate | None:
             lean = [way for way in found if held_bytes(spec, way[0].schedule) <= MAX_HELD_BYTES]
             granting += _granting(lean)
         if granting:
-            best, *others = sorted(granting, key=_exchange_cost)
-            for other in others:
-                best = other if _lets_out_less(other, best) and _worth_it(other, best) else best
-            return best
+            worth_it = [way for way in granting if _worth_it(way, slots)]
+            least = min(map(_exchange_cost, worth_it), default=0.0)
+            near = [way for way in worth_it if WORTH * _exchange_cost(way) <= least]
+            return min(near, key=lambda w: (w[0].numbers, _exchange_cost(w)), default=None)
     return None
 
 
-def _worth_it(other: Candidate, best: Candidate) -> bool:
-    """Whether to take a plan with features beside each other instead: it may take a little more
-    where it lets fewer numbers out, and must take clearly less where it does not."""
-    worth = WORTH if _lets_out_less(other, best) else 1 / WORTH
-    return _exchange_cost(best) >= worth * _exchange_cost(other)
-
-
-def _lets_out_less(one: Candidate, other: Candidate) -> bool:
-    return one[0].numbers < other[0].numbers
+def _worth_it(beside: Candidate, slots: Candidate) -> bool:
+    """It may take a little more where it lets fewer numbers out, and must take clearly less where
+    it does not."""
+    worth = WORTH if beside[0].numbers < slots[0].numbers else 1 / WORTH
+    return _exchange_cost(slots) >= worth * _exchange_cost(beside)
 
 
 def _in_coefficients(spec: ExchangeSpec) -> Candidate | None:

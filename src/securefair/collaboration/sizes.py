@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from securefair.circuit.planner import ExchangePlan
 from securefair.errors import PlanError
@@ -14,7 +15,9 @@ def longest_plans(
     """Plans that need no shorter messages than any number of samples from `fewest` to `most`.
 
     Means over few used slots need more precision, so fewer samples may need larger parameters: the
-    largest number is planned, its half, and so on until a release refuses. An odd number of blocks
+    largest number is planned, its half, and so on until a release refuses. Few samples travel in
+    another way than more of them, in more bytes at times: the last number of each way is planned
+    as well. An odd number of blocks
     may travel unpaired while its neighbours pair samples, in half as many ciphertexts: so the
     largest such number is planned too.
 
@@ -33,9 +36,23 @@ def longest_plans(
         except PlanError:
             break
         size //= 2
+    for many, few in list(pairwise(plans)):
+        plans += _between(few, many, plan_for)
     if plans[0].schedule.pairs == "samples":
         plans.append(_longest_unpaired(plans[0], plan_for))
     return plans
+
+
+def _between(
+    few: ExchangePlan, many: ExchangePlan, plan_for: Callable[[int], ExchangePlan]
+) -> list[ExchangePlan]:
+    """Plans around the numbers at which samples begin to travel otherwise, found by halving."""
+    small, large = few.spec.samples, many.spec.samples
+    ways = {(p.schedule.monomials, p.schedule.pieces, p.schedule.parts) for p in (few, many)}
+    if large - small < 2 or len(ways) == 1:
+        return []
+    middle = plan_for((small + large) // 2)
+    return [*_between(few, middle, plan_for), middle, *_between(middle, many, plan_for)]
 
 
 def _longest_unpaired(

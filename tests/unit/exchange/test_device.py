@@ -15,13 +15,14 @@ from support.parties import head_of, predictions_of, run, samples_of, spec_of
 IN_MONOMIALS = pytest.param("logits", 4, {}, id="monomials")
 IN_SLOTS = pytest.param("logits", 4, {"samples": 1500}, id="slots")
 SLOWLY_IN_SLOTS = pytest.param(*IN_SLOTS.values, id="slots", marks=pytest.mark.slow)
-IN_PAIRS = pytest.param("logits", 3, {"features": 65}, id="pairs")
-LOGITS = (IN_MONOMIALS, IN_SLOTS, IN_PAIRS)
+IN_PAIRS = pytest.param("logits", 3, {"features": 65, "samples": 2100}, id="pairs")
+BESIDE = pytest.param("logits", 3, {"features": 65}, id="beside")
+LOGITS = (IN_MONOMIALS, IN_SLOTS, IN_PAIRS, BESIDE)
 OTHERS = (("public", 4, {}), ("public", 0, {}), ("student", 0, {"q": 3}), ("loss", 0, {}))
 
 
 def test_logits_travel_in_every_way_and_switch_keys():
-    monomials, slots, pairs = (
+    monomials, slots, pairs, beside = (
         plan_exchange(spec_of(release, hidden, **changes))
         for release, hidden, changes in (case.values for case in LOGITS)
     )
@@ -31,6 +32,8 @@ def test_logits_travel_in_every_way_and_switch_keys():
     assert not slots.galois_limbs
     assert pairs.relinearization_limbs
     assert pairs.galois_limbs
+    assert pairs.schedule.pairs == "features"
+    assert beside.schedule.parts > 1
 
 
 @pytest.mark.parametrize(("release", "hidden", "changes"), [*LOGITS, *OTHERS])
@@ -43,7 +46,7 @@ def test_answers_do_not_depend_on_where_residues_are(release, hidden, changes):
 
 
 @pytest.mark.parametrize(
-    ("release", "hidden", "changes"), [IN_MONOMIALS, SLOWLY_IN_SLOTS, IN_PAIRS, *OTHERS[2:]]
+    ("release", "hidden", "changes"), [IN_MONOMIALS, SLOWLY_IN_SLOTS, IN_PAIRS, BESIDE, *OTHERS[2:]]
 )
 def test_nothing_needs_what_was_compiled(release, hidden, changes, monkeypatch):
     """Student and teacher without native kernels, and answers that either of them gave."""

@@ -90,7 +90,7 @@ def loaded(release, folder, *codes):
     ("release", "shape", "keys"),
     [
         ("logits", (8, 3), 0),
-        ("logits", (60, 65), 2),  # in pairs: a key for squares and one for conjugates
+        ("logits", (2100, 65), 2),  # in pairs: a key for squares and one for conjugates
         ("projection", (8, 3), 0),
         ("loss", (8, 3), 1),
     ],

@@ -216,7 +216,7 @@ class Collaboration:
                 teacher_parameters=teacher_parameters,
                 # Whoever agrees on `logits` lets out all of them; totals can still limit it.
                 fraction_per_version=None if spec.release == "logits" else disclosure.fraction,
-                # As many as slots hold: more than what leaves of monomials.
+                # As many as slots hold: more than what leaves of few samples.
                 block=plan_exchange(spec, monomials=False).params.slots,
                 student_total=disclosure.student_total,
                 teacher_total=disclosure.teacher_total,
