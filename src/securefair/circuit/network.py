@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
+from msgspec import structs
 
 from securefair.circuit.bands import Band, BandedMap
 from securefair.circuit.schedule import LayerSteps, RescaleStep
@@ -29,7 +30,7 @@ from securefair.ckks.backends.wire import WORD
 from securefair.ckks.evaluator import Evaluator
 from securefair.ckks.layers import AffineLayer
 from securefair.ckks.noise import switching_limbs
-from securefair.ckks.patches import Indices
+from securefair.ckks.patches import Indices, Patch, PatchLayer
 from securefair.ckks.rules import with_count
 from securefair.ckks.specs import AffineSpec
 from securefair.ckks.tensor import CipherMeta, CipherTensor
@@ -224,11 +225,59 @@ class Stream(Generic[P]):
     def logits(self) -> CipherTensor[P]:
         """The values of the last map, in order."""
         last = len(self._maps)
+        parts = self._dense_parts(last)
+        if parts:
+            return self._added_up(last, parts)
         blocks = [self._unit(last, unit) for unit in range(len(self._maps[-1].bands))]
         places = self._places[last]
         if len(blocks) == 1 and np.array_equal(places[:, 1], np.arange(len(places))):
             return blocks[0]
         return self._evaluator.gather(blocks, places)
+
+    def _dense_parts(self, level: int) -> list[tuple[int, Indices]]:
+        """Units that a dense last map reads one after the other, and their values in its order.
+
+        None where that saves nothing: it reads one unit, or squares of the upload, which one kernel
+        computes with it.
+        """
+        (band, *others) = self._maps[level - 1].bands
+        patches = band.layer.patches
+        if level < 3 or others or band.groups is not None or len(patches) > 1:
+            return []
+        where, reads = self._places[level - 1][band.reads][:, 0], patches[0].reads
+        if len(reads) != 1 or len(np.unique(reads)) < len(where):
+            return []
+        parts = [(unit, np.flatnonzero(where[reads[0]] == unit)) for unit in np.unique(where)]
+        # A row of zeros is made an encryption of zero, whose error counts once for a whole row.
+        full = all(patches[0].weights[:, own].any(axis=1).all() for _, own in parts)
+        return parts if full and len(parts) > 1 else []
+
+    def _added_up(self, level: int, parts: Sequence[tuple[int, Indices]]) -> CipherTensor[P]:
+        """A dense map, unit by unit: none is kept until all that it reads are there."""
+        evaluator, (band,) = self._evaluator, self._maps[level - 1].bands
+        (patch,), count = band.layer.patches, len(parts)
+        total: CipherTensor[P] | None = None
+        bias = band.layer.bias
+        for unit, own in parts:
+            columns = np.arange(len(own))
+            piece = Patch(patch.weights[:, own], columns[None], patch.writes)
+            layer = PatchLayer(len(own), (piece,), bias)
+            bias = np.zeros_like(bias)
+            numbers = self._places[level - 1][band.reads[patch.reads[0, own]], 1]
+            rows = np.stack([np.zeros_like(numbers), numbers], axis=1)
+            spec = replace(self._specs[level - 1], inputs=layer.inputs, outputs=layer.outputs)
+            value = evaluator.linear_from([self._unit(level - 1, unit)], rows, spec, layer)
+            self._release(level - 1, [unit])
+            # Bounds of the map hold for the sum of all parts, so each counts for its share.
+            meta = value.meta
+            share = structs.replace(meta, bound=meta.bound / count, noise=meta.noise / count)
+            part = CipherTensor(share, value.payload)
+            total = part if total is None else evaluator.add(total, part)
+        assert total is not None
+        blocks, places = [CipherTensor(meta, total.payload)], self._places[level]
+        if np.array_equal(places[:, 1], np.arange(len(places))):
+            return blocks[0]
+        return evaluator.gather(blocks, places)
 
     def _unit(self, level: int, unit: int) -> CipherTensor[P]:
         if (level, unit) not in self._kept:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 SMALLEST = 4 << 20
 """Bytes of the smallest array that is worth it; from here on numpy asks for huge pages."""
 
-SPARE = 256 << 20
+SPARE = 512 << 20
 """Bytes that blocks may have beyond `WASTE` times what arrays needed at a time so far."""
 
 WASTE = 1.5

@@ -137,6 +137,31 @@ def test_a_stream_keeps_only_what_is_still_read(make_network):
     assert list(stream._kept) == [(3, 0)]  # the answer alone
 
 
+def test_a_dense_last_map_is_added_up_to_the_same_bits(make_network, monkeypatch):
+    """Nothing that it reads is kept until all of it is there."""
+    network, features = make_network(squares=2, most=2)
+    plan = plan_exchange(network.spec)
+    engine = get_backend("rns")
+    keys = engine.generate_keys(plan.params, relinearization=plan.relinearization_limbs)
+    evaluator = engine.evaluator(plan.params, keys.public)
+    slots = np.zeros((25, plan.params.slots))
+    slots[:, : len(features)] = features.T
+    data = keys.encryptor.encrypt(slots, plan.features)
+
+    def logits():
+        chunks = [Chunk(np.arange(25), lambda: evaluator.load(data, plan.features))]
+        stages = plan.schedule.stages
+        stream = Stream(evaluator, chunks, plan.specs, stages, network.maps)
+        return stream.logits(), stream
+
+    found, stream = logits()
+    assert len(stream._dense_parts(3)) == len(network.maps[1].bands) == 2
+    monkeypatch.setattr(Stream, "_dense_parts", lambda *_: [])
+    expected, _ = logits()
+    assert found.meta == expected.meta
+    assert np.array_equal(whole(found.payload), whole(expected.payload))
+
+
 def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
     network, features = make_network(squares=1, most=4)
     plan = plan_exchange(network.spec)
@@ -163,8 +188,9 @@ def test_chunks_are_loaded_when_they_are_needed_and_dropped_after(make_network):
     assert sorted(loaded) == [0, 5, 10, 15, 20]
 
 
-def test_the_planned_peak_is_that_of_a_run(make_network):
-    network, features = make_network(squares=1, channels=3, most=4)
+@pytest.mark.parametrize(("squares", "channels", "most"), [(1, 3, 4), (2, 2, 2)])
+def test_the_planned_peak_is_that_of_a_run(make_network, squares, channels, most):
+    network, features = make_network(squares=squares, channels=channels, most=most)
     plan = plan_exchange(network.spec)
     stages, params = plan.schedule.stages, plan.params
     everything = CipherTensor(plan.features, None)
