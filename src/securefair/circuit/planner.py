@@ -21,6 +21,7 @@ from securefair.circuit.network import affine_specs
 from securefair.circuit.plan import ExchangePlan, is_masked
 from securefair.circuit.schedule import (
     MAX_HELD_BYTES,
+    MAX_PARTS,
     Pairs,
     Schedule,
     check_schedule,
@@ -275,8 +276,8 @@ def _may_pay(plan: ExchangePlan, pairs: Pairs) -> bool:
     return saved > uploads * switched + key
 
 
-PARTS = (64, 32, 16, 8, 4, 2)
-"""Features beside each other."""
+PARTS = tuple(MAX_PARTS >> halvings for halvings in range(MAX_PARTS.bit_length() - 1))
+"""Features beside each other: powers of two, most first."""
 
 WORTH = 0.85
 """Share of the seconds that a plan with one more key may take, or with samples in slots: a smaller

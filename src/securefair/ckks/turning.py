@@ -45,9 +45,15 @@ def turned_coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return turned
 
 
-@cache
 def turned_places(ring_degree: int, *, back: bool = False) -> Indices:
-    """Places (N,) of a transformed row from which the turned one is read; `back` undoes it.
+    """Places (N,) of a transformed row from which the turned one is read; `back` undoes it."""
+    t = turn(ring_degree)
+    return places_under(ring_degree, pow(t, -1, 2 * ring_degree) if back else t)
+
+
+@cache
+def places_under(ring_degree: int, element: int) -> Indices:
+    """Places (N,) of a transformed row from which that of its polynomial at X^element is read.
 
     In SEAL's transformed order place i holds the value at psi^(2 bitreverse(i) + 1).
     """
@@ -55,8 +61,7 @@ def turned_places(ring_degree: int, *, back: bool = False) -> Indices:
     exponents = 2 * bit_reversal(n) + 1
     place = np.empty(2 * n, dtype=np.int64)
     place[exponents] = np.arange(n)
-    by = pow(turn(n), -1, 2 * n) if back else turn(n)
-    places: Indices = place[exponents * by % (2 * n)]
+    places: Indices = place[exponents * element % (2 * n)]
     places.flags.writeable = False
     return places
 

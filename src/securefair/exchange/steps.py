@@ -67,7 +67,7 @@ def pack(plan: ExchangePlan, features: Array) -> Array:
     In pairs of features (blocks, d / 2, N): two one after the other in a row, after an odd one
     zeros. In pairs of samples (upload blocks, d, N): one block of samples after the other in a row.
     As coefficients (blocks, count, N): see `pack_coefficients`, and `interleave` for features
-    beside each other.
+    beside each other, where samples are repeated as well.
 
     Raises:
         DataError: shape, NaN, or features beyond the public bounds of the plan.

@@ -137,9 +137,8 @@ def test_a_stream_keeps_only_what_is_still_read(make_network):
     assert list(stream._kept) == [(3, 0)]  # the answer alone
 
 
-def test_a_dense_last_map_is_added_up_to_the_same_bits(make_network, monkeypatch):
-    """Nothing that it reads is kept until all of it is there."""
-    network, features = make_network(squares=2, most=2)
+def encrypted(network, features):
+    """Plan, a teacher's evaluator and a student's upload."""
     plan = plan_exchange(network.spec)
     engine = get_backend("rns")
     keys = engine.generate_keys(plan.params, relinearization=plan.relinearization_limbs)
@@ -147,6 +146,13 @@ def test_a_dense_last_map_is_added_up_to_the_same_bits(make_network, monkeypatch
     slots = np.zeros((25, plan.params.slots))
     slots[:, : len(features)] = features.T
     data = keys.encryptor.encrypt(slots, plan.features)
+    return plan, evaluator, data
+
+
+def test_a_dense_last_map_is_added_up_to_the_same_bits(make_network, monkeypatch):
+    """Nothing that it reads is kept until all of it is there."""
+    network, features = make_network(squares=2, most=2)
+    plan, evaluator, data = encrypted(network, features)
 
     def logits():
         chunks = [Chunk(np.arange(25), lambda: evaluator.load(data, plan.features))]
@@ -217,13 +223,7 @@ def test_the_planned_peak_is_that_of_a_run(make_network, squares, channels, most
 
 def test_memory_is_used_again_and_the_bits_are_the_same(make_network, monkeypatch):
     network, features = make_network(squares=2, channels=3, most=4)
-    plan = plan_exchange(network.spec)
-    engine = get_backend("rns")
-    keys = engine.generate_keys(plan.params, relinearization=plan.relinearization_limbs)
-    evaluator = engine.evaluator(plan.params, keys.public)
-    slots = np.zeros((25, plan.params.slots))
-    slots[:, : len(features)] = features.T
-    data = keys.encryptor.encrypt(slots, plan.features)
+    plan, evaluator, data = encrypted(network, features)
 
     class Watched(memory.Arena):
         arrays, blocks = 0, set()

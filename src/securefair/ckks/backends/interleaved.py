@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from securefair.ckks import memory
 from securefair.ckks.backends import kernels
-from securefair.ckks.backends.basis import Basis, bit_reversal
+from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.residues import (
     Device,
     Residues,
@@ -26,6 +26,7 @@ from securefair.ckks.backends.residues import (
     zeros_like,
 )
 from securefair.ckks.interleaving import SHIFTED_AT_ONCE, element
+from securefair.ckks.turning import places_under
 
 
 def hidden_units(
@@ -116,7 +117,7 @@ class _Turn:
     def __init__(self, parts: int, key: Residues, special: int, basis: Basis) -> None:
         self.parts, self.basis = parts, basis
         self._key, self._special = key, special
-        self._places = _places(basis.ring_degree, parts)
+        self._places = places_under(basis.ring_degree, element(basis.ring_degree, parts))
 
     def once(self, x: Residues, added_to: Residues | None = None) -> Residues:
         """g(x), under the key s again, for ciphertexts (d, 2, limbs, N); or that and others."""
@@ -159,14 +160,3 @@ def _monomials(basis: Basis, exponents: tuple[int, ...], divisor: int, device: D
     residues = placed(rows, device)
     kernels.ntt_forward_(residues, basis)
     return residues
-
-
-@lru_cache(maxsize=16)
-def _places(ring_degree: int, parts: int) -> NDArray[np.int64]:
-    """Places (N,) of a transformed row from which that of g is read (see `turning`)."""
-    exponents = 2 * bit_reversal(ring_degree) + 1
-    place = np.empty(2 * ring_degree, dtype=np.int64)
-    place[exponents] = np.arange(ring_degree)
-    places: NDArray[np.int64] = place[exponents * element(ring_degree, parts) % (2 * ring_degree)]
-    places.flags.writeable = False
-    return places

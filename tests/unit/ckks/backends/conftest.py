@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from securefair.ckks.backends import kernels, residues_fallback
+from securefair.ckks.backends import kernel_choice, kernels, residues_fallback
 from securefair.ckks.backends.seal_bytes import read_ciphertext, unwrap
 from unit.ckks.backends.residues import ISAS
 
@@ -44,6 +44,16 @@ def compute(request):
         return
     with native_at(request.param) as native:
         yield native
+
+
+@pytest.fixture(params=["native", "torch"])
+def all_kernels(request, monkeypatch):
+    """Whoever calls kernels gets all of them by one implementation."""
+    if request.param == "native" and not kernels.available():
+        pytest.skip("the native module is not built")
+    if request.param == "torch":
+        monkeypatch.setattr(kernel_choice, "_native", None)
+    return request.param
 
 
 @pytest.fixture(scope="session")

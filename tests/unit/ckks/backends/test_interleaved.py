@@ -21,6 +21,7 @@ from securefair.ckks.interleaving import element, interleave
 from securefair.ckks.layers import AffineLayer
 from securefair.ckks.parameters import CkksParameters, CkksSpec
 from securefair.ckks.specs import AffineSpec
+from securefair.ckks.turning import places_under
 from securefair.errors import EncryptionError
 
 SPECS = {
@@ -41,16 +42,6 @@ SHAPES = [
         (16, 7, 5),
     )
 ]
-
-
-@pytest.fixture(params=["native", "torch"])
-def compute(request, monkeypatch):
-    """All kernels by one implementation."""
-    if request.param == "native" and not kernels.available():
-        pytest.skip("the native module is not built")
-    if request.param == "torch":
-        monkeypatch.setattr(kernel_choice, "_native", None)
-    return request.param
 
 
 @cache
@@ -151,11 +142,11 @@ def test_places_are_those_of_the_automorphism(degree, parts):
     moved[..., exponents % degree] = np.where(exponents < degree, x, (p - x) % p)
     kernels.ntt_forward_(x, basis)
     kernels.ntt_forward_(moved, basis)
-    np.testing.assert_array_equal(x[..., interleaved._places(degree, parts)], moved)
+    np.testing.assert_array_equal(x[..., places_under(degree, element(degree, parts))], moved)
 
 
 @pytest.mark.parametrize(("degree", "parts"), [(4096, 2), (4096, 64), (8192, 8)])
-def test_turns_are_seals_bit_for_bit_at_every_level(compute, degree, parts):
+def test_turns_are_seals_bit_for_bit_at_every_level(all_kernels, degree, parts):
     context, (_, public) = context_of(degree), keys_of(degree, parts)
     key, special = key_of(degree, parts)
     g = element(degree, parts)
@@ -172,7 +163,7 @@ def test_turns_are_seals_bit_for_bit_at_every_level(compute, degree, parts):
 
 
 @pytest.mark.parametrize(("parts", "features", "units"), SHAPES)
-def test_hidden_units_are_the_formulas_bit_for_bit(compute, parts, features, units):
+def test_hidden_units_are_the_formulas_bit_for_bit(all_kernels, parts, features, units):
     basis = bases(4096)[1]
     arguments = case(4096, parts, features, units, basis)
     found = interleaved.hidden_units(*arguments)
@@ -202,7 +193,7 @@ def test_both_implementations_give_the_same_bits(degree, parts, features, units,
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 9, 1000])
-def test_how_many_are_shifted_at_once_does_not_show(compute, at_once, monkeypatch):
+def test_how_many_are_shifted_at_once_does_not_show(all_kernels, at_once, monkeypatch):
     arguments = case(4096, 4, 18, 5, bases(4096)[-1])
     expected = interleaved.hidden_units(*arguments)
     monkeypatch.setattr(interleaved, "SHIFTED_AT_ONCE", at_once)

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from securefair.ckks.backends import kernel_choice, kernels, pairs, seal_keys, wire
+from securefair.ckks.backends import kernels, pairs, seal_keys, wire
 from securefair.ckks.backends.basis import Basis
 from securefair.ckks.backends.seal_context import seal_context
 from securefair.ckks.parameters import CkksParameters, CkksSpec
@@ -15,16 +15,6 @@ SPECS = {
     4096: CkksSpec(ring_degree=4096, limb_bits=(26, 25, 25), special_bits=29),
     8192: CkksSpec(ring_degree=8192, limb_bits=(30, 26, 26, 26), special_bits=31),
 }
-
-
-@pytest.fixture(params=["native", "torch"])
-def compute(request, monkeypatch):
-    """All kernels by one implementation."""
-    if request.param == "native" and not kernels.available():
-        pytest.skip("the native module is not built")
-    if request.param == "torch":
-        monkeypatch.setattr(kernel_choice, "_native", None)
-    return request.param
 
 
 @cache
@@ -78,7 +68,7 @@ def test_reading_backwards_is_conjugation(degree):
 
 @pytest.mark.parametrize("degree", SPECS)
 @pytest.mark.parametrize("count", [1, 5])
-def test_products_are_joined_by_j(compute, degree, count):
+def test_products_are_joined_by_j(all_kernels, degree, count):
     basis = bases(degree)[-1]
     first, second = np.split(residues(basis, 2 * count, 2), 2)
     plain = np.stack([j_of(basis)] * count)
@@ -88,7 +78,7 @@ def test_products_are_joined_by_j(compute, degree, count):
 
 @pytest.mark.parametrize("degree", SPECS)
 @pytest.mark.parametrize("used", [1, 17, None])
-def test_pairs_are_encoded_as_x_and_j_times_y(compute, degree, used):
+def test_pairs_are_encoded_as_x_and_j_times_y(all_kernels, degree, used):
     """In coefficients, J moves y by N/2 and changes the sign of what goes round. Each is rounded
     once: sums of two rounded ones may differ by one."""
     basis, half, scale = bases(degree)[0], degree // 2, 2.0**40
@@ -110,7 +100,7 @@ def test_pairs_are_encoded_as_x_and_j_times_y(compute, degree, used):
 
 
 @pytest.mark.parametrize("degree", SPECS)
-def test_conjugates_are_seals_bit_for_bit_at_every_level(compute, degree):
+def test_conjugates_are_seals_bit_for_bit_at_every_level(all_kernels, degree):
     context = context_of(degree)
     _, public = keys_of(degree)
     whole = Basis(degree, (*context.params.primes, context.params.special_prime))
@@ -129,7 +119,7 @@ def test_conjugates_are_seals_bit_for_bit_at_every_level(compute, degree):
 
 
 @pytest.mark.parametrize("degree", SPECS)
-def test_a_bias_is_moved_by_j_and_added_to_the_first_polynomials(compute, degree):
+def test_a_bias_is_moved_by_j_and_added_to_the_first_polynomials(all_kernels, degree):
     basis = bases(degree)[0]
     x, bias = residues(basis, 3, 2), np.ascontiguousarray(residues(basis, 3, seed=1)[..., 7])
     before = x.copy()
@@ -141,7 +131,7 @@ def test_a_bias_is_moved_by_j_and_added_to_the_first_polynomials(compute, degree
 
 
 @pytest.mark.parametrize("degree", SPECS)
-def test_parts_add_up_to_twice_the_pair(compute, degree):
+def test_parts_add_up_to_twice_the_pair(all_kernels, degree):
     """x + conj(x) + J (-J (x - conj(x))) = 2 x, whatever the key does."""
     context, basis = context_of(degree), bases(degree)[0]
     special = context.params.special_prime
