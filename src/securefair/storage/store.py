@@ -20,6 +20,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +38,9 @@ from securefair.storage.queues import Inbox, Outbox
 DATABASE = "store.sqlite"
 LOCK = "lock"
 BLOBS = "blobs"
+
+PATIENCE_S = 10.0
+"""How long a statement waits for another process, in seconds."""
 
 LEAST_ROOM = 1 << 20
 """Free bytes below which a disk is called full when it fails."""
@@ -299,7 +303,7 @@ def _connect(folder: Path, access: Access) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
             uri=True,
-            timeout=10.0,
+            timeout=PATIENCE_S,
             isolation_level=None,  # BEGIN and COMMIT are ours
             check_same_thread=False,
         )
@@ -308,12 +312,29 @@ def _connect(folder: Path, access: Access) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         if access is not Access.READ:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")
     except sqlite3.Error as error:
         connection.close()
         raise _explained(error, folder) from error
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Make the log one that is written ahead, however many open a new store at the same moment.
+
+    Of two that want to change it SQLite refuses one at once, without waiting for its timeout.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _explained(error: Exception, folder: Path) -> StorageError:

@@ -1,6 +1,5 @@
 """Opening, locking, migrating; and that a transaction is whole or not there."""
 
-import contextlib
 import os
 import shutil
 import sqlite3
@@ -13,9 +12,7 @@ import pytest
 
 from securefair.errors import LedgerError, StorageError
 from securefair.storage import Access, Amount, Limits, Store, schema
-from securefair.storage import store as store_module
 from securefair.storage.blobs import INLINE_BYTES
-from securefair.storage.store import DATABASE
 
 LARGE = b"x" * (INLINE_BYTES + 1)
 NO_LIMITS = Limits()
@@ -278,33 +275,6 @@ def test_processes_that_share_a_store_spend_one_limit(tmp_path):
     assert sum(spent) == 50
     with Store.open(tmp_path / "s") as store, store.view() as tx:
         assert tx.ledger.spent("answers").numbers == 50
-
-
-@pytest.mark.parametrize("access", [Access.EXCLUSIVE, Access.SHARED])
-def test_a_store_that_another_process_makes_meanwhile_is_no_foreign_database(
-    tmp_path, monkeypatch, access
-):
-    """Its version and its tables are read as of one moment."""
-    connect = store_module._connect
-
-    def made_meanwhile(statement):
-        if "sqlite_master" not in statement:
-            return
-        other = sqlite3.connect(tmp_path / "s" / DATABASE, timeout=0, isolation_level=None)
-        with contextlib.suppress(sqlite3.OperationalError):  # locked: it has to wait
-            other.execute("BEGIN IMMEDIATE")
-            schema.migrate(other, schema.version_of(other))
-            other.execute("COMMIT")
-        other.close()
-
-    def watched(folder, access):
-        connection = connect(folder, access)
-        connection.set_trace_callback(made_meanwhile)
-        return connection
-
-    monkeypatch.setattr(store_module, "_connect", watched)
-    with Store.open(tmp_path / "s", access=access) as store, store.view() as tx:
-        assert tx.ledger.spent("answers").numbers == 0
 
 
 def test_threads_take_turns(tmp_path):
