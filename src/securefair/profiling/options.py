@@ -18,8 +18,14 @@ SamplesOption = Annotated[int, typer.Option(help="The student's samples in one e
 ReleaseOption = Annotated[
     str, typer.Option(help="What leaves the encryption: loss, class_sums, projection, logits.")
 ]
-BasisOption = Annotated[str, typer.Option(help="Of a projection: public or student.")]
-NumbersOption = Annotated[int, typer.Option("--q", help="Of a projection: numbers per class.")]
+BasisOption = Annotated[
+    str | None,
+    typer.Option(help=f"Of a projection: public or student (default: {defaults.BASIS})."),
+]
+NumbersOption = Annotated[
+    int | None,
+    typer.Option("--q", help=f"Of a projection: numbers per class (default: {defaults.Q})."),
+]
 FloodingOption = Annotated[
     int, typer.Option(help="Bits by which flooding exceeds all noise that tells of the model.")
 ]
@@ -41,6 +47,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 FEATURES, HIDDEN, CLASSES, SAMPLES = 512, 64, 10, 4096
 
+OTHERS = ("loss", "class_sums", "logits")
+"""Releases that are no projection."""
+
 
 def spec_of(
     *,
@@ -49,25 +58,38 @@ def spec_of(
     classes: int,
     samples: int,
     release: str,
-    basis: str,
-    q: int,
+    basis: str | None,
+    q: int | None,
     flooding_bits: int,
     precision: float,
     feature_norm: float | None,
     weight_bits: int = defaults.WEIGHT_BITS,
     answers: int = defaults.ANSWERS,
 ) -> ExchangeSpec:
-    """The spec that options spell out; the planner judges it."""
-    from securefair.circuit.spec import Basis, ExchangeSpec, HeadBounds, Release
+    """The spec that options spell out; the planner judges it. None: the option was not given.
 
+    Raises:
+        ConfigError: an option of projections was given for another release.
+    """
+    from securefair.circuit.spec import Basis, ExchangeSpec, HeadBounds, Release
+    from securefair.errors import ConfigError
+
+    for option, given in (("--basis", basis), ("--q", q)):
+        if given is not None and release in OTHERS:
+            raise ConfigError(
+                "only a projection has this option",
+                where=option,
+                found=f"--release {release}",
+                expected="--release projection",
+            )
     return ExchangeSpec(
         features=features,
         hidden=hidden,
         classes=classes,
         samples=samples,
         release=cast(Release, release),
-        basis=cast(Basis, basis),
-        q=q,
+        basis=cast(Basis, defaults.BASIS if basis is None else basis),
+        q=defaults.Q if q is None else q,
         flooding_bits=flooding_bits,
         precision=precision,
         weight_bits=weight_bits,

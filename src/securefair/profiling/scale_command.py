@@ -45,7 +45,7 @@ def scale(
     hidden: HiddenOption = defaults.HIDDEN,
     classes: ClassesOption = 2,
     release: ReleaseOption = defaults.RELEASE,
-    basis: BasisOption = defaults.BASIS,
+    basis: BasisOption = None,
     q: Annotated[
         int | None,
         typer.Option(
@@ -115,7 +115,15 @@ def scale(
 
         measured: ScaleProfile | TransferProfile
         if of == TRANSFER:
-            measured = _transfers(sizes, classes, q or 32, peers, backend, repeats, on_point)
+            measured = _transfers(
+                sizes,
+                classes,
+                defaults.TRANSFER_Q if q is None else q,
+                peers,
+                backend,
+                repeats,
+                on_point,
+            )
         else:
             spec = options.spec_of(
                 features=1,
@@ -124,7 +132,7 @@ def scale(
                 samples=2,
                 release=release,
                 basis=basis,
-                q=q or defaults.Q,
+                q=q,
                 flooding_bits=flooding_bits,
                 precision=precision,
                 feature_norm=None,

@@ -10,7 +10,8 @@ from securefair.profiling.measure import MachineLimits
 
 pytestmark = pytest.mark.slow
 
-SMALL = ["--features", "6", "--hidden", "3", "--classes", "2", "--samples", "40", "--q", "8"]
+SHAPE = ["--features", "6", "--hidden", "3", "--classes", "2", "--samples", "40"]
+SMALL = [*SHAPE, "--q", "8"]
 
 
 def call(*arguments):
@@ -25,7 +26,7 @@ def test_a_plan_is_printed_as_tables():
 
 
 def test_a_plan_is_printed_as_json():
-    result = call("plan", *SMALL, "--release", "logits", "--json")
+    result = call("plan", *SHAPE, "--release", "logits", "--json")
     plan = json.loads(result.stdout)
     assert plan["spec"]["release"] == "logits"
     assert plan["packing"] == "monomials"
@@ -71,6 +72,23 @@ def test_a_spec_without_neighbours_ends_with_the_reason_alone():
     assert result.stderr.startswith("securefair: release: unknown choice")
 
 
+@pytest.mark.parametrize("command", [("plan",), ("profile", "head"), ("profile", "scale")])
+@pytest.mark.parametrize("option", [("--q", "3"), ("--basis", "public")])
+@pytest.mark.parametrize("release", ["loss", "class_sums", "logits"])
+def test_an_option_of_projections_is_refused_for_another_release(command, option, release):
+    result = call(*command, "--release", release, *option)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1] == (
+        f"securefair: {option[0]}: only a projection has this option "
+        f"(found '--release {release}', expected '--release projection')"
+    )
+
+
+def test_no_numbers_are_refused_and_do_not_become_the_default():
+    assert "q: out of range" in call("plan", *SHAPE, "--q", "0").stderr
+
+
 @pytest.fixture
 def known_limits(monkeypatch):
     limits = MachineLimits(multiply_adds=1e9, bytes=1e10)
@@ -80,7 +98,7 @@ def known_limits(monkeypatch):
 @pytest.mark.usefixtures("known_limits")
 def test_a_profile_has_the_promised_figures():
     result = call(
-        *("profile", "head", *SMALL, "--release", "loss"),
+        *("profile", "head", *SHAPE, "--release", "loss"),
         *("--backend", "clear", "--threads", "1", "--repeats", "1", "--json"),
     )
     assert result.exit_code == 0
