@@ -30,10 +30,11 @@ TAIL = 8
 ERROR_VARIANCE = Fraction(21, 2)
 """Of SEAL's centred binomial errors."""
 
-PI = Fraction(314159, 100000)
-"""Below pi, so that what it divides is rounded up."""
+PI = Fraction(3141592653589793, 10**15)
+"""Below pi, so that what it divides is rounded up. Fewer digits would refuse plans whose error is
+nearly all of switched keys."""
 
-ROOT_OF_2 = Fraction(141422, 100000)
+ROOT_OF_2 = Fraction(14142135623730951, 10**16)
 """Above it: the modulus of a pair of values."""
 
 TAIL_OF_S = Fraction(22, 10) ** 2
@@ -136,7 +137,8 @@ class _Check:
         maps = zip(plan.specs, spec.layers, plan.schedule.stages, strict=True)
         for affine, bounds, stage in maps:
             value = self._prepared(value, stage.linear)
-            norm = Fraction(affine.l2 if fresh else affine.l1) * 2**affine.log2_scale
+            grid = Fraction(2) ** affine.log2_scale  # below 1 where few bits meet large weights
+            norm = Fraction(affine.l2 if fresh else affine.l1) * grid
             zeros = self._zeros(value)  # a row of zeros is masked with them
             parts = plan.schedule.parts if fresh else 1
             # Of features beside each other the bias joins at the end, and then grows with them.
@@ -146,7 +148,7 @@ class _Check:
                 _State(
                     value.limbs,
                     value.polys,
-                    value.scale * 2**affine.log2_scale,
+                    value.scale * grid,
                     Fraction(affine.bound),
                     grown * grown,
                 )

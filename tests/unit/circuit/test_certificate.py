@@ -7,13 +7,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.examples import examples
 
 from securefair.circuit.certificate import certificate
 from securefair.circuit.exact import power_above, root_above
 from securefair.circuit.planner import plan_exchange
-from securefair.circuit.spec import ExchangeSpec
+from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.errors import PlanError
 
 RECORDED = json.loads((Path(__file__).parents[2] / "vectors" / "plans.json").read_text())
 SPEC = ExchangeSpec(features=6, classes=2, samples=200, hidden=4, q=8)
@@ -29,6 +31,60 @@ def test_every_recorded_plan_is_certified(case):
     plan = plan_exchange(msgspec.convert(case["spec"], ExchangeSpec))
     assert failing(plan) == []
     assert len(certificate(plan)) == 6
+
+
+COARSE = ExchangeSpec(
+    features=6, classes=10, samples=500, hidden=8, weight_bits=2, bounds=HeadBounds(row_norm=9.0)
+)
+"""Its integers count multiples of 4: the scale of the first map is 2^-2."""
+
+SWITCHED = ExchangeSpec(
+    features=200,
+    classes=100,
+    samples=1000,
+    hidden=64,
+    release="logits",
+    flooding_bits=0,
+    answers=40,
+)
+"""Nearly all of its error comes from switched keys, hardly any from flooding."""
+
+
+@pytest.mark.parametrize("spec", [COARSE, SWITCHED])
+def test_coarse_weights_and_little_flooding_are_certified(spec):
+    assert failing(plan_exchange(spec)) == []
+
+
+SHAPES = st.builds(
+    ExchangeSpec,
+    features=st.sampled_from([1, 6, 64, 512]),
+    classes=st.sampled_from([1, 3, 100]),
+    samples=st.sampled_from([2, 100, 5000]),
+    hidden=st.sampled_from([0, 1, 8, 64]),
+    release=st.sampled_from(["loss", "class_sums", "projection", "logits"]),
+    basis=st.sampled_from(["public", "student"]),
+    q=st.just(1),
+    flooding_bits=st.sampled_from([0, 1, 20, 60]),
+    precision=st.sampled_from([2.0**-30, 2.0**-10, 0.5]),
+    weight_bits=st.sampled_from([2, 7, 16]),
+    bounds=st.builds(
+        HeadBounds,
+        **dict.fromkeys(
+            HeadBounds.__struct_fields__, st.sampled_from([1 / 256, 1.0, 16.0, 1000.0])
+        ),
+    ),
+    answers=st.sampled_from([1, 40, 10**6]),
+)
+
+
+@given(SHAPES)
+@settings(max_examples=examples(20), deadline=None)
+def test_heads_within_any_bounds_are_certified(spec):
+    try:
+        plan = plan_exchange(spec)
+    except PlanError:
+        return
+    assert failing(plan) == []
 
 
 @pytest.mark.parametrize("squares", [1, 2, 3])
