@@ -102,10 +102,12 @@ class Allowance:
             if agreed is not None:
                 bound = min(determining, plan.spec.samples * plan.spec.classes)
                 numbers = max(_one_answer(plan, agreed, monomials), bound)
-        total = self.total_numbers
+        total, bits = self.total_numbers, self.max_bits
+        if bits is None:
+            bits = numbers * most_bits(plan, agreed, monomials=monomials)
         return Limits(
             identity_numbers=numbers,
-            identity_bits=most_bits(plan) * numbers if self.max_bits is None else self.max_bits,
+            identity_bits=bits,
             total_numbers=ACCOUNTS * numbers if total is None else total,
         )
 
