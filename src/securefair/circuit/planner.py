@@ -57,8 +57,8 @@ SPARE_FORM_BITS = 8
 chooses what is added up in one number there, and more bits would hold a second entry of a form."""
 
 OWN_SLACK = 1
-"""Bits by which plans of one spec and several numbers of samples differ, and less: flooding comes in
-whole bits."""
+"""Bits by which plans of one spec and several numbers of samples differ, or less: flooding comes
+in whole bits."""
 
 
 def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan:
@@ -126,13 +126,13 @@ def verified_plan(
             expected="as many as keep the precision",
             hint="Use the same version of securefair on both sides",
         )
-    most = most_bits(plan, agreed, monomials=monomials)
-    if plan.number_bits > most:
+    carried = most_bits(plan, agreed, monomials=monomials)
+    if plan.number_bits > carried:
         raise PlanError(
             "this schedule lets a number carry more than the precision needs",
             where="schedule",
             found=f"{plan.number_bits:.0f} bits",
-            expected=f"at most {most:.0f} bits",
+            expected=f"at most {carried:.0f} bits",
             hint="Agree on the spec, or tighten its bounds: values inside the model may be far "
             "larger than its logits",
         )

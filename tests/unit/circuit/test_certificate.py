@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 
 from securefair.circuit.certificate import certificate
 from securefair.circuit.exact import power_above, root_above
 from securefair.circuit.planner import plan_exchange
 from securefair.circuit.spec import ExchangeSpec, HeadBounds
 from securefair.errors import PlanError
+from support.examples import examples
 
 RECORDED = json.loads((Path(__file__).parents[2] / "vectors" / "plans.json").read_text())
 SPEC = ExchangeSpec(features=6, classes=2, samples=200, hidden=4, q=8)

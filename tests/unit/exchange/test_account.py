@@ -182,7 +182,7 @@ WIDE = msgspec.structs.replace(SPEC, weight_bits=7, bounds=HeadBounds(row_norm=1
 def test_bounds_that_were_agreed_may_leave_a_number_more_room():
     plan = plan_exchange(WIDE)
     assert plan.number_bits > most_bits(plan)
-    with pytest.raises(PlanError, match="more than the precision needs.*Agree on the spec"):
+    with pytest.raises(PlanError, match=r"more than the precision needs.*Agree on the spec"):
         verified_plan(WIDE, plan.schedule)
     assert verified_plan(WIDE, plan.schedule, agreed=WIDE).digest == plan.digest
     fewer = msgspec.structs.replace(WIDE, samples=10)
