@@ -7,11 +7,14 @@ class takes it away and leaves what the teacher says of one patient against anot
 
 from __future__ import annotations
 
+import logging
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
+
+_log = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
 Prevalence = Literal["own", "teacher"]
@@ -23,12 +26,17 @@ _POLISHED = 2
 _MOST_STEPS = 200
 _LEAST_DAMPING = 1e-9
 _ROUNDING = 1e-13
+_MISSED = 1e-6  # of a mean probability: such a result is worth a warning
+_MILD = 10.0  # logits, within which steps never get stuck
+_SHARPER = 4.0
 
 
 def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | None = None) -> Array:
     """Logits (B, M) plus one number a class, so that mean probabilities are the own frequencies.
 
-    The numbers sum to 0. They minimise a convex function with that gradient.
+    The numbers sum to 0. They minimise a convex function with that gradient. Logits of millions,
+    of a model that diverged, may be too coarse for any such numbers: a warning in the log then
+    says by how much frequencies are missed.
 
     Args:
         logits: of a teacher on the student's own training samples.
@@ -38,6 +46,39 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | No
     classes = logits.shape[1]
     counts = np.bincount(labels, weights, minlength=classes) + _PRIOR
     wanted = counts / counts.sum()
+    start = np.log(wanted) - np.log(softmax(logits, axis=1).mean(axis=0).clip(1e-12))
+    shift, missed = _shift(logits, wanted, start)
+    if missed > _TOLERANCE:
+        other, left = _sharpened(logits, wanted)
+        if left < missed:
+            shift, missed = other, left
+    if not missed <= _MISSED:
+        _log.warning(
+            "class frequencies of a teacher's logits are %.2g off: they reach up to %.2g",
+            missed,
+            np.abs(logits).max(),
+        )
+    moved: Array = logits + (shift - shift.mean())
+    return moved
+
+
+def _sharpened(logits: Array, wanted: Array) -> tuple[Array, float]:
+    """From a milder model of the same order to this one, each beginning where the last ended: of
+    nearly certain logits, probabilities jump, and steps find no slope."""
+    spread = float(np.ptp(logits, axis=1).max())
+    heat = max(1.0, spread / _MILD)
+    shift, missed = np.zeros(len(wanted)), np.inf
+    while True:
+        shift, missed = _shift(logits / heat, wanted, shift)
+        if heat == 1.0:
+            return shift, missed
+        cooler = max(1.0, heat / _SHARPER)
+        shift, heat = shift * (heat / cooler), cooler
+
+
+def _shift(logits: Array, wanted: Array, shift: Array) -> tuple[Array, float]:
+    """One number a class (M,), found from a first guess, and by how much a frequency is missed."""
+    classes = len(wanted)
 
     def around(shift: Array) -> tuple[float, Array, Array]:
         """The function, its gradient and its curvature."""
@@ -50,7 +91,6 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | No
         value = float((np.log(sums) + top).mean() - wanted @ shift)
         return value, mean - wanted, np.diag(mean) - p.T @ p / len(p)
 
-    shift = np.log(wanted) - np.log(softmax(logits, axis=1).mean(axis=0).clip(1e-12))
     value, gradient, curvature = around(shift)
     damping = _LEAST_DAMPING
     for _ in range(_MOST_STEPS):  # Newton's, shorter where it is no parabola
@@ -71,5 +111,4 @@ def own_prevalence(logits: Array, labels: NDArray[np.int64], weights: Array | No
         if np.abs(left).max() > np.abs(gradient).max():
             break
         shift, gradient, curvature = finer, left, curved
-    moved: Array = logits + (shift - shift.mean())
-    return moved
+    return shift, float(np.abs(gradient).max())

@@ -29,6 +29,27 @@ def test_mean_probabilities_are_the_own_frequencies(seed, samples, classes, size
     assert softmax(shifted, axis=1).mean(axis=0) == pytest.approx(counts / counts.sum(), abs=1e-6)
 
 
+@pytest.mark.parametrize("size", [1e4, 1e6, 1e9])
+@pytest.mark.parametrize(("samples", "classes"), [(20, 2), (200, 3), (50, 10)])
+@pytest.mark.parametrize("seed", range(3))
+def test_logits_of_a_model_that_diverged_get_the_own_frequencies(
+    seed, samples, classes, size, caplog
+):
+    logits, labels = drawn(seed, samples, classes)
+    shifted = own_prevalence(logits * size, labels)
+    counts = np.bincount(labels, minlength=classes) + 0.5
+    assert softmax(shifted, axis=1).mean(axis=0) == pytest.approx(counts / counts.sum(), abs=1e-6)
+    assert caplog.messages == []
+
+
+def test_logits_too_coarse_for_the_own_frequencies_are_told(caplog):
+    logits, labels = drawn(0, 50, 10)
+    found = own_prevalence(logits * 1e16, labels)
+    assert np.isfinite(found).all()
+    (message,) = caplog.messages
+    assert "class frequencies" in message
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(2, 5))
 def test_one_number_a_class_is_added_and_they_sum_to_nothing(seed, samples, classes):
     logits, labels = drawn(seed, samples, classes)
