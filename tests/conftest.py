@@ -66,6 +66,19 @@ def pytest_collection_finish():
     gc.set_threshold(10_000)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    """A command that a test invoked has set threads for its process, and for its variables: all
+    tests that come later would take them over."""
+    try:
+        return (yield)
+    finally:
+        if os.environ.get("OMP_NUM_THREADS") != "1":
+            from securefair.ckks.threads import set_threads
+
+            set_threads(1)
+
+
 NO_OPENFHE = "no interpreter here can import openfhe"
 
 

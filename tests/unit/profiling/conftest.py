@@ -1,11 +1,8 @@
-"""Small exchanges, and threads as they were."""
+"""Small exchanges."""
 
 import pytest
-import torch
 
 from securefair.circuit.spec import ExchangeSpec
-from securefair.ckks.backends import kernels
-from securefair.ckks.threads import set_threads
 from securefair.profiling.measure import MachineLimits
 
 
@@ -21,10 +18,3 @@ def spec():
         return ExchangeSpec(**(small | changes))
 
     return make
-
-
-@pytest.fixture
-def threads_restored():
-    before = min(torch.get_num_threads(), kernels.describe().threads)
-    yield
-    set_threads(before)

@@ -7,7 +7,7 @@ from securefair.errors import BackendUnavailableError, ConfigError
 from securefair.profiling import fresh, head
 from securefair.profiling.head import profile_head
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("threads_restored")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("release", ["logits", "loss", "projection"])

@@ -12,7 +12,7 @@ from securefair.errors import ConfigError
 from securefair.profiling.head import AFTER, BEFORE, UNCOUNTED, profile_head, profile_plan
 from securefair.profiling.tables import profile_table
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("threads_restored")]
+pytestmark = pytest.mark.slow
 
 
 def profiled(spec, limits, backend="rns"):
