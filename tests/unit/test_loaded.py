@@ -17,6 +17,7 @@ USED = {
 """What is done with a module before anyone looks, where its import alone says little."""
 
 STARTS = {
+    "the list of experiments": ("papers.command papers.listing", {"torch", "numpy"}),
     "measured sides of an exchange": ("profiling.fresh_side", {"torch", "scipy", "pyarrow"}),
     "what kinds are called and read": (KINDS, {"torch", "scipy"}),
     "a kept model and its folder": ("prediction.hospital_model prediction.folder", {"torch"}),

@@ -64,15 +64,16 @@ def reproduce(
 
     Example: securefair reproduce cffl-table1 --size cpu --seeds 3 --data DIR --papers DIR
     """
+    if list_all or name is None:
+        from securefair.papers.listing import print_list
+
+        print_list(json=json)
+        return
     from securefair.errors import ConfigError
     from securefair.papers.everything import everything
-    from securefair.papers.listing import print_list
     from securefair.papers.reference import papers_folder
     from securefair.papers.reproduction import Asked, conclude, merged, part, whole
 
-    if list_all or name is None:
-        print_list(json=json)
-        return
     if name != "merge" and folders:
         raise ConfigError(
             "one experiment at a time", found=" ".join([name, *map(str, folders)]), expected=name

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from securefair.papers.comparison import Comparison
 from securefair.report import read_json
+
+if TYPE_CHECKING:
+    from securefair.papers.comparison import Comparison
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -29,6 +32,8 @@ def stored_result(name: str) -> Comparison:
     Raises:
         DataError: there is none.
     """
+    from securefair.papers.comparison import Comparison  # with matplotlib and torch
+
     return read_json(FOLDER / f"{name}.json", Comparison)
 
 

@@ -12,7 +12,7 @@ from securefair.errors import ConfigError
 from securefair.papers import cycle_data, dpfl_settings
 from securefair.papers.catalogue import EXPERIMENTS, experiment_named
 from securefair.papers.fairsl_settings import FASHION
-from securefair.papers.listing import print_list
+from securefair.papers.listing import FILE, print_list, written
 from securefair.papers.reference import printed, printed_rows
 
 
@@ -85,6 +85,11 @@ def test_the_list_keeps_the_fields_that_scripts_read(capsys: pytest.CaptureFixtu
     for one in listed:
         assert set(one) >= fields
         assert set(one["needs"]) == set(one["sizes"])
+
+
+def test_the_list_is_of_the_experiments_as_they_are() -> None:
+    """scripts/list_experiments.py writes it anew."""
+    assert written(EXPERIMENTS.values()) == FILE.read_bytes()
 
 
 def test_a_misspelt_name_gets_a_suggestion() -> None:

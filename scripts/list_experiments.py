@@ -1,0 +1,18 @@
+"""Write src/securefair/papers/listing.json, what `securefair reproduce --list` tells.
+
+python scripts/list_experiments.py
+"""
+
+from __future__ import annotations
+
+from securefair.papers.catalogue import EXPERIMENTS
+from securefair.papers.listing import FILE, written
+
+
+def main() -> None:
+    """Replaces the file."""
+    FILE.write_bytes(written(EXPERIMENTS.values()))
+
+
+if __name__ == "__main__":
+    main()
