@@ -22,7 +22,7 @@ struct PackedPatches {
     std::vector<PackedPatch> patches;
 
     PackedPatches(const PatchMap& map_, const Basis& basis)
-        : map(&map_), patches(pack(map_.patches, basis)) {}
+        : map(&map_), patches(pack(map_.patches, map_.bias, basis)) {}
 
     std::size_t pairs() const { return map->pairs.size() / 2; }
 };
@@ -131,8 +131,7 @@ private:
                                       (part * count + static_cast<std::size_t>(i)) *
                                           expanded_columns);
                 multiply_patches({{sources, band.pairs}, inside, values + part * poly, columns_,
-                                  columns_, at.limb, limbs, &inner_[b].patches,
-                                  part == 0 ? band.bias : nullptr, &q},
+                                  columns_, at.limb, &inner_[b].patches, part == 0, &q},
                                  strips);
             }
             factors.resize(band.terms);
@@ -154,8 +153,7 @@ private:
                                   (part * sums_ + static_cast<std::size_t>(i)) * columns_);
             multiply_patches({{sources, outer_.map->pairs}, 0,
                               to_ + (part * limbs + at.limb) * q.n + at.first, 3 * limbs * q.n,
-                              columns_, at.limb, limbs, &outer_.patches,
-                              part == 0 ? outer_.map->bias : nullptr, &q},
+                              columns_, at.limb, &outer_.patches, part == 0, &q},
                              strips);
         }
     }

@@ -38,13 +38,14 @@ TARGET void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size
 TARGET void multiply_strips(const Product& product, const std::vector<RowBlock>& blocks,
                             const u32* strips) {
     const std::size_t words = strip_words((product.inputs + 1) / 2, M::width);
+    const Reduction by(product.prime->p);
     for (std::size_t c = 0; c < product.columns; c += M::width, strips += words) {
         for (const RowBlock& block : blocks) {
             u32* to[most_rows];
             for (std::size_t r = 0; r < block.rows; ++r)
                 to[r] = product.to + (block.first + r) * product.stride + c;
             strip_kernels<false>[block.rows - 1](to, block, strips, nullptr,
-                                                 product.constant + block.first, *product.prime);
+                                                 product.constant + block.first, by);
         }
     }
 }

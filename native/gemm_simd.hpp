@@ -36,9 +36,10 @@ struct M : V {
         const auto high = [](u32 v) { return static_cast<std::int32_t>(v) >> 16; };
         return sum + static_cast<u32>(low(x) * low(w)) + static_cast<u32>(high(x) * high(w));
     }
-    // at += low + base high
-    static INLINE void add_digits(double* at, reg low, reg high, double base) {
-        *at += static_cast<std::int32_t>(low) + base * static_cast<std::int32_t>(high);
+    // at = low + base high, plus what is there already
+    static INLINE void add_digits(double* at, reg low, reg high, double base, bool already) {
+        const double r = static_cast<std::int32_t>(low) + base * static_cast<std::int32_t>(high);
+        *at = already ? *at + r : r;
     }
     // at -= nearest multiple of p
     static INLINE void fold(double* at, double p, double inverse) {
@@ -85,11 +86,15 @@ struct M : V {
                                           _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
         return _mm256_fnmadd_pd(q, _mm256_set1_pd(p), v);
     }
-    OPERATION void add_digits(double* at, reg low, reg high, double base) {
-        const __m256d a = join(lower(low), lower(high), base);
-        const __m256d b = join(upper(low), upper(high), base);
-        _mm256_storeu_pd(at, _mm256_add_pd(_mm256_loadu_pd(at), a));
-        _mm256_storeu_pd(at + 4, _mm256_add_pd(_mm256_loadu_pd(at + 4), b));
+    OPERATION void add_digits(double* at, reg low, reg high, double base, bool already) {
+        __m256d a = join(lower(low), lower(high), base);
+        __m256d b = join(upper(low), upper(high), base);
+        if (already) {
+            a = _mm256_add_pd(_mm256_loadu_pd(at), a);
+            b = _mm256_add_pd(_mm256_loadu_pd(at + 4), b);
+        }
+        _mm256_storeu_pd(at, a);
+        _mm256_storeu_pd(at + 4, b);
     }
     OPERATION void fold(double* at, double p, double inverse) {
         for (int i = 0; i < 8; i += 4)
@@ -146,11 +151,15 @@ struct M : V {
                                                _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
         return _mm512_fnmadd_pd(q, _mm512_set1_pd(p), v);
     }
-    OPERATION void add_digits(double* at, reg low, reg high, double base) {
-        const __m512d a = join(lower(low), lower(high), base);
-        const __m512d b = join(upper(low), upper(high), base);
-        _mm512_storeu_pd(at, _mm512_add_pd(_mm512_loadu_pd(at), a));
-        _mm512_storeu_pd(at + 8, _mm512_add_pd(_mm512_loadu_pd(at + 8), b));
+    OPERATION void add_digits(double* at, reg low, reg high, double base, bool already) {
+        __m512d a = join(lower(low), lower(high), base);
+        __m512d b = join(upper(low), upper(high), base);
+        if (already) {
+            a = _mm512_add_pd(_mm512_loadu_pd(at), a);
+            b = _mm512_add_pd(_mm512_loadu_pd(at + 8), b);
+        }
+        _mm512_storeu_pd(at, a);
+        _mm512_storeu_pd(at + 8, b);
     }
     OPERATION void fold(double* at, double p, double inverse) {
         for (int i = 0; i < 16; i += 8)

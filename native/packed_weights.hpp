@@ -33,6 +33,15 @@ struct Digits {
           chunk_limit((i64{1} << (small ? 18 : 16)) - 1) {}
 };
 
+// What sums of digits are reduced by.
+struct Reduction {
+    Digits digits;
+    double p, inverse, base;
+
+    explicit Reduction(u32 prime)
+        : digits(prime), p(prime), inverse(1.0 / prime), base(digits.base()) {}
+};
+
 // A residue less its offset is at most 2^30: the doubles stay exact below 2^53.
 constexpr i64 fold_limit = (i64{1} << 22);
 

@@ -20,19 +20,23 @@ struct PackedPatch {
     PackedWeights weights;
     std::size_t outputs, pairs, places;
     const i64 *reads, *writes;
-    std::vector<u32> constants;  // (limbs, outputs), what the digits leave out
+    // What is added to the outputs of all places, (limbs, places, outputs), of a first polynomial and
+    // of others: what the digits leave out, and the bias.
+    std::vector<double> biased, plain;
 };
 
-std::vector<PackedPatch> pack(const std::vector<Patch>& patches, const Basis& basis);
+// bias: (all outputs, limbs), or null.
+std::vector<PackedPatch> pack(const std::vector<Patch>& patches, const u32* bias,
+                              const Basis& basis);
 
-// Columns of one limb of one polynomial: what to read, where to write, what to add.
+// Columns of one limb of one polynomial, `first` or another: what to read and where to write.
 struct PatchTile {
     PairedRows x;
     std::size_t offset;  // of the columns in every source
     u32* to;
-    std::size_t stride, columns, limb, limbs;
+    std::size_t stride, columns, limb;
     const std::vector<PackedPatch>* patches;
-    const u32* bias;
+    bool first;
     const Prime* prime;
 };
 

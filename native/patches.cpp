@@ -33,39 +33,48 @@ void multiply_patches(const PatchTile& tile, u32* strips) {
 
 namespace {
 
-PackedPatch pack(const Patch& patch, const Basis& basis) {
+PackedPatch pack(const Patch& patch, const u32* bias, const Basis& basis) {
     PackedPatch packed{PackedWeights(patch.weights, patch.outputs, patch.inputs),
                        patch.outputs,
                        (patch.inputs + 1) / 2,
                        patch.places,
                        patch.reads,
                        patch.writes,
+                       {},
                        {}};
-    for (const Tables* const q : basis)
-        for (const i64 sum : packed.weights.sums)
-            packed.constants.push_back(static_cast<u32>(digit_constant(sum, q->p)));
+    for (std::size_t limb = 0; limb < basis.size(); ++limb) {
+        const u32 p = basis[limb]->p;
+        for (std::size_t i = 0; i < patch.places * patch.outputs; ++i) {
+            const i64 left_out = digit_constant(packed.weights.sums[i % patch.outputs], p);
+            const std::size_t at = static_cast<std::size_t>(patch.writes[i]) * basis.size() + limb;
+            const i64 added = bias != nullptr ? bias[at] : 0;
+            packed.plain.push_back(static_cast<double>(left_out));
+            packed.biased.push_back(static_cast<double>((left_out + added) % p));
+        }
+    }
     return packed;
 }
 
 }  // namespace
 
-std::vector<PackedPatch> pack(const std::vector<Patch>& patches, const Basis& basis) {
+std::vector<PackedPatch> pack(const std::vector<Patch>& patches, const u32* bias,
+                              const Basis& basis) {
     std::vector<PackedPatch> packed;
-    for (const Patch& patch : patches) packed.push_back(pack(patch, basis));
+    for (const Patch& patch : patches) packed.push_back(pack(patch, bias, basis));
     return packed;
 }
 
 void linear_patches(u32* to, std::span<const u32* const> sources, std::span<const i64> pairs,
                     const std::vector<Patch>& patches, const u32* bias, std::size_t polys,
                     const Basis& basis) {
-    const auto packed = pack(patches, basis);
+    const auto packed = pack(patches, bias, basis);
     const std::size_t limbs = basis.size(), n = basis[0]->n, count = pairs.size() / 2;
     const std::size_t columns = fitting_columns(2 * count, std::min(n, most_columns)), tiles = n / columns;
     parallel_for(polys * limbs * tiles, [&](std::size_t task) {
         const std::size_t row = task / tiles, limb = row % limbs;
         const std::size_t offset = row * n + task % tiles * columns;
         const PatchTile tile{{sources, pairs}, offset, to + offset, polys * limbs * n, columns,
-                             limb, limbs, &packed, row < limbs ? bias : nullptr, basis[limb]};
+                             limb, &packed, row < limbs, basis[limb]};
         multiply_patches(tile, scratch(digit_words(count, columns)));
     });
 }
@@ -73,7 +82,7 @@ void linear_patches(u32* to, std::span<const u32* const> sources, std::span<cons
 void square_patches(u32* to, std::span<const u32* const> sources, std::span<const i64> pairs,
                     const std::vector<Patch>& patches, const u32* bias, std::size_t outputs,
                     std::span<const i64> groups, std::size_t terms, const Basis& basis) {
-    const auto packed = pack(patches, basis);
+    const auto packed = pack(patches, bias, basis);
     const std::size_t limbs = basis.size(), n = basis[0]->n, poly = limbs * n;
     const std::size_t count = pairs.size() / 2;
     const std::size_t columns =
@@ -86,8 +95,8 @@ void square_patches(u32* to, std::span<const u32* const> sources, std::span<cons
         u32* const values = memory + digits;  // (polys, outputs, columns)
         for (std::size_t part = 0; part < 2; ++part) {
             const PatchTile tile{{sources, pairs}, part * poly + offset,
-                                 values + part * outputs * columns, columns, columns, limb, limbs,
-                                 &packed, part == 0 ? bias : nullptr, basis[limb]};
+                                 values + part * outputs * columns, columns, columns, limb,
+                                 &packed, part == 0, basis[limb]};
             multiply_patches(tile, memory);
         }
         thread_local std::vector<Pair> factors;

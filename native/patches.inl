@@ -28,25 +28,24 @@ static TARGET void pack_pairs(u32* strips, const PairedRows& x, std::size_t offs
 TARGET void multiply_patches(const PatchTile& tile, u32* strips) {
     pack_pairs(strips, tile.x, tile.offset, tile.columns, *tile.prime);
     const std::size_t words = strip_words(tile.x.pairs.size() / 2, M::width);
-    const u32 p = tile.prime->p;
+    const Reduction by(tile.prime->p);
     for (std::size_t c = 0; c < tile.columns; c += M::width, strips += words) {
         for (const PackedPatch& patch : *tile.patches) {
-            for (const RowBlock& block : patch.weights.blocks) {
-                const StripKernel kernel = strip_kernels<true>[block.rows - 1];
-                for (std::size_t place = 0; place < patch.places; ++place) {
-                    const i64* const writes =
-                        patch.writes + place * patch.outputs + block.first;
+            const std::size_t all = patch.places * patch.outputs;
+            const double* const constants =
+                (tile.first ? patch.biased : patch.plain).data() + tile.limb * all;
+            // All outputs of a place, then the next place: what it reads stays in the first-level
+            // cache, and weights come one after the other.
+            for (std::size_t place = 0; place < patch.places; ++place) {
+                for (const RowBlock& block : patch.weights.blocks) {
+                    const std::size_t at = place * patch.outputs + block.first;
                     u32* to[most_rows];
-                    double constant[most_rows];
-                    for (std::size_t r = 0; r < block.rows; ++r) {
-                        const std::size_t o = static_cast<std::size_t>(writes[r]);
-                        to[r] = tile.to + o * tile.stride + c;
-                        u32 sum = patch.constants[tile.limb * patch.outputs + block.first + r];
-                        if (tile.bias != nullptr) sum += tile.bias[o * tile.limbs + tile.limb];
-                        constant[r] = sum >= p ? sum - p : sum;
-                    }
-                    kernel(to, block, strips, patch.reads + place * patch.pairs, constant,
-                           *tile.prime);
+                    for (std::size_t r = 0; r < block.rows; ++r)
+                        to[r] = tile.to +
+                                static_cast<std::size_t>(patch.writes[at + r]) * tile.stride + c;
+                    strip_kernels<true>[block.rows - 1](to, block, strips,
+                                                        patch.reads + place * patch.pairs,
+                                                        constants + at, by);
                 }
             }
         }

@@ -4,15 +4,12 @@ using reg = M::reg;
 // Pairs lie in the strip one after the other, or in the order of `order`.
 template <int rows, bool ordered>
 static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u32* strip,
-                                  const i64* order, const double* constant, const Prime& q) {
+                                  const i64* order, const double* constant, const Reduction& by) {
     alignas(64) double total[rows][M::width];
-    const double p = q.p, inverse = 1.0 / q.p;
+    const double p = by.p, inverse = by.inverse, base = by.base;
     const u32* weights = block.weights;
-    const Digits digits(q.p);
-    const double base = digits.base();
-    const std::vector<Chunk>& chunks = block.chunks(digits);
+    const std::vector<Chunk>& chunks = block.chunks(by.digits);
     const std::size_t last = chunks.size() - 1;
-    if (last != 0) std::fill_n(total[0], rows * M::width, 0.0);
     for (std::size_t i = 0; i <= last; ++i) {
         const Chunk& chunk = chunks[i];
         reg low[rows], high[rows];
@@ -37,7 +34,7 @@ static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u
                 M::finish(to[r], sum, low[r], high[r], base, constant[r], p, inverse);
                 continue;
             }
-            M::add_digits(total[r], low[r], high[r], base);
+            M::add_digits(total[r], low[r], high[r], base, i != 0);
             if (chunk.fold) M::fold(total[r], p, inverse);
         }
     }
