@@ -28,7 +28,7 @@ struct DenseMap {
 // The same in the order in which it is read, for ciphertexts of so many polynomials.
 struct PackedMap {
     PackedWeights weights;
-    std::vector<double> constants;
+    std::vector<u32> constants;
     std::size_t inputs, outputs;
 
     PackedMap(const DenseMap& map, std::size_t polys, const Basis& basis)

@@ -1,6 +1,6 @@
 // The product runs on 16-bit digits. A residue less an offset has two signed digits and a weight has
 // one, so AVX-512 VNNI does 16 multiply-additions of residues an instruction where float64 does 8
-// (AVX2: 8 in two). The 32-bit sums are added up in doubles before they can overflow.
+// (AVX2: 8 in two). The 32-bit sums are reduced before they can overflow.
 #include "gemm.hpp"
 
 #include <algorithm>
@@ -43,10 +43,10 @@ void multiply_strips(const Product& product, const std::vector<RowBlock>& blocks
     DISPATCH(multiply_strips, product, blocks, strips)
 }
 
-std::vector<double> output_constants(const PackedWeights& packed, const u32* bias,
+std::vector<u32> output_constants(const PackedWeights& packed, const u32* bias,
                                      std::size_t polys, const Basis& basis) {
     const std::size_t limbs = basis.size(), outputs = packed.sums.size();
-    std::vector<double> constants(polys * limbs * outputs);
+    std::vector<u32> constants(polys * limbs * outputs);
     for (std::size_t poly = 0; poly < polys; ++poly)
         for (std::size_t limb = 0; limb < limbs; ++limb)
             for (std::size_t o = 0; o < outputs; ++o) {
@@ -54,7 +54,7 @@ std::vector<double> output_constants(const PackedWeights& packed, const u32* bia
                 const i64 sum = digit_constant(packed.sums[o], basis[limb]->p);
                 const i64 added = bias != nullptr && poly == 0 ? bias[o * limbs + limb] : 0;
                 constants[(poly * limbs + limb) * outputs + o] =
-                    static_cast<double>((sum + added) % p);
+                    static_cast<u32>((sum + added) % p);
             }
     return constants;
 }
@@ -63,7 +63,7 @@ void linear_layer(u32* to, const std::int32_t* weights, const u32* x, const u32*
                   std::size_t outputs, std::size_t inputs, std::size_t polys, const Basis& basis) {
     const PackedWeights packed(weights, outputs, inputs);
     const std::size_t limbs = basis.size(), n = basis[0]->n, stride = polys * limbs * n;
-    const std::vector<double> constants = output_constants(packed, bias, polys, basis);
+    const std::vector<u32> constants = output_constants(packed, bias, polys, basis);
     const std::size_t columns = std::min(n, tile_columns), tiles = n / columns;
     parallel_for(polys * limbs * tiles, [&](std::size_t task) {
         const std::size_t row = task / tiles, column = task % tiles * columns;

@@ -1,7 +1,8 @@
-// Weights in the order in which the matrix product reads them, and where its sums must be folded.
+// Weights in the order in which the matrix product reads them, and where its sums must be reduced.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -14,51 +15,47 @@ namespace securefair {
 constexpr std::size_t most_rows = 8;
 constexpr std::int32_t largest_weight = 32767;
 
-// A residue as two signed digits: x = low + 2^bits high + offset. Digits of short primes are short:
-// more of their products fit a sum of 32 bits.
+// A residue as two signed digits: x = low + 2^bits high + offset, half of the prime, so that both
+// are at most 2^(bits - 1) + 1. Digits of short primes are short: more of their products fit a sum
+// of 32 bits.
 struct Digits {
     unsigned bits;
     u32 offset, rounding;  // high = (x + rounding) >> bits
-    i64 chunk_limit;       // below this sum of absolute weights a 32-bit sum cannot overflow
 
-    explicit Digits(u32 p) : Digits(p < (u32{1} << 28)) {}
-
-    double base() const { return static_cast<double>(u32{1} << bits); }
-
-    // Short: |low|, |high| <= 2^13. Else: |low| <= 2^15, |high| <= 2^14.
-    explicit Digits(bool small)
-        : bits(small ? 14 : 16),
-          offset(u32{1} << (small ? 27 : 30)),
-          rounding((u32{1} << (bits - 1)) - offset),
-          chunk_limit((i64{1} << (small ? 18 : 16)) - 1) {}
+    explicit Digits(u32 p)
+        : bits(p < (u32{1} << 28) ? 14 : p < (u32{1} << 30) ? 15 : 16),
+          offset(p >> (bits + 1) << bits),
+          rounding((u32{1} << (bits - 1)) - offset) {}
 };
 
-// What sums of digits are reduced by.
+// Below this sum of absolute weights a 32-bit sum of such digits cannot overflow.
+constexpr i64 chunk_limit(unsigned bits) {
+    return ((i64{1} << 31) - 1) / ((i64{1} << (bits - 1)) + 1);
+}
+
+// What sums of digits are reduced by. A sum over a chunk is below 2^19.4 p: the nearest multiple of
+// p, found in float32, is at most one sixth of p too far. Primes are above 2^13, as N >= 1024.
 struct Reduction {
     Digits digits;
-    double p, inverse, base;
+    u32 p;
+    float inverse, base_inverse;  // 1 / p, 2^bits / p
 
     explicit Reduction(u32 prime)
-        : digits(prime), p(prime), inverse(1.0 / prime), base(digits.base()) {}
-};
-
-// A residue less its offset is at most 2^30: the doubles stay exact below 2^53.
-constexpr i64 fold_limit = (i64{1} << 22);
-
-// Pairs of inputs that are added up in 32 bits; `fold`: reduce the doubles afterwards.
-struct Chunk {
-    std::size_t pairs;
-    bool fold;
+        : digits(prime),
+          p(prime),
+          inverse(static_cast<float>(1.0 / prime)),
+          base_inverse(static_cast<float>(static_cast<double>(u32{1} << digits.bits) / prime)) {}
 };
 
 // Up to eight outputs: for every pair of inputs, one word with two weights for each output.
 struct RowBlock {
     std::size_t first, rows;
     const u32* weights;
-    std::vector<Chunk> long_chunks, short_chunks;
+    // Pairs of inputs that are added up in 32 bits, for digits of 14, 15 and 16 bits.
+    std::array<std::vector<std::size_t>, 3> chunks_of;
 
-    const std::vector<Chunk>& chunks(const Digits& digits) const {
-        return digits.bits == 14 ? short_chunks : long_chunks;
+    const std::vector<std::size_t>& chunks(const Digits& digits) const {
+        return chunks_of[digits.bits - 14];
     }
 };
 
@@ -90,13 +87,14 @@ struct PackedWeights {
                         throw std::invalid_argument("weight beyond 15 bits");
                     *to++ = (static_cast<u32>(w0) & 0xFFFF) | static_cast<u32>(w1) << 16;
                 }
-            const auto cut = [&](i64 limit) {
-                return chunks(pairs, limit, first, last, [&](std::size_t o, std::size_t k) -> i64 {
-                    return std::abs(at(o, 2 * k)) + std::abs(at(o, 2 * k + 1));
-                });
+            const auto cut = [&](unsigned bits) {
+                return chunks(pairs, chunk_limit(bits), first, last,
+                              [&](std::size_t o, std::size_t k) -> i64 {
+                                  return std::abs(at(o, 2 * k)) + std::abs(at(o, 2 * k + 1));
+                              });
             };
             blocks.push_back({first, last - first, to - (last - first) * pairs,
-                              cut(Digits(false).chunk_limit), cut(Digits(true).chunk_limit)});
+                              {cut(14), cut(15), cut(16)}});
         }
         for (std::size_t o = 0; o < outputs; ++o) {
             i64 sum = 0;
@@ -109,29 +107,23 @@ private:
     // Pairs 0 .. pairs of outputs first .. last, cut where a 32-bit sum could overflow. size(o, k):
     // the sum of absolute weights of a pair.
     template <typename Size>
-    static std::vector<Chunk> chunks(std::size_t pairs, i64 limit, std::size_t first,
-                                     std::size_t last, const Size& size) {
-        std::vector<Chunk> result;
-        i64 in_chunk[most_rows] = {}, in_total[most_rows] = {};
+    static std::vector<std::size_t> chunks(std::size_t pairs, i64 limit, std::size_t first,
+                                           std::size_t last, const Size& size) {
+        std::vector<std::size_t> result;
+        i64 in_chunk[most_rows] = {};
         std::size_t start = 0;
         for (std::size_t k = 0; k < pairs; ++k) {
-            bool full = false, large = false;
-            for (std::size_t o = first; o < last; ++o) {
+            bool full = false;
+            for (std::size_t o = first; o < last; ++o)
                 full |= in_chunk[o - first] + size(o, k) > limit;
-                large |= in_total[o - first] + size(o, k) > fold_limit - limit;
-            }
             if (full) {
-                result.push_back({k - start, large});
+                result.push_back(k - start);
                 start = k;
                 std::fill_n(in_chunk, most_rows, 0);
-                if (large) std::fill_n(in_total, most_rows, 0);
             }
-            for (std::size_t o = first; o < last; ++o) {
-                in_chunk[o - first] += size(o, k);
-                in_total[o - first] += size(o, k);
-            }
+            for (std::size_t o = first; o < last; ++o) in_chunk[o - first] += size(o, k);
         }
-        result.push_back({pairs - start, true});
+        result.push_back(pairs - start);
         return result;
     }
 };

@@ -22,7 +22,7 @@ struct PackedPatch {
     const i64 *reads, *writes;
     // What is added to the outputs of all places, (limbs, places, outputs), of a first polynomial and
     // of others: what the digits leave out, and the bias.
-    std::vector<double> biased, plain;
+    std::vector<u32> biased, plain;
 };
 
 // bias: (all outputs, limbs), or null.

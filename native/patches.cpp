@@ -48,8 +48,8 @@ PackedPatch pack(const Patch& patch, const u32* bias, const Basis& basis) {
             const i64 left_out = digit_constant(packed.weights.sums[i % patch.outputs], p);
             const std::size_t at = static_cast<std::size_t>(patch.writes[i]) * basis.size() + limb;
             const i64 added = bias != nullptr ? bias[at] : 0;
-            packed.plain.push_back(static_cast<double>(left_out));
-            packed.biased.push_back(static_cast<double>((left_out + added) % p));
+            packed.plain.push_back(static_cast<u32>(left_out));
+            packed.biased.push_back(static_cast<u32>((left_out + added) % p));
         }
     }
     return packed;

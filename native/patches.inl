@@ -32,7 +32,7 @@ TARGET void multiply_patches(const PatchTile& tile, u32* strips) {
     for (std::size_t c = 0; c < tile.columns; c += M::width, strips += words) {
         for (const PackedPatch& patch : *tile.patches) {
             const std::size_t all = patch.places * patch.outputs;
-            const double* const constants =
+            const u32* const constants =
                 (tile.first ? patch.biased : patch.plain).data() + tile.limb * all;
             // All outputs of a place, then the next place: what it reads stays in the first-level
             // cache, and weights come one after the other.

@@ -1,21 +1,18 @@
 using reg = M::reg;
 
-// `rows` outputs of one strip: the 32-bit sums of every chunk of pairs are added up in doubles.
-// Pairs lie in the strip one after the other, or in the order of `order`.
+// `rows` outputs of one strip: the 32-bit sums of every chunk of pairs are reduced, and what was
+// there before is added. Pairs lie in the strip one after the other, or in the order of `order`.
 template <int rows, bool ordered>
 static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u32* strip,
-                                  const i64* order, const double* constant, const Reduction& by) {
-    alignas(64) double total[rows][M::width];
-    const double p = by.p, inverse = by.inverse, base = by.base;
+                                  const i64* order, const u32* constant, const Reduction& by) {
+    alignas(64) u32 total[rows][M::width];
     const u32* weights = block.weights;
-    const std::vector<Chunk>& chunks = block.chunks(by.digits);
-    const std::size_t last = chunks.size() - 1;
-    for (std::size_t i = 0; i <= last; ++i) {
-        const Chunk& chunk = chunks[i];
+    const std::vector<std::size_t>& chunks = block.chunks(by.digits);
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
         reg low[rows], high[rows];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) low[r] = high[r] = M::set1(0);
-        for (std::size_t k = 0; k < chunk.pairs; ++k) {
+        for (std::size_t k = 0; k < chunks[i]; ++k) {
             const u32* const at = ordered ? strip + *order++ * (2 * M::width) : strip;
             const reg x_low = M::load(at), x_high = M::load(at + M::width);
 #pragma GCC unroll 8
@@ -27,15 +24,11 @@ static TARGET void multiply_strip(u32* const* to, const RowBlock& block, const u
             if constexpr (!ordered) strip += 2 * M::width;
             weights += rows;
         }
+        const bool last = i + 1 == chunks.size();
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
-            if (i == last) {
-                const double* const sum = last != 0 ? total[r] : nullptr;
-                M::finish(to[r], sum, low[r], high[r], base, constant[r], p, inverse);
-                continue;
-            }
-            M::add_digits(total[r], low[r], high[r], base, i != 0);
-            if (chunk.fold) M::fold(total[r], p, inverse);
+            const reg carry = i == 0 ? M::set1(constant[r]) : M::load(total[r]);
+            M::store(last ? to[r] : total[r], M::reduced(low[r], high[r], carry, by));
         }
     }
 }

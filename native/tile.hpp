@@ -31,7 +31,7 @@ void pack_strips(u32* strips, const u32* x, std::size_t stride, std::size_t inpu
 struct Product {
     u32* to;
     std::size_t stride, inputs, columns;
-    const double* constant;
+    const u32* constant;
     const Prime* prime;
 };
 
@@ -40,7 +40,7 @@ void multiply_strips(const Product& product, const std::vector<RowBlock>& blocks
 
 // What is added to each output, (polys, limbs, outputs): what the digits leave out, and the bias
 // (outputs, limbs) of the first polynomial, which may be null.
-std::vector<double> output_constants(const PackedWeights& packed, const u32* bias,
+std::vector<u32> output_constants(const PackedWeights& packed, const u32* bias,
                                      std::size_t polys, const Basis& basis);
 
 }  // namespace securefair

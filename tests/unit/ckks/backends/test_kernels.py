@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from securefair.ckks import encoding
 from securefair.ckks.backends import kernels
 from securefair.ckks.backends.basis import Basis
-from securefair.ckks.primes import ntt_primes
+from securefair.ckks.primes import is_prime, ntt_primes
 from unit.ckks.backends.residues import (
     BASIS,
     SPECIAL,
@@ -173,6 +173,36 @@ def test_linear_layer_of_extreme_residues_and_weights(compute: ModuleType) -> No
         total = inputs * kernels.MAX_WEIGHT * wide(x[0])
         expected = np.stack([total, -total]) % moduli(basis)
         assert equals(compute.linear(weights, x, None, basis), expected)
+
+
+@pytest.mark.parametrize("bits", [14, 20, 26, 28, 29, 30, 31])
+@pytest.mark.parametrize("largest", [1, 37, 1500, kernels.MAX_WEIGHT])
+def test_linear_layer_of_residues_with_extreme_digits(
+    compute: ModuleType, bits: int, largest: int
+) -> None:
+    """Kernels split residues into two digits: sums of digits that are all as large as they get,
+    of one sign, for primes of all lengths and either side of where digits become longer."""
+    below = range((1 << bits) - 2 * N + 1, 2, -2 * N)
+    p = next(m for m in below if is_prime(m))
+    basis = Basis(N, (p,))
+    inputs = 700
+    digit = 14 if p < 1 << 28 else 15 if p < 1 << 30 else 16
+    steps = np.arange(0, p + (1 << digit), 1 << digit - 1)[:, None] + np.array([-1, 0, 1])
+    near = steps[(steps >= 0) & (steps < p)]
+    middle = np.searchsorted(near, p // 2)
+    values = np.concatenate(
+        [near[:32], near[middle - 16 : middle + 16], near[-32:], [p - 1, p // 2]]
+    )
+    x = np.zeros((inputs, 1, 1, N), dtype=np.int32)
+    x[..., : len(values)] = values
+    weights = np.full((9, inputs), largest)
+    weights[1] *= -1
+    weights[2, ::2] *= -1
+    weights[3:] = np.random.default_rng(bits).integers(
+        -largest, largest, (6, inputs), endpoint=True
+    )
+    expected = np.tensordot(weights, x.astype(np.int64), axes=1) % p
+    assert equals(compute.linear(weights, x, None, basis), expected)
 
 
 def divide_and_round(x: list[int], primes: tuple[int, ...]) -> list[int]:
