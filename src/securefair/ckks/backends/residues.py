@@ -86,7 +86,10 @@ def backwards(x: Residues) -> Residues:
 
 def gathered(x: Residues, places: NDArray[np.int64]) -> Residues:
     """The last axis in the order of these places (n,)."""
-    which = places if isinstance(x, np.ndarray) else import_module("torch").tensor(places.tolist())
+    if isinstance(x, np.ndarray):
+        return contiguous(x[..., places])
+    # A copy: torch warns of arrays that are read only. By a list it would take as long as picking.
+    which = import_module("torch").from_numpy(places.copy()).to(x.device)
     picked: Residues = x[..., which]
     return contiguous(picked)
 

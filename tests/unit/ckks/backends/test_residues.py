@@ -8,6 +8,7 @@ import torch
 
 from securefair.ckks.backends import kernels, packing, pairs, residues
 from securefair.ckks.backends.basis import Basis
+from securefair.ckks.turning import places_under
 from securefair.errors import EncryptionError
 from unit.ckks.backends.residues import BASIS, SPECIAL, N, random_residues
 
@@ -90,6 +91,7 @@ OPERATIONS = {
     "stack": lambda x: residues.stack([x, x], 1),
     "zeros_like": residues.zeros_like,
     "backwards": residues.backwards,
+    "gathered": lambda x: residues.gathered(x, places_under(N, 5)),
     "repeated": lambda x: residues.repeated(x[:1], 3),
 }
 
