@@ -192,10 +192,8 @@ def weighted_scores(
     of_class, of_others = w @ truth, w @ ~truth
     recalls = _ratio(w @ (truth & says), of_class)
     specificities = _ratio(w @ ~(truth | says), of_others)
-    areas = np.stack(
-        [areas_under_curves(probabilities[:, c], truth[:, c], w) for c in every], axis=1
-    )
     only = slice(1, 2) if classes == 2 else slice(None)
+    areas = np.stack([areas_under_curves(probabilities[:, c], truth[:, c], w) for c in every[only]])
     taken = np.clip(probabilities, LEAST_PROBABILITY, 1.0)[np.arange(len(labels)), labels]
     distances = ((probabilities - truth) ** 2).sum(axis=1) / (2 if classes == 2 else 1)
     confidence = probabilities.max(axis=1)
@@ -204,7 +202,7 @@ def weighted_scores(
     return {
         "accuracy": _ratio(w @ right, total),
         "balanced_accuracy": _means(recalls.T),
-        "auc": _means(areas[:, only].T),
+        "auc": _means(areas),
         "sensitivity": _means(recalls[:, only].T),
         "specificity": _means(specificities[:, only].T),
         "log_loss": _ratio(w @ -np.log(taken), total),
