@@ -1,13 +1,12 @@
 """Participants small enough for whole rounds in milliseconds, and a device that is pretended."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 from support.populations import overlapping
 
@@ -77,7 +76,7 @@ class Pretended(TorchDispatchMode):
 
 
 def _computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    tensors = list(_tensors((args, tuple(kwargs.values()))))
     remote = [t for t in tensors if isinstance(t, Remote)]
     near = [t for t in tensors if not isinstance(t, Remote) and t.dim() > 0]
     if remote and near and not _may_mix(func, args):
@@ -86,12 +85,27 @@ def _computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     result_is_remote = bool(remote) if device is None else torch.device(device) == ELSEWHERE
     if device is not None:
         kwargs = {**kwargs, "device": torch.device("cpu")}
-    args, kwargs = tree_map(_inner, (args, kwargs))
-    result = func(*args, **kwargs)
+    inner = {name: _mapped(_inner, value) for name, value in kwargs.items()}
+    result = func(*_mapped(_inner, args), **inner)
     for tensor in remote:  # in place: the same tensor, and not another one around it
         if isinstance(result, torch.Tensor) and tensor.inner is result:
             return tensor
-    return tree_map(_remote, result) if result_is_remote else result
+    return _mapped(_remote, result) if result_is_remote else result
+
+
+# torch's own `tree_map` takes longer than the operations.
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _tensors(one)
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(function, one) for one in value)
+    return function(value)
 
 
 def _may_mix(func: Any, args: Any) -> bool:
