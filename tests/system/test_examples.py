@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from securefair.algorithms import tuned
 from securefair.cli import app
+from securefair.collaboration import controls
 from securefair.run.folder import read_result
 
 ROOT = Path(__file__).parents[2]
@@ -140,11 +141,12 @@ def test_configurations_run(name, tmp_path):
     run_configuration(name, tmp_path, "--rounds", "1", "--seeds", "1")
 
 
-def test_everyone_gains_in_the_example_of_networks(tmp_path):
+def test_everyone_gains_in_the_example_of_networks(tmp_path, monkeypatch):
     """As the documentation says of its one seed; in the clear, which changes little.
 
-    Encrypted networks are those of test_networks.
+    Encrypted networks are those of test_networks. The control stops as two folds say, not five.
     """
+    monkeypatch.setattr(controls, "FOLDS", 2)
     run_configuration(NETWORKS, tmp_path, "--backend", "clear")
     found = read_result(tmp_path)[0].algorithms
     alone, together = (np.array(found[name].accuracy) for name in ("standalone", "cycle"))
