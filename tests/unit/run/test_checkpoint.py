@@ -122,7 +122,7 @@ def test_twice_interrupted_is_as_good(whole, tmp_path):
 
 def test_an_encrypted_run_goes_on_with_new_keys(tmp_path):
     """What nothing encrypted reaches equals to the bit, the rest but for the noise of answers."""
-    config = small("seal", **{"training.rounds": 3, "run.algorithms": ["standalone", "cycle"]})
+    config = small("rns", **{"training.rounds": 3, "run.algorithms": ["standalone", "cycle"]})
     finish(config, tmp_path / "whole", resume=False)
     interrupt(config, tmp_path / "broken", 5)
     finish(config, tmp_path / "broken", resume=True)
