@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 
 from securefair.ckks import memory
 from securefair.ckks.backends import kernels
-from securefair.ckks.backends.basis import Basis
+from securefair.ckks.backends.basis import Basis, bit_reversal
 from securefair.ckks.backends.residues import (
     Device,
     Residues,
-    concatenate,
     contiguous,
     device_of,
     gathered,
+    overwrite_,
     placed,
     repeated,
+    spread,
     stack,
     zeros_like,
 )
@@ -51,10 +52,22 @@ def hidden_units(
     """
     turn = _Turn(parts, key, special, basis)
     with memory.used_again():
-        units = contiguous(_separated(_products(weights, x, parts, basis), turn))
+        order = _in_groups(len(weights), parts)
+        own = order[order < len(weights)]
+        products = _products(weights[own], x, parts, basis)
+        if len(own) < len(order):
+            products = spread(products, np.flatnonzero(order < len(weights)), len(order))
+        units = contiguous(_separated(products, turn)[: len(weights)])
     constants = contiguous(bias[..., None] + zeros_like(units[:, 0]))
     kernels.add_to_first_(units, constants, basis)
     return units
+
+
+def _in_groups(units: int, parts: int) -> NDArray[np.int64]:
+    """Units of whole groups of `parts`, the first one of every group before all second ones; from
+    `units` on there are none."""
+    groups = -(-units // parts)
+    return np.arange(groups * parts).reshape(groups, parts).T.ravel()
 
 
 def _products(weights: NDArray[np.int64], x: Residues, parts: int, basis: Basis) -> Residues:
@@ -85,30 +98,28 @@ def _products(weights: NDArray[np.int64], x: Residues, parts: int, basis: Basis)
 
 
 def _separated(products: Residues, turn: _Turn) -> Residues:
-    """Products y_u (units, 2, limbs, N) -> h_u(Y) times `parts`.
+    """Products y_u (units, 2, limbs, N) of `_in_groups` -> h_u(Y) times `parts`, in their order.
 
     All groups of `parts` units go the same way at once: (parts, 2 groups, limbs, N), both
     polynomials of a group one after the other.
     """
     basis, parts, units = turn.basis, turn.parts, len(products)
-    groups, rest = -(-units // parts), products.shape[2:]
-    missing = groups * parts - units
-    if missing:
-        products = concatenate([products, repeated(zeros_like(products[:1]), missing)])
-    own = contiguous(products.reshape(groups, parts, 2, *rest).swapaxes(0, 1))
+    groups, rest = units // parts, products.shape[2:]
     up = _monomials(basis, tuple(range(parts)), parts, device_of(products))
-    shifted = kernels.multiply_plain(own.reshape(parts, 2 * groups, *rest), up, basis)
+    own = products.reshape(parts, 2 * groups, *rest)
+    shifted = kernels.multiply_plain(own, up, basis)
     sums = _transformed(shifted, basis).reshape(parts, groups, 2, *rest)
     z = sums[parts - 1]
     for at in range(parts - 2, -1, -1):
-        z = turn.once(z, added_to=sums[at])
+        z = turn.once(z)
+        kernels.add_(z, sums[at], basis)
     powers = [z]
     for _ in range(1, parts):
         powers.append(turn.once(powers[-1]))
     sums = _transformed(stack(powers).reshape(parts, 2 * groups, *rest), basis)
     down = _monomials(basis, tuple(-u for u in range(parts)), 1, device_of(products))
     parted = kernels.multiply_plain(sums, down, basis).reshape(parts, groups, 2, *rest)
-    return contiguous(parted.swapaxes(0, 1)).reshape(groups * parts, 2, *rest)[:units]
+    return contiguous(parted.swapaxes(0, 1)).reshape(units, 2, *rest)
 
 
 class _Turn:
@@ -119,31 +130,34 @@ class _Turn:
         self._key, self._special = key, special
         self._places = places_under(basis.ring_degree, element(basis.ring_degree, parts))
 
-    def once(self, x: Residues, added_to: Residues | None = None) -> Residues:
-        """g(x), under the key s again, for ciphertexts (d, 2, limbs, N); or that and others."""
+    def once(self, x: Residues) -> Residues:
+        """g(x), under the key s again, for ciphertexts (d, 2, limbs, N)."""
         moved = gathered(x, self._places)
         # g(c1) belongs to g(s): it is switched as the polynomial that belongs to s^2 would be.
-        first, second = moved[:, 0], zeros_like(moved[:, 0])
-        if added_to is not None:
-            first = kernels.add(contiguous(first), contiguous(added_to[:, 0]), self.basis)
-            second = added_to[:, 1]
-        masks = stack([first, second, moved[:, 1]], 1)
+        masks = stack([moved[:, 0], zeros_like(moved[:, 0]), moved[:, 1]], 1)
         return kernels.relinearize(masks, self._key, self._special, self.basis)
 
 
 def _transformed(x: Residues, basis: Basis) -> Residues:
     """sum_u w^(-ju) x_u for polynomials (k, .., limbs, N), k a power of two and w = X^(2N / k).
 
-    By halves, as any fast Fourier transform: w^(k / 2) is X^N = -1.
+    By halves, as any fast Fourier transform, in one array: w^(k / 2) is X^N = -1.
     """
     count = len(x)
-    if count == 1:
-        return x
-    even, odd = _transformed(x[::2], basis), _transformed(x[1::2], basis)
-    step = 2 * basis.ring_degree // count
-    twiddles = _monomials(basis, tuple(-step * u for u in range(count // 2)), 1, device_of(x))
-    even, odd = contiguous(even), kernels.multiply_plain(contiguous(odd), twiddles, basis)
-    return concatenate([kernels.add(even, odd, basis), kernels.subtract(even, odd, basis)])
+    result = contiguous(x[bit_reversal(count).tolist()])
+    half = 1
+    while half < count:
+        step = basis.ring_degree // half
+        exponents = tuple(-step * u for u in range(half))
+        twiddles = None if half == 1 else _monomials(basis, exponents, 1, device_of(x))
+        for start in range(0, count, 2 * half):
+            even, odd = result[start : start + half], result[start + half : start + 2 * half]
+            turned = odd if twiddles is None else kernels.multiply_plain(odd, twiddles, basis)
+            difference = kernels.subtract(even, turned, basis)
+            kernels.add_(even, turned, basis)
+            overwrite_(odd, difference)
+        half *= 2
+    return result
 
 
 # Of one plan 2, and one for each stage of a transform: 38 MB of k = 64 at N = 8192 and six limbs.

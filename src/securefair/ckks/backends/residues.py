@@ -60,6 +60,18 @@ def copied(x: Residues) -> Residues:
     return x.copy() if isinstance(x, np.ndarray) else x.clone()
 
 
+def spread(x: Residues, places: NDArray[np.int64], count: int) -> Residues:
+    """Rows (k, ...) at these places (k,) of `count` rows; all others are zero."""
+    result: Residues = repeated(zeros_like(x[:1]), count)
+    result[places.tolist()] = x  # type: ignore[assignment]  # both are of one kind
+    return result
+
+
+def overwrite_(x: Residues, values: Residues) -> None:
+    """Other values of the same shape into x."""
+    x[...] = values  # type: ignore[assignment]  # both are of one kind
+
+
 def concatenate(parts: Sequence[Residues]) -> Residues:
     """All of them, one after the other."""
     result: Residues = _operations(parts[0]).concatenate(list(parts))
@@ -87,7 +99,7 @@ def backwards(x: Residues) -> Residues:
 def gathered(x: Residues, places: NDArray[np.int64]) -> Residues:
     """The last axis in the order of these places (n,)."""
     if isinstance(x, np.ndarray):
-        return contiguous(x[..., places])
+        return np.take(x, places, axis=-1)  # in a tenth of the time of x[..., places]
     # A copy: torch warns of arrays that are read only. By a list it would take as long as picking.
     which = import_module("torch").from_numpy(places.copy()).to(x.device)
     picked: Residues = x[..., which]

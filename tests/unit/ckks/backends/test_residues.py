@@ -84,6 +84,11 @@ def test_arrays_and_tensors_are_not_mixed():
     assert (caught.value.found, caught.value.expected) == ("cpu", "a numpy array")
 
 
+def overwritten(x):
+    residues.overwrite_(x[:2], x[2:])
+    return x
+
+
 OPERATIONS = {
     "contiguous": lambda x: residues.contiguous(x[:, 1:]),
     "copied": residues.copied,
@@ -93,6 +98,8 @@ OPERATIONS = {
     "backwards": residues.backwards,
     "gathered": lambda x: residues.gathered(x, places_under(N, 5)),
     "repeated": lambda x: residues.repeated(x[:1], 3),
+    "spread": lambda x: residues.spread(x, np.array([4, 0, 1, 6]), 8),
+    "overwritten": lambda x: overwritten(residues.copied(x)),
 }
 
 
@@ -109,6 +116,12 @@ def test_copies_can_be_written(operation):
     for x in (X.copy(), tensor(X.copy())):
         operation(x)[:] = 0
         assert np.array_equal(residues.in_memory(x), X)
+
+
+def test_rows_are_spread_among_zeros_and_overwritten():
+    found = residues.spread(X[:2], np.array([2, 0]), 4)
+    assert np.array_equal(found, np.stack([X[1], 0 * X[0], X[0], 0 * X[0]]))
+    assert np.array_equal(overwritten(X.copy()), X[[2, 3, 2, 3]])
 
 
 def test_devices_have_names():
