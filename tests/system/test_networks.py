@@ -46,7 +46,9 @@ def two_folds():
 
 def shorten_controls(patch):
     """They train for four epochs: what they reach is not asked."""
-    patch.setattr(controls, "EarlyStopping", lambda rounds, **own: EarlyStopping(rounds=4, **own))
+    patch.setattr(
+        controls, "EarlyStopping", lambda **settings: EarlyStopping(**settings | {"rounds": 4})
+    )
 
 
 @pytest.fixture(scope="module", params=["projection", "logits"])
