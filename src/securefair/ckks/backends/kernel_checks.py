@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def check(name: str, x: Residues, shape: tuple[object, ...], dtype: str = "int32
             want is None or have == want for have, want in zip(x.shape, shape, strict=True)
         )
     whole = x.flags.c_contiguous if isinstance(x, np.ndarray) else x.is_contiguous()
-    kind = str(x.dtype).removeprefix("torch.")
+    kind = _name_of(x.dtype)
     if fits and kind == dtype and whole:
         return
     wanted = ", ".join("..." if s is ... else "any" if s is None else str(s) for s in shape)
@@ -43,6 +44,12 @@ def check(name: str, x: Residues, shape: tuple[object, ...], dtype: str = "int32
         found=f"{kind} {tuple(x.shape)}{'' if whole else ', not contiguous'}",
         expected=f"contiguous {dtype} ({wanted})",
     )
+
+
+@cache
+def _name_of(dtype: Any) -> str:
+    """As arrays and tensors name it alike. numpy makes the name anew at every call."""
+    return str(dtype).removeprefix("torch.")
 
 
 def check_patches(
