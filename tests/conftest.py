@@ -44,8 +44,6 @@ def pytest_collection():
     try:
         return (yield)
     finally:
-        gc.freeze()
-        gc.set_threshold(50_000)
         gc.enable()
 
 
@@ -63,7 +61,7 @@ def pytest_collection_finish():
     """What is loaded by now stays: the collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000)
+    gc.set_threshold(100_000, 20)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,8 +1,6 @@
 """What a teacher told is counted over its account's life, in every process and on every path."""
 
 import math
-import subprocess
-import sys
 
 import msgspec
 import numpy as np
@@ -21,6 +19,7 @@ from securefair.model.folded import dense_network
 from securefair.model.heads import build_head
 from securefair.model.linear_maps import DenseMap
 from securefair.storage import Cost, Store
+from support.processes import Process
 
 pytestmark = pytest.mark.slow
 
@@ -256,8 +255,10 @@ except LedgerError:
 
 def test_processes_at_once_share_one_limit(request_bytes, tmp_path):
     (tmp_path / "request").write_bytes(request_bytes)
-    command = [sys.executable, "-c", ASK, str(tmp_path / "store"), str(tmp_path / "request")]
-    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    (tmp_path / "ask.py").write_text(ASK)
+    children = [
+        Process(str(tmp_path / "ask.py"), ["store", "request"], cwd=tmp_path) for _ in range(2)
+    ]
     answered = [int(child.communicate(timeout=120)[0]) for child in children]
     assert sum(answered) == 5
     with pytest.raises(LedgerError):
