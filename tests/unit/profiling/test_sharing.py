@@ -30,7 +30,7 @@ from securefair.user.participants import load_participants
 pytestmark = pytest.mark.slow  # whole runs
 
 PROBABILITIES = [0.0, 0.25, 0.5, 0.75, 1.0]
-ROUNDS, FORCED_EVERY = 20, 5
+ROUNDS, FORCED_EVERY = 15, 5
 
 
 def small_task(**options: object) -> tuple[RunConfig, list[ParticipantData]]:
