@@ -4,18 +4,20 @@ Bands of a network make and drop arrays of up to some hundred megabytes, 61 GB f
 `cifar`. The C library gives arrays of this size back to the system. The next one starts with
 pages that the system has to clear, and on a virtual machine to ask its host for.
 
-So a thread that evaluates a network takes blocks of its own, for the time of one evaluation. They
-hold what the evaluation makes, ciphertexts of one student, and nothing else: no key and no
-plaintext passes through. Whoever takes a block overwrites all of it.
+So a thread that evaluates a network takes arrays from regions of its own, for the time of one
+evaluation. They hold what the evaluation makes, ciphertexts of one student, and nothing else: no
+key and no plaintext passes through. Whoever takes an array overwrites all of it.
 """
 
 from __future__ import annotations
 
 import math
+import mmap
 import threading
+from bisect import bisect
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -24,100 +26,145 @@ from numpy.typing import NDArray
 SMALLEST = 4 << 20
 """Bytes of the smallest array that is worth it; from here on numpy asks for huge pages."""
 
-SPARE = 512 << 20
-"""Bytes that blocks may have beyond `WASTE` times what arrays needed at a time so far."""
+FIRST = 64 << 20
+"""Bytes of the first region; each other one doubles all, and costs nothing until it is used."""
 
-WASTE = 1.5
-"""A block serves arrays down to this part of it: bands differ, and fewer sizes fit more often."""
-
-_Block = NDArray[np.uint8]
+_Hole = tuple[int, int, int]
+"""Number of a region, and from which of its bytes to which one nothing lies there."""
 
 
 class Arena:
-    """Blocks that one thread takes; any thread may let go of an array.
+    """Regions that one thread takes arrays from; any thread may let go of an array.
+
+    An array goes to the smallest hole that it fits, and holes that touch become one: bands need
+    arrays of many sizes, and so hardly any page is touched that another size had no use for.
 
     Args:
-        smallest: bytes of the smallest array that comes from a block.
-        spare: bytes that blocks may have beyond what arrays needed at a time.
+        smallest: bytes of the smallest array that comes from a region.
+        first: bytes of the first region.
     """
 
-    def __init__(self, *, smallest: int = SMALLEST, spare: int = SPARE) -> None:
-        self._smallest, self._spare = smallest, spare
-        self._free: list[_Block] = []  # the one that was free longest first
-        self._left: deque[tuple[_Block, int]] = deque()
-        self._used = self._most = self._held = 0
+    def __init__(self, *, smallest: int = SMALLEST, first: int = FIRST) -> None:
+        self._smallest, self._first = smallest, first
+        self._regions: list[_Region] = []
+        self._holes: list[_Hole] = []  # in order
+        self._left: deque[_Hole] = deque()
         self.open = True
 
     @property
-    def held(self) -> int:
-        """Bytes of all blocks, in use or free."""
+    def reserved(self) -> int:
+        """Bytes of all regions, whether anything ever lay there or not."""
+        return sum(region.size for region in self._regions)
+
+    @property
+    def holes(self) -> list[int]:
+        """Bytes of every place where nothing lies; no two of them touch each other."""
         self._collect()
-        return self._held
+        return [stop - start for _, start, stop in self._holes]
 
     def empty(self, shape: tuple[int, ...]) -> NDArray[np.int32]:
-        """An array whose values are not set; its block is free when its last view is gone."""
-        size = math.prod(shape) * np.dtype(np.int32).itemsize
-        if size < self._smallest:
+        """An array whose values are not set; its place is free when its last view is gone."""
+        bytes_ = math.prod(shape) * np.dtype(np.int32).itemsize
+        if bytes_ < max(self._smallest, 1):
             return np.empty(shape, dtype=np.int32)
+        size = -(-bytes_ // mmap.PAGESIZE) * mmap.PAGESIZE  # so that pages can be given back
         self._collect()
-        block = self._fitting(size)
-        if block is None:
-            self._drop(size)
-            block = np.empty(size, dtype=np.uint8)
-            self._held += size
-        self._used += size
-        self._most = max(self._most, self._used)
-        return np.asarray(_Lease(self, block, shape, size))
+        if (at := self._fitting(size)) is None and (at := self._grown(size)) is None:
+            return np.empty(shape, dtype=np.int32)  # numpy says so if there is no memory
+        number, start, stop = self._holes.pop(at)
+        if start + size < stop:
+            self._holes.insert(at, (number, start + size, stop))
+        place = number, start, start + size
+        return np.asarray(_Lease(self, self._regions[number], place, shape))
 
-    def take_back(self, block: _Block, size: int) -> None:
-        """A block that nobody reads any more, and how many bytes of it were an array.
+    def take_back(self, region: _Region, place: _Hole) -> None:
+        """A place that nobody reads any more.
 
         Any thread may call it at any time, also the collector of garbage in the midst of `empty`.
-        Adding to a deque is safe then, and all that it does.
+        Adding to a deque is safe then, and so is giving pages back.
         """
         if self.open:
-            self._left.append((block, size))
+            self._left.append(place)
+        else:
+            region.give_back(*place[1:])
 
     def close(self) -> None:
-        """Give free blocks back to the system, and others as soon as they are free."""
+        """Give free memory back to the system, and other memory as soon as it is free."""
         self.open = False
-        self._left.clear()
-        self._free.clear()
+        self._collect()
+        for number, start, stop in self._holes:
+            self._regions[number].give_back(start, stop)
+        self._holes.clear()
+        self._regions.clear()
 
     def _collect(self) -> None:
         while self._left:
-            block, size = self._left.popleft()
-            self._used -= size
-            self._free.append(block)
+            self._join(self._left.popleft())
 
-    def _fitting(self, size: int) -> _Block | None:
-        """The smallest free block that is large enough and not too large, of such the last used."""
-        fits = [i for i, b in enumerate(self._free) if size <= b.nbytes <= WASTE * size]
-        if not fits:
-            return None
-        return self._free.pop(min(fits, key=lambda i: (self._free[i].nbytes, -i)))
+    def _join(self, hole: _Hole) -> None:
+        """Add a hole, as one with those before and behind it."""
+        holes, (number, start, stop) = self._holes, hole
+        at = bisect(holes, hole)
+        if at < len(holes) and holes[at][:2] == (number, stop):
+            stop = holes.pop(at)[2]
+        if at and holes[at - 1][::2] == (number, start):
+            at -= 1
+            start = holes.pop(at)[1]
+        holes.insert(at, (number, start, stop))
 
-    def _drop(self, size: int) -> None:
-        """Make room for a new block: free ones go where all would be more than was ever needed."""
-        limit = max(self._most, self._used + size) + self._spare
-        while self._free and self._held + size > limit:
-            self._held -= self._free.pop(0).nbytes
+    def _fitting(self, size: int) -> int | None:
+        """Which hole: of the smallest that are large enough the first one, or None."""
+        rooms = [(stop - start, at) for at, (_, start, stop) in enumerate(self._holes)]
+        return min((room for room in rooms if room[0] >= size), default=(0, None))[1]
+
+    def _grown(self, size: int) -> int | None:
+        """The hole of a new region; None if the system grants none.
+
+        It is as large as all others together, or only as large as it must be where the system
+        counts memory that is not touched.
+        """
+        for wanted in (max(size, self._first, self.reserved), size):
+            with suppress(OSError):
+                self._regions.append(_Region(wanted))
+                self._holes.append((len(self._regions) - 1, 0, wanted))
+                return len(self._holes) - 1
+        return None
+
+
+class _Region:
+    """Memory whose pages the system gives one by one, when something is first written there.
+
+    Raises:
+        OSError: the system does not grant as much.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.address = np.frombuffer(self._pages, np.uint8).__array_interface__["data"][0]
+        with suppress(OSError):  # a system without huge pages
+            self._pages.madvise(mmap.MADV_HUGEPAGE)
+
+    def give_back(self, start: int, stop: int) -> None:
+        """Let the system have the pages of these bytes; what is written there later gets others."""
+        with suppress(OSError):  # a process that keeps all of its memory from being swapped
+            self._pages.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
 
 class _Lease:
     """What all views of an array refer to in the end; numpy would look through an array."""
 
-    def __init__(self, arena: Arena, block: _Block, shape: tuple[int, ...], size: int) -> None:
-        self._arena, self._block, self._shape, self._size = arena, block, shape, size
+    def __init__(self, arena: Arena, region: _Region, place: _Hole, shape: tuple[int, ...]) -> None:
+        self._arena, self._region, self._place, self._shape = arena, region, place, shape
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        address = self._block.__array_interface__["data"][0]
+        address = self._region.address + self._place[1]
         kind = np.dtype(np.int32).str
         return {"shape": self._shape, "typestr": kind, "data": (address, False), "version": 3}
 
     def __del__(self) -> None:
-        self._arena.take_back(self._block, self._size)
+        self._arena.take_back(self._region, self._place)
 
 
 class _Local(threading.local):
@@ -129,9 +176,9 @@ _local = _Local()
 
 @contextmanager
 def used_again() -> Iterator[None]:
-    """Take the arrays of `empty` that this thread makes inside from blocks, freed at the end.
+    """Take the arrays of `empty` that this thread makes inside from regions, freed at the end.
 
-    An array that is still in use then stays valid; its block goes with it.
+    An array that is still in use then stays valid; its memory goes with it.
     """
     if _local.arena is not None:
         yield
@@ -145,7 +192,7 @@ def used_again() -> Iterator[None]:
 
 
 def empty(*shape: int) -> NDArray[np.int32]:
-    """A new array whose values are not set, from a block inside `used_again`."""
+    """A new array whose values are not set, from a region inside `used_again`."""
     if _local.arena is not None:
         return _local.arena.empty(shape)
     # numpy asks the system for huge pages; with small ones their faults cost more than the kernels.
