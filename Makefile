@@ -21,13 +21,15 @@ setup: $(STAMP)
 
 # Rebuilt only when what is installed could differ: constraints, metadata or native sources.
 # Whatever is installed has one of the hashes in constraints/.
+# Modules are compiled when they are first loaded, as here: of all that is installed, few ever are.
 $(STAMP): pyproject.toml constraints/torch.txt constraints/development.txt $(wildcard native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --retries 1 \
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps --retries 1 \
 	--index-url $(TORCH_INDEX) --requirement constraints/torch.txt
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints/development.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement constraints/development.txt
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m pip check
+	$(BIN)/python -c "import securefair.cli, securefair.library, securefair.run.execute"
 	touch $(STAMP)
 
 # Processes that tests start would compile the package anew, each of them.
@@ -120,7 +122,7 @@ openfhe:
 
 $(OPENFHE_STAMP): constraints/openfhe.txt
 	$(OPENFHE_PYTHON) -m venv --clear $(OPENFHE_VENV)
-	$(OPENFHE_VENV)/bin/python -m pip install --quiet --require-hashes --requirement $<
+	$(OPENFHE_VENV)/bin/python -m pip install --quiet --no-compile --require-hashes --requirement $<
 	$(OPENFHE_VENV)/bin/python -c "import numpy, openfhe"
 	touch $@
 
