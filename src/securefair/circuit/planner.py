@@ -56,10 +56,6 @@ SPARE_FORM_BITS = 8
 """The same where samples travel as monomials: 5 to 7 in plans of the search. A dishonest student
 chooses what is added up in one number there, and more bits would hold a second entry of a form."""
 
-OWN_SLACK = 1
-"""Bits by which plans of one spec and several numbers of samples differ, or less: flooding comes
-in whole bits."""
-
 
 def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan:
     """The cheapest plan: smallest ring, then least time for the model, then fewest bytes.
@@ -82,27 +78,13 @@ def plan_exchange(spec: ExchangeSpec, *, monomials: bool = True) -> ExchangePlan
     return found
 
 
-def verified_plan(
-    spec: ExchangeSpec,
-    schedule: Schedule,
-    *,
-    agreed: ExchangeSpec | None = None,
-    monomials: bool = True,
-) -> ExchangePlan:
+def verified_plan(spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
     """The plan of a schedule that somebody else has found, if it grants the spec; no search.
 
     It takes milliseconds whatever is asked, and promises what a plan of one's own does: security,
     masks, flooding up to the precision and precision are checked. It may be dearer than the
     cheapest one, and a number may carry up to `most_bits`; the ledger charges what it carries. How
     many numbers leave as `logits` is the schedule's choice: `exchange.account` limits it.
-
-    Args:
-        spec: of the exchange.
-        schedule: to verify.
-        agreed: the spec that this side agreed on, if any. Where bounds leave room above the logits,
-            no plan can avoid that a number carries more than `most_bits`; so much as the own plan
-            of `agreed` is then granted. That one is searched where it matters, once a process.
-        monomials: of that search, as in `plan_exchange`.
 
     Raises:
         PlanError: the spec is out of range, or the schedule does not grant it.
@@ -126,33 +108,19 @@ def verified_plan(
             expected="as many as keep the precision",
             hint="Use the same version of securefair on both sides",
         )
-    carried = most_bits(plan, agreed, monomials=monomials)
-    if plan.number_bits > carried:
+    if plan.number_bits > most_bits(plan):
         raise PlanError(
             "this schedule lets a number carry more than the precision needs",
             where="schedule",
             found=f"{plan.number_bits:.0f} bits",
-            expected=f"at most {carried:.0f} bits",
-            hint="Agree on the spec, or tighten its bounds: values inside the model may be far "
-            "larger than its logits",
+            expected=f"at most {most_bits(plan):.0f} bits",
         )
     return plan
 
 
-def most_bits(
-    plan: ExchangePlan, agreed: ExchangeSpec | None = None, *, monomials: bool = True
-) -> float:
-    """Most bits that a number may carry, of any plan of this packing.
-
-    More only where the own plan of what was agreed cannot do with less: what bounds leave above the
-    logits, no rescaling takes away, whatever the number of samples.
-    """
-    spare: float = SPARE_BITS if plan.monomials is None else SPARE_FORM_BITS
-    if agreed is not None and plan.number_bits > plan.needed_bits + spare:
-        own = plan_exchange(agreed, monomials=monomials)
-        if (own.monomials is None) == (plan.monomials is None):
-            spare = max(spare, own.number_bits - own.needed_bits + OWN_SLACK)
-    return plan.needed_bits + spare
+def most_bits(plan: ExchangePlan) -> float:
+    """Most bits that a number may carry, of any plan of this spec and packing."""
+    return plan.needed_bits + (SPARE_BITS if plan.monomials is None else SPARE_FORM_BITS)
 
 
 @lru_cache(maxsize=256)

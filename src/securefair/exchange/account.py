@@ -102,12 +102,10 @@ class Allowance:
             if agreed is not None:
                 bound = min(determining, plan.spec.samples * plan.spec.classes)
                 numbers = max(_one_answer(plan, agreed, monomials), bound)
-        total, bits = self.total_numbers, self.max_bits
-        if bits is None:
-            bits = numbers * most_bits(plan, agreed, monomials=monomials)
+        total = self.total_numbers
         return Limits(
             identity_numbers=numbers,
-            identity_bits=bits,
+            identity_bits=most_bits(plan) * numbers if self.max_bits is None else self.max_bits,
             total_numbers=ACCOUNTS * numbers if total is None else total,
         )
 

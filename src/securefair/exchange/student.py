@@ -205,13 +205,7 @@ class Student:
         """
         keystore, state = read_student(Path(path), unlocked(passphrase, passphrase_file))
         student = cls.__new__(cls)
-        plan = verified_plan(
-            state.spec,
-            state.schedule,
-            agreed=state.spec,
-            monomials=get_backend(state.backend).packs_coefficients,
-        )
-        student._start(plan, state.backend, state.seed, None)
+        student._start(verified_plan(state.spec, state.schedule), state.backend, state.seed, None)
         student._openings = StoredOpenings(keystore)
         public = PublicKeys.read(state.public_key, state.evaluation_keys)
         secret = Secret(state.secret)

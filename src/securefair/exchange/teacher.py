@@ -215,10 +215,8 @@ class Teacher:
             EncryptionError: keys or ciphertexts do not fit the plan.
         """
         self._check_spec(spec, seed)
-        if schedule is None:
-            plan = plan_exchange(spec, monomials=self._backend.packs_coefficients)
-        else:
-            plan = self._verified(spec, schedule)
+        able = self._backend.packs_coefficients
+        plan = verified_plan(spec, schedule) if schedule else plan_exchange(spec, monomials=able)
         return receive_upload(plan, self._backend, keys, features, basis, seed=seed, peer=peer)
 
     @staticmethod
@@ -291,7 +289,7 @@ class Teacher:
         asked = decode_request(request)
         self._check_spec(asked.spec, asked.seed)
         self._account.check(peer, Amount(numbers=1), self._allowance.unplanned)
-        plan = self._verified(asked.spec, asked.schedule)
+        plan = verified_plan(asked.spec, asked.schedule)
         if plan.digest != asked.digest:
             raise PlanError(
                 "student and teacher plan differently",
@@ -306,10 +304,6 @@ class Teacher:
             plan, self._backend, keys, asked.features, asked.basis, seed=asked.seed, peer=peer
         )
         return self.evaluate(upload, asked.predictions)
-
-    def _verified(self, spec: ExchangeSpec, schedule: Schedule) -> ExchangePlan:
-        able = self._backend.packs_coefficients
-        return verified_plan(spec, schedule, agreed=self._agreed, monomials=able)
 
     def _limits(self, plan: ExchangePlan) -> Limits:
         return self._allowance.limits(

@@ -6,9 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from securefair.circuit.evaluation import evaluate
-from securefair.circuit.planner import most_bits, plan_exchange, verified_plan
-from securefair.circuit.spec import ExchangeSpec, HeadBounds
+from securefair.circuit.planner import most_bits, plan_exchange
+from securefair.circuit.spec import ExchangeSpec
 from securefair.data.dataset import Samples
 from securefair.errors import DataError, LedgerError, ModelError, PlanError, StorageError
 from securefair.exchange.account import Allowance
@@ -18,7 +17,7 @@ from securefair.exchange.teacher import Teacher
 from securefair.model.folded import dense_network
 from securefair.model.heads import build_head
 from securefair.model.linear_maps import DenseMap
-from securefair.storage import Cost, Store
+from securefair.storage import Store
 from support.processes import Process
 
 pytestmark = pytest.mark.slow
@@ -172,46 +171,6 @@ def test_by_default_a_number_holds_no_more_bits_than_a_plan_may_carry():
     limits = Allowance().limits(plan, DETERMINING, SPEC)
     assert limits.identity_bits == DETERMINING * most_bits(plan)
     assert plan.number_bits <= most_bits(plan) < 64
-
-
-WIDE = msgspec.structs.replace(SPEC, weight_bits=7, bounds=HeadBounds(row_norm=1024.0))
-"""Hidden values may be so large that the modulus stays far above any logit."""
-
-
-def test_bounds_that_were_agreed_may_leave_a_number_more_room():
-    plan = plan_exchange(WIDE)
-    assert plan.number_bits > most_bits(plan)
-    with pytest.raises(PlanError, match=r"more than the precision needs.*Agree on the spec"):
-        verified_plan(WIDE, plan.schedule)
-    assert verified_plan(WIDE, plan.schedule, agreed=WIDE).digest == plan.digest
-    fewer = msgspec.structs.replace(WIDE, samples=10)
-    assert verified_plan(fewer, plan_exchange(fewer).schedule, agreed=WIDE)
-    limits = Allowance().limits(plan, DETERMINING, WIDE)
-    assert plan.number_bits <= limits.identity_bits / DETERMINING <= plan.number_bits + 1
-
-
-def test_what_was_agreed_leaves_a_number_no_more_than_the_own_plan_needs():
-    spec, schedule = msgspec.structs.replace(WIDE, flooding_bits=20), plan_exchange(WIDE).schedule
-    with pytest.raises(PlanError, match="more than the precision needs"):
-        verified_plan(WIDE, schedule, agreed=SPEC)
-    # Lower scales leave more above the logits, and the precision less to flooding.
-    low = msgspec.structs.replace(schedule, feature_scale=schedule.feature_scale - 3)
-    flooded = (msgspec.structs.replace(low, flooding_bits=bits) for bits in range(20, 31))
-    plans = [plan for plan in (evaluate(spec, each) for each in flooded) if plan is not None]
-    most = [plan for plan in plans if plan.floods_to_precision][-1]
-    with pytest.raises(PlanError, match="more than the precision needs"):
-        verified_plan(spec, most.schedule, agreed=spec)
-
-
-def test_an_answer_within_wide_bounds_is_given_and_opened_by_a_saved_student(tmp_path):
-    student = Student(WIDE, backend="rns")
-    request = student.request(samples_of(WIDE))
-    with pytest.raises(PlanError):
-        Teacher(MODEL, backend="rns").answer(request)
-    answer = Teacher(MODEL, WIDE, backend="rns").answer(request)
-    student.save(tmp_path / "student", passphrase="horse", cost=Cost(log2_n=4))
-    loaded = Student.load(tmp_path / "student", passphrase="horse")
-    assert np.array_equal(loaded.open(answer).released, student.open(answer).released)
 
 
 def test_the_default_total_is_finite(request_bytes):
